@@ -1,0 +1,107 @@
+"""Watching ends with the command, after a time, or on a signal, and begins only with a cluster that can be reached."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+
+import pytest
+
+from conformance.watch.prediction import Outcome
+from conformance.watch.proxy import CannotListen, Ways
+from conformance.watch.releases import release_named
+from conformance.watch.report import WatchReport
+from conformance.watch.running import CannotWatch, WatchPlan, watch_until_ended
+from fixtures.client.running_broker import Address
+from tests.conformance.watch.relay import HOST, asking, next_frame, serve_tables, start_broker
+
+ENOUGH_S = 30
+RELEASE = "apache-kafka-4.4.0"
+IN_USE = Address(HOST, -1)
+"""Stands for the address of the broker, which is in use."""
+
+
+def watched(
+    *command: str,
+    listen: Address | None = None,
+    time_s: float | None = None,
+    rehearsed: str = "",
+    is_killed: bool = False,
+) -> WatchReport:
+    """Watch a broker that serves ApiVersions, with one client that asks it."""
+
+    async def run() -> WatchReport:
+        writers: list[asyncio.StreamWriter] = []
+        asked: list[asyncio.Task[None]] = []
+        server = await start_broker(serve_tables, writers)
+        broker = Address(HOST, int(server.sockets[0].getsockname()[1]))
+
+        async def ask(place: Address) -> None:
+            reader, writer = await asyncio.open_connection(place.host, place.port)
+            writer.write(asking(3))
+            await next_frame(reader)
+            writer.close()
+            if is_killed:
+                os.kill(os.getpid(), signal.SIGTERM)
+
+        plan = WatchPlan(
+            brokers=[Address(HOST, 1), broker],
+            listen=broker if listen is IN_USE else listen or Address(HOST, 0),
+            ways=Ways(),
+            releases=[release_named(RELEASE)],
+            rehearsed=release_named(rehearsed) if rehearsed else None,
+            time_s=time_s,
+            command=command,
+        )
+        try:
+            return await watch_until_ended(
+                plan,
+                lambda place: asked.append(asyncio.create_task(ask(place))),
+                lambda report: None,
+            )
+        finally:
+            await asyncio.gather(*asked, return_exceptions=True)
+            server.close()
+            for each in writers:
+                each.transport.abort()
+            await asyncio.sleep(0)
+
+    return asyncio.run(asyncio.wait_for(run(), ENOUGH_S))
+
+
+def test_a_signal_ends_it() -> None:
+    """After SIGTERM, as after Ctrl-C, the report is complete; a client that only asks is not predicted."""
+    report = watched(is_killed=True)
+    assert [row.client.software_name for row in report.rows] == ["librdkafka"]
+    assert report.outcome is Outcome.CANNOT_SAY
+    assert report.command_status == 0
+
+
+def test_a_command_finds_the_address_and_ends_it() -> None:
+    """The command gets the listen address, and its failure is reported."""
+    report = watched("sh", "-c", 'case "$KAFKA_BOOTSTRAP_SERVERS" in 127.0.0.1:*) exit 3; esac')
+    assert report.command_status == 3
+
+
+def test_a_command_that_runs_too_long_is_ended() -> None:
+    """After the time the command is ended, which is no failure of it."""
+    assert watched("sleep", "60", time_s=0.2).command_status == 0
+
+
+def test_the_first_server_that_answers_is_asked_for_a_rehearsal() -> None:
+    """The report names the release that was rehearsed."""
+    assert watched(time_s=0.2, rehearsed="apache-kafka-4.0.2").rehearsed == "apache-kafka-4.0.2"
+
+
+def test_an_address_in_use_is_refused() -> None:
+    """The sentence names the address."""
+    with pytest.raises(CannotListen, match=r"cannot listen on 127\.0\.0\.1"):
+        watched(listen=IN_USE)
+
+
+def test_a_cluster_that_is_not_there_is_refused() -> None:
+    """The sentence names every bootstrap server with its reason."""
+    plan = WatchPlan(brokers=[Address(HOST, 1)], listen=Address(HOST, 0), ways=Ways(), releases=[])
+    with pytest.raises(CannotWatch, match=r"127\.0\.0\.1:1: .*--command-config"):
+        asyncio.run(watch_until_ended(plan, print, print))
