@@ -62,7 +62,7 @@ class LoggedClients:
     def _learn(self, request: LoggedRequest) -> None:
         if is_broker(request.client_id, [request.api_key]):
             self._brokers.add(_key(request))
-        if request.software_name is not None:
+        if request.software_name is not None and len(self._software) < MOST_COUNTED:
             known = self._software.setdefault(_key(request), set())
             known.add((request.software_name, request.software_version))
 
