@@ -104,6 +104,7 @@ def test_version_of_the_future_may_name_leaders() -> None:
         pytest.param(0, 9, b"\0\0\0\7whatever", id="version-without-addresses"),
         pytest.param(METADATA.api_key, 99, payload_of(METADATA, 12, BROKER), id="unknown-version"),
         pytest.param(METADATA.api_key, 12, b"\0\0\0\7\0", id="truncated"),
+        pytest.param(METADATA.api_key, 12, payload_of(METADATA, 12, OTHER), id="other-address"),
     ],
 )
 def test_anything_else_stays_as_it_is(api_key: int, version: int, payload: bytes) -> None:
