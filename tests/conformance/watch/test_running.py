@@ -39,9 +39,12 @@ def watched(
 
         async def ask(place: Address) -> None:
             reader, writer = await asyncio.open_connection(place.host, place.port)
-            writer.write(asking(3))
-            await next_frame(reader)
-            writer.close()
+            try:
+                writer.write(asking(3))
+                await next_frame(reader)
+            finally:
+                # A command that ends at once ends the proxy before the answer.
+                writer.close()
             if is_killed:
                 os.kill(os.getpid(), signal.SIGTERM)
 
