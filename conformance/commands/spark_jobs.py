@@ -47,8 +47,11 @@ def count_with_spark(uris: Sequence[str]) -> LogCounts:
     """
     with status_line("reading with Spark"):
         finished = subprocess.run(
-            spark_job("request_logs_job", *uris), check=False, stdout=subprocess.PIPE, text=True
+            spark_job("request_logs_job", *uris),
+            check=False,
+            stdout=subprocess.PIPE,
+            encoding="utf-8",
         )
     if finished.returncode:
         raise SystemExit(finished.returncode)
-    return LogCounts.from_json(finished.stdout)
+    return LogCounts.from_json(finished.stdout.splitlines()[-1])

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from conformance.commands.spark_request_logs import read_request_logs_with_spark
+from conformance.commands.spark_jobs import count_with_spark
 from conformance.watch.listed_versions import Tables
-from conformance.watch.request_logs import read_request_logs
+from conformance.watch.request_logs import add_counted, read_request_logs
 from conformance.watch.sightings import Sightings
 from spark_aggregation.request_logs_job import main
 from tests.wire.logged_requests import ENTRIES, FORWARDED
@@ -46,7 +46,7 @@ def test_spark_counts_the_same(
     by_spark, directly = Sightings(), Sightings()
     spark_tables, tables = Tables(), Tables()
     uris = [path.as_uri() for path in paths]
-    said = read_request_logs_with_spark(uris, by_spark, tables=spark_tables)
+    said = add_counted(count_with_spark(uris), by_spark, tables=spark_tables)
     assert said == read_request_logs(paths, directly, tables=tables)
     assert list(by_spark) == list(directly)
     assert sum(times for _, times in directly) == 51 * len(ENTRIES)
