@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from reference_model.listeners import LISTENERS
+from reference_model.listeners import USUAL_LISTENERS
 from reports.escaping import printable
 from reports.records import Verdict
 from reports.run.judged_examples import CellKey
@@ -60,7 +60,7 @@ def test_one_target_is_shown_with_words(tmp_path: Path) -> None:
 def test_all_listeners_stay_readable(tmp_path: Path) -> None:
     """Each listener is a symbol below its number, the verdict is that of the worst, and 80 columns suffice."""
     clause = "KIP-482.header-version-from-request-version"
-    keys = [CellKey(clause, "apache-kafka-3.9.2-zookeeper", name) for name in LISTENERS]
+    keys = [CellKey(clause, "apache-kafka-3.9.2-zookeeper", name) for name in USUAL_LISTENERS]
     recorder = recorder_for(
         tmp_path, {**dict.fromkeys(keys, "SHOULD"), key_of(target=keys[0].target): "MUST"}
     )
@@ -177,12 +177,12 @@ def test_failure_says_that_the_broker_may_be_at_fault(tmp_path: Path) -> None:
 
 def test_listeners_that_fail_alike_are_told_once(tmp_path: Path) -> None:
     """The same failure on several listeners is one entry that names them."""
-    keys = [CellKey(CLAUSE, "reference", name) for name in LISTENERS]
+    keys = [CellKey(CLAUSE, "reference", name) for name in USUAL_LISTENERS]
     recorder = recorder_for(tmp_path, dict.fromkeys(keys, "MUST"))
     for key in keys:
         recorder.judged(example_of(Verdict.VIOLATES, key, message="seen"))
     heads = [line for line in _failures(recorder) if line.startswith("✕")]
-    assert heads == [f"✕ {CLAUSE} on reference ({', '.join(LISTENERS)}): violates"]
+    assert heads == [f"✕ {CLAUSE} on reference ({', '.join(USUAL_LISTENERS)}): violates"]
 
 
 def test_gravest_failures_come_last(tmp_path: Path) -> None:
@@ -387,7 +387,7 @@ def test_summary_says_why_cells_are_inconclusive(tmp_path: Path) -> None:
 )
 def test_a_failure_takes_twelve_rows_at_most(message: str, width: int, tmp_path: Path) -> None:
     """However long its texts are; of many exchanges the last ones are shown, as far as there is room."""
-    keys = [CellKey(CLAUSE, "apache-kafka-3.9.2-zookeeper", name) for name in LISTENERS]
+    keys = [CellKey(CLAUSE, "apache-kafka-3.9.2-zookeeper", name) for name in USUAL_LISTENERS]
     recorder = recorder_for(tmp_path, dict.fromkeys(keys, "MUST"))
     for key in keys:
         example = example_of(Verdict.VIOLATES, key, message=message)
