@@ -91,13 +91,13 @@ def predict(
             for version in seen
             if not release.serves(api_key, version)
         ]
-    if not versions:
-        found.append(
-            Decision(
-                outcome=Outcome.CANNOT_SAY,
-                sentence="it sent nothing but ApiVersions requests",
-            )
-        )
+    reason = ""
+    if sightings.missed_requests(client):
+        reason = "it sent requests that could not be read"
+    elif not versions:
+        reason = "it sent nothing but ApiVersions requests"
+    if reason:
+        found.append(Decision(outcome=Outcome.CANNOT_SAY, sentence=reason))
     found.sort(key=lambda each: WORST_FIRST.index(each.outcome))
     return Prediction(client=client, release=release.id, decisions=tuple(found))
 

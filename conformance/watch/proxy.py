@@ -182,6 +182,7 @@ class WatchProxy:
             for each in (writer, opened.broker):
                 if each is not None:
                     await _close(each)
+            self.watcher.over(opened.watched)
             del self._open[task]
 
     async def _carry_both(
@@ -216,7 +217,7 @@ class WatchProxy:
             was_read = not headers.problem
             parts = headers.feed(data)
             if was_read and headers.problem:
-                self.watcher.note(
+                self.watcher.miss_rest(
                     opened.watched,
                     f"a connection is passed on unread from here on: {headers.problem}",
                 )

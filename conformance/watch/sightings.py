@@ -74,6 +74,7 @@ class _Seen:
     requests: Counter[tuple[int, int]] = field(default_factory=Counter)
     connections: set[object] = field(default_factory=set)
     missed_beginning: bool = False
+    missed_requests: bool = False
     notes: dict[str, None] = field(default_factory=dict)
 
 
@@ -105,6 +106,7 @@ class Sightings:
         if request in seen.requests or len(seen.requests) < MOST_VERSIONS:
             seen.requests[request] += times
         else:
+            seen.missed_requests = True
             self.note(sighting.client, f"it sent more than {MOST_VERSIONS} kinds of requests")
         if connection is not None and len(seen.connections) < MOST_CONNECTIONS:
             seen.connections.add(connection)
@@ -119,6 +121,17 @@ class Sightings:
         seen = self._of(client)
         if seen is not None:
             seen.missed_beginning = True
+
+    def miss_requests(self, client: ClientIdentity) -> None:
+        """Remember that not all requests of a client could be read."""
+        seen = self._of(client)
+        if seen is not None:
+            seen.missed_requests = True
+
+    def missed_requests(self, client: ClientIdentity) -> bool:
+        """Return whether a client sent requests that could not be read."""
+        seen = self._clients.get(client)
+        return seen is not None and seen.missed_requests
 
     def asks(self, client: ClientIdentity) -> bool | None:
         """Return whether a client asks for versions; None if it may have asked on a connection before that was seen.
@@ -152,6 +165,7 @@ class Sightings:
             room = max(0, MOST_CONNECTIONS - len(seen.connections))
             seen.connections |= set(list(found.connections - seen.connections)[:room])
             seen.missed_beginning |= found.missed_beginning
+            seen.missed_requests |= found.missed_requests
             for sentence in found.notes:
                 self.note(client, sentence)
         for sentence in other.cannot_see:

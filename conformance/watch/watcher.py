@@ -73,12 +73,14 @@ class WatchedConnection:
         address: the client's host.
         node: the place of the broker among those that were named.
         opened_ms: when it was opened.
+        client_id: the client id of its latest request.
     """
 
     number: int
     address: str
     node: int
     opened_ms: int
+    client_id: bytes | None = None
     counts: dict[tuple[bytes | None, int, int], int] = field(default_factory=dict)
     judged: _Judged | None = None
     judged_number: int = _NEW
@@ -89,7 +91,7 @@ class Watcher:
     """Collects what the connections of a proxy show.
 
     Attributes:
-        tables: what each broker listed, by the place of the broker.
+        tables: what each broker always listed, by the place of the broker.
         requests: how many requests there were.
     """
 
@@ -127,6 +129,7 @@ class Watcher:
         self.requests += 1
         if head.api_key == API_VERSIONS_KEY:
             self._learn_software(connection, head)
+        connection.client_id = head.client_id
         kind = (head.client_id, head.api_key, head.api_version)
         connection.counts[kind] = connection.counts.get(kind, 0) + 1
         if connection.judged is not None or connection.judged_number == _NEW:
@@ -151,21 +154,31 @@ class Watcher:
         self.answered(connection, head, response)
         told = told_by(_seen(head, connection.number, self._now_ms(), response=response))
         if told.kind is Tells.TABLE:
-            self.tables[connection.node] = {
-                key: Range(*ranges[0]) for key, ranges in told.ranges.items() if ranges
-            }
+            table = {key: Range(*ranges[0]) for key, ranges in told.ranges.items() if ranges}
+            # A broker may be upgraded while it is watched, and the first address may lead to several.
+            known = self.tables.get(connection.node, table)
+            self.tables[connection.node] = intersection([known, table])
 
     def note(self, connection: WatchedConnection, sentence: str) -> None:
         """Remember what could not be read on a connection."""
-        client_id = next((each for each, *_ in connection.counts), None)
-        self._sightings.note(self._identity(client_id, connection.address), sentence)
+        client = self._identity(connection.client_id, connection.address)
+        self._sightings.note(client, sentence)
 
-    def closed(self, connection: WatchedConnection, *, by_client: bool) -> None:
-        """Remember the end of a connection."""
+    def miss_rest(self, connection: WatchedConnection, sentence: str) -> None:
+        """Remember why the further requests on a connection are not read."""
+        client = self._identity(connection.client_id, connection.address)
+        self._sightings.miss_requests(client)
+        self._sightings.note(client, sentence)
+
+    def over(self, connection: WatchedConnection) -> None:
+        """Take over what was counted on a connection that is over, however it ended, and forget it."""
         self._count(connection)
         self._open.pop(connection.number, None)
-        judged, number = connection.judged, connection.judged_number
         connection.unanswered.clear()
+
+    def closed(self, connection: WatchedConnection, *, by_client: bool) -> None:
+        """Remember that one side ended a connection."""
+        judged, number = connection.judged, connection.judged_number
         if judged is not None and number >= 0:
             judged.connections[number] = replace(
                 judged.connections[number],

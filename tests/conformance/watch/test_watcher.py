@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from conformance.watch import sightings, watcher
+from conformance.watch.prediction import Outcome, predict
+from conformance.watch.releases import release_named
 from conformance.watch.request_headers import RequestHead, RequestHeaders
 from conformance.watch.watcher import Watcher
 from reference_model.clients import recording
@@ -31,7 +33,9 @@ def test_a_day_of_connections_is_bounded(monkeypatch: pytest.MonkeyPatch) -> Non
             seen.requested(connection, head)
         seen.told(connection, asked, table(3))
         seen.closed(connection, by_client=True)
+        seen.over(connection)
         assert not connection.unanswered
+    assert not seen._open
     kept = seen._judged.values()
     assert len(kept) <= 5
     assert all(len(each.connections) <= recording.MOST_CONNECTIONS for each in kept)
@@ -39,6 +43,20 @@ def test_a_day_of_connections_is_bounded(monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(seen._software) <= 20
     assert len(seen.sightings) <= sightings.MOST_CLIENTS
     assert sum(times for _, times in seen.sightings) == seen.requests == 900
+
+
+def test_what_is_not_read_counts_against_the_client_that_sent_it() -> None:
+    """It makes no client of its own, also if the requests before it were counted already; and what was not read is no success."""
+    seen = Watcher(lambda: 0)
+    connection = seen.opened("10.0.0.1", 0)
+    seen.requested(connection, head_of(request(3, 4)))
+    assert len(seen.sightings) == 1
+    seen.miss_rest(connection, "unread from here on")
+    (client,) = seen.sightings.clients
+    assert client.client_id == "app"
+    assert seen.sightings.missed_requests(client)
+    found = predict(seen.sightings, client, {}, release_named("apache-kafka-4.4.0"))
+    assert found.outcome is Outcome.CANNOT_SAY
 
 
 def test_tables_are_intersected() -> None:
