@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 import dpkt
 
+from conformance.watch.capture_files import network_packet, packets_of
 from conformance.watch.unusable_source import UnusableSource
-
-_ETHERNET, _COOKED, _COOKED_2 = 1, 113, 276
-_LOOPBACK = (0, 108)
-_RAW = (12, 14, 101, 228, 229)
-"""Packets that begin with their IP header; some systems have own numbers for it."""
 
 
 class Endpoint(NamedTuple):
@@ -83,33 +79,15 @@ def read_segments(path: Path, counts: PacketCounts) -> Iterator[Segment]:
     """
     try:
         with path.open("rb") as file:
-            yield from _segments(*_opened(path, file), counts)
+            yield from _segments(packets_of(path, file), counts)
     except OSError as error:
         raise UnusableSource(f"cannot read the capture {path}: {error.strerror}") from error
 
 
-def _opened(path: Path, file: BinaryIO) -> tuple[Iterable[tuple[float, bytes]], int]:
-    """Return the packets of a file, and their link type."""
-    try:
-        capture = dpkt.pcap.UniversalReader(file)
-    except (ValueError, dpkt.UnpackError) as error:
-        raise UnusableSource(f"{path} is no packet capture (pcap or pcapng)") from error
-    link_type: int = capture.datalink()
-    if link_type not in (_ETHERNET, _COOKED, _COOKED_2, *_LOOPBACK, *_RAW):
-        raise UnusableSource(
-            f"cannot read the packets of {path}: their link type is {link_type}; capture on an Ethernet, loopback or 'any' "
-            "interface"
-        )
-    return capture, link_type
-
-
-def _segments(
-    capture: Iterable[tuple[float, bytes]], link_type: int, counts: PacketCounts
-) -> Iterator[Segment]:
-    packets = iter(capture)
+def _segments(packets: Iterator[tuple[int, bytes]], counts: PacketCounts) -> Iterator[Segment]:
     while True:
         try:
-            _, packet = next(packets)
+            link_type, packet = next(packets)
         except StopIteration:
             return
         except dpkt.UnpackError:
@@ -126,7 +104,7 @@ def _segments(
 
 def _segment(packet: bytes, link_type: int) -> Segment | None:
     try:
-        ip = _network_packet(packet, link_type)
+        ip = network_packet(packet, link_type)
     except dpkt.UnpackError:
         return None
     tcp = getattr(ip, "data", None)
@@ -144,18 +122,6 @@ def _segment(packet: bytes, link_type: int) -> Segment | None:
         ends=bool(tcp.flags & dpkt.tcp.TH_FIN),
         resets=bool(tcp.flags & dpkt.tcp.TH_RST),
     )
-
-
-def _network_packet(packet: bytes, link_type: int) -> object:
-    if link_type == _ETHERNET:
-        return dpkt.ethernet.Ethernet(packet).data
-    if link_type == _COOKED:
-        return dpkt.sll.SLL(packet).data
-    if link_type == _COOKED_2:
-        return dpkt.sll2.SLL2(packet).data
-    if link_type in _LOOPBACK:
-        return dpkt.loopback.Loopback(packet).data
-    return dpkt.ip6.IP6(packet) if packet[:1] and packet[0] >> 4 == 6 else dpkt.ip.IP(packet)
 
 
 def _payload_size(ip: dpkt.ip.IP | dpkt.ip6.IP6, tcp: dpkt.tcp.TCP) -> int:

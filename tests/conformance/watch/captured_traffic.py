@@ -87,24 +87,24 @@ class Conversation:
         self.segments: list[Segment] = []
         self._next = {client: START, broker: START}
         self._client, self._broker = client, broker
-        self._add(client, opens=True)
-        self._add(broker, opens=True)
+        self.add(client, opens=True)
+        self.add(broker, opens=True)
 
     def turns(self, *turns: Turn, segment_bytes: int = 50) -> Conversation:
         """Add what both ends sent, in segments of at most so many bytes."""
         for sent, received in turns:
             for source, data in ((self._client, sent), (self._broker, received)):
                 for start in range(0, len(data), segment_bytes):
-                    self._add(source, data[start : start + segment_bytes])
+                    self.add(source, data[start : start + segment_bytes])
         return self
 
     def closed(self, *, resets: bool = False) -> Conversation:
         """Add the end of the connection."""
         for source in (self._client, self._broker):
-            self._add(source, ends=not resets, resets=resets)
+            self.add(source, ends=not resets, resets=resets)
         return self
 
-    def _add(
+    def add(
         self,
         source: Endpoint,
         data: bytes = b"",
@@ -113,6 +113,7 @@ class Conversation:
         ends: bool = False,
         resets: bool = False,
     ) -> None:
+        """Add one segment."""
         other = self._broker if source == self._client else self._client
         is_first = opens and source == self._client
         self.segments.append(
