@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from conformance.watch.proxy import WatchProxy, Ways, connect
@@ -135,15 +135,34 @@ async def _until_ended(plan: WatchPlan, place: Address) -> int:
         waiting: list[asyncio.Task[object]] = [asyncio.create_task(stop.wait())]
         if plan.command:
             environment = {**os.environ, BOOTSTRAP_VARIABLE: str(place)}
-            process = await asyncio.create_subprocess_exec(*plan.command, env=environment)
+            process = await _started(plan.command, environment)
             waiting.append(asyncio.create_task(process.wait()))
         await asyncio.wait(waiting, timeout=plan.time_s, return_when=asyncio.FIRST_COMPLETED)
         for task in waiting:
             task.cancel()
-        return 0 if process is None else await _end(process)
+        status = 0 if process is None else await _end(process)
+        # Ctrl-C reaches the command, too, and may end it first.
+        return 0 if stop.is_set() else status
     finally:
         for each in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(each)
+
+
+async def _started(
+    command: Sequence[str], environment: Mapping[str, str]
+) -> asyncio.subprocess.Process:
+    """Start a command.
+
+    Raises:
+        CannotWatch: it cannot be executed.
+    """
+    try:
+        return await asyncio.create_subprocess_exec(*command, env=environment)
+    except OSError as error:
+        raise CannotWatch(
+            f"the command {command[0]!r} cannot be started: {error.strerror}; "
+            "is it a program, or a script that begins with #! and its interpreter?"
+        ) from error
 
 
 async def _end(process: asyncio.subprocess.Process) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -90,6 +91,21 @@ def test_a_command_finds_the_address_and_ends_it() -> None:
 def test_a_command_that_runs_too_long_is_ended() -> None:
     """After the time the command is ended, which is no failure of it."""
     assert watched("sleep", "60", time_s=0.2).command_status == 0
+
+
+def test_a_command_that_ctrl_c_ends_as_well_has_not_failed() -> None:
+    """A terminal sends Ctrl-C to the command, too: its status says nothing then."""
+    report = watched("sh", "-c", "trap 'exit 7' INT TERM; kill -TERM $PPID; read line")
+    assert report.command_status == 0
+
+
+def test_a_command_that_cannot_be_executed_is_refused(tmp_path: Path) -> None:
+    """A file that is no program is one sentence, and not the exit status of a client that breaks."""
+    script = tmp_path / "my-app"
+    script.write_bytes(b"\x7fELF")
+    script.chmod(0o755)
+    with pytest.raises(CannotWatch, match="my-app' cannot be started: Exec format error"):
+        watched(str(script))
 
 
 def test_the_first_server_that_answers_is_asked_for_a_rehearsal() -> None:
