@@ -8,7 +8,7 @@ import pytest
 from _pytest.terminal import TerminalReporter
 
 from conformance.engine.examples_ahead import examples_at_once
-from conformance.engine.planning import is_judged, listener_of
+from conformance.engine.planning import is_judged, listener_of, tries_operation
 from conformance.engine.plugin import note_target
 from conformance.engine.shares import Shares, fixtures_of
 from fixtures.errors import HarnessError
@@ -78,7 +78,12 @@ def _is_given(config: pytest.Config) -> bool:
 
 def _can_be_shared(session: pytest.Session) -> bool:
     is_over = session.testsfailed or session.config.option.collectonly
-    return not is_over and bool(session.items) and all(map(is_judged, session.items))
+    return not is_over and bool(session.items) and all(map(_judges_a_listener, session.items))
+
+
+def _judges_a_listener(item: pytest.Item) -> bool:
+    """Return whether an item is a property of a listener: an operation of a client has processes of its own."""
+    return is_judged(item) and not tries_operation(item)
 
 
 def _prepare(first: pytest.Item, given: int | None) -> int:

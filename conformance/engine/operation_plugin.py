@@ -18,8 +18,9 @@ from fixtures.client_plugin import CLIENTS
 from fixtures.errors import HarnessError
 from fixtures.operation_plugin import chosen_trials, targets_of, tries_operations
 from fixtures.registry.clients import all_clients
+from fixtures.registry.targets import Target
 from fixtures.under_test.trial import ChosenTrial, Trial
-from reference_model.listeners import PLAINTEXT
+from reference_model.listeners import BROKER_LISTENERS
 from reports.plugin import RECORDER, clauses_of
 from reports.run.allure_results import label_result
 from reports.run.judged_examples import CellKey
@@ -38,14 +39,28 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(
             f"no chosen client has operations; those that have are {', '.join(sorted(with_operations))}"
         )
-    elsewhere = [each.id for each in targets_of(config) if PLAINTEXT not in each.listeners]
-    if elsewhere:
-        raise pytest.UsageError(
-            f"operations are tried over a plaintext listener, which {', '.join(elsewhere)} has not been given: "
-            "give PLAINTEXT://HOST:PORT"
-        )
+    for target in targets_of(config):
+        _refuse_unreachable(target)
     if not with_operations <= chosen:
         config.stash[PARTLY] = True
+
+
+def _refuse_unreachable(target: Target) -> None:
+    """Refuse a target without a listener that clients can use.
+
+    Raises:
+        pytest.UsageError: it has none, or needs credentials that were not given.
+    """
+    listener = next((each for each in BROKER_LISTENERS if each in target.listeners), None)
+    if listener is None:
+        raise pytest.UsageError(
+            f"operations need a listener of a broker, and {target.id} has none: give its address with --bootstrap-server"
+        )
+    given = target.launchers.get("address", {}).get("security", {}).get(listener)
+    if given is not None and given.lack:
+        raise pytest.UsageError(
+            f"operations need credentials for {target.id}: {given.lack}; give them in the file of --command-config"
+        )
 
 
 @pytest.hookimpl(wrapper=True)

@@ -24,6 +24,7 @@ from conformance.engine.jobs_plugin import (
     WORTH_A_PROCESS_S,
     fitting_jobs,
     pytest_configure,
+    pytest_runtestloop,
 )
 from conformance.engine.shares import Shares
 from fixtures.launchers.built_in import launch_built_in, reference_targets
@@ -236,6 +237,16 @@ def test_an_address_of_a_controller_is_enough() -> None:
     """What was started elsewhere can be shared, whatever its role."""
     options = {"--jobs": 2, "--bootstrap-server": [], "--bootstrap-controller": "localhost:9093"}
     pytest_configure(SimpleNamespace(getoption=options.get))  # type: ignore[arg-type]
+
+
+def test_operations_of_clients_are_left_to_pytest() -> None:
+    """They have no listener to measure, and processes of their own."""
+    options = {"--jobs": None, "--bootstrap-server": ["localhost:9092"]}
+    config = SimpleNamespace(getoption=options.get, option=SimpleNamespace(collectonly=False))
+    clause = pytest.mark.clause("some-client.produce").mark
+    item = SimpleNamespace(iter_markers=lambda _: iter([clause]), fixturenames=("trial",))
+    session: Any = SimpleNamespace(config=config, testsfailed=0, items=[item])
+    assert pytest_runtestloop(session) is None
 
 
 class Answering:
