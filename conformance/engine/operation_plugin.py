@@ -46,11 +46,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _refuse_unreachable(target: Target) -> None:
-    """Refuse a target without a listener that clients can use.
+    """Refuse a target without a listener that clients can use, and one that is only read.
 
     Raises:
-        pytest.UsageError: it has none, or needs credentials that were not given.
+        pytest.UsageError: it has none, or needs credentials that were not given, or the run is read-only.
     """
+    if target.is_read_only:
+        raise pytest.UsageError(
+            f"operations of clients create topics, records and groups on {target.id}, which a read-only run must not; "
+            "give --malformed if the cluster is yours to write to"
+        )
     listener = next((each for each in BROKER_LISTENERS if each in target.listeners), None)
     if listener is None:
         raise pytest.UsageError(

@@ -9,7 +9,9 @@ from dpkt import pcap, pcapng
 
 from conformance.watch import captured_connection, captures
 from conformance.watch.captures import LIMITS, read_captures
+from conformance.watch.listed_versions import Tables
 from conformance.watch.sightings import ClientIdentity, Sightings
+from conformance.watch.tcp_packets import Segment
 from conformance.watch.unusable_source import UnusableSource
 from tests.conformance.watch.captured_traffic import (
     BROKER,
@@ -132,7 +134,7 @@ def test_a_late_answer_to_the_opening_changes_nothing() -> None:
     ],
 )  # fmt: skip
 def test_an_unproved_request_counts_only_from_the_beginning(
-    refused: list[captures.Segment],
+    refused: list[Segment],
 ) -> None:
     """Bytes to a known broker that no response proves are a request only if a connection began with them."""
     sightings, said = read([*refused, *WHOLE.segments])
@@ -146,7 +148,7 @@ def test_the_longest_table_is_kept(tmp_path: Path) -> None:
     refused = (asking(1)[0], response(1, short))
     segments = Conversation().turns(asking(0), refused).closed().segments
     segments += Conversation(CLIENT._replace(port=1)).turns(refused).closed().segments
-    sightings, tables = Sightings(), {}
+    sightings, tables = Sightings(), Tables()
     reader = captures._CaptureReader(sightings, tables)
     for each in segments:
         reader.receive(each)
