@@ -34,7 +34,7 @@ from fixtures.polling import poll_until
 from fixtures.registry.targets import newest_release
 from reference_model.clients.named_scripts import NAMED_SCRIPTS
 from reference_model.clients.script import Answer, one_node
-from reference_model.listeners import BROKER_LISTENERS, CONTROLLER, LISTENERS, PLAINTEXT, SSL
+from reference_model.listeners import BROKER_LISTENERS, CONTROLLER, PLAINTEXT, SSL, USUAL_LISTENERS
 from tests.fixtures.running_targets import running_at
 
 REFERENCE = reference_targets()[0]
@@ -82,7 +82,7 @@ def test_clients_reach_every_listener_of_a_release(tmp_path: Path) -> None:
     """By the files of each of its listeners."""
     with launch_process(newest_release()) as running:
         found = write_client_files(running, newest_release().listeners, tmp_path)
-        assert tuple(found) == LISTENERS
+        assert tuple(found) == USUAL_LISTENERS
         for name, files in found.items():
             reaches(name, files)
 
