@@ -99,8 +99,13 @@ def test_pinned_scripts_differ() -> None:
 
 def judge(property_: Callable[..., None], script: Script, play: FakePlay) -> str:
     """Return the first line of a property's failure; empty if it passes."""
+    return judge_client(property_, script, FakeClient(prepared=play))
+
+
+def judge_client(property_: Callable[..., None], script: Script, client: FakeClient) -> str:
+    """Return the first line of a property's failure with a client; empty if it passes."""
     try:
-        body_of(property_)(client=FakeClient(prepared=play), script=script)
+        body_of(property_)(client=client, script=script)
     except AssertionError as error:
         return str(error).splitlines()[0]
     return ""
@@ -154,21 +159,21 @@ def judge(property_: Callable[..., None], script: Script, play: FakePlay) -> str
         pytest.param(
             test_overlap.test_newest_common_version_is_used,
             OVERLAP,
-            recorded(asked(4, listing((3, 0, 4))), sent(1), sent(4)),
+            recorded(asked(4, listing((3, 0, 4))), sent(1), sent(4), script=OVERLAP),
             OK,
             id="newest-common-version",
         ),
         pytest.param(
             test_overlap.test_newest_common_version_is_used,
             OVERLAP,
-            recorded(asked(4, listing((3, 0, 4)))),
+            recorded(asked(4, listing((3, 0, 4))), script=OVERLAP),
             FAILED,
             id="no-common-version",
         ),
         pytest.param(
             test_overlap.test_newest_common_version_is_used,
             OVERLAP,
-            recorded(asked(4, listing((3, 0, 4))), sent(5)),
+            recorded(asked(4, listing((3, 0, 4))), sent(5), script=OVERLAP),
             FAILED,
             id="version-outside-the-range",
         ),
@@ -273,7 +278,7 @@ def test_good_client_passes(
         pytest.param(
             test_overlap.test_newest_common_version_is_used,
             OVERLAP,
-            recorded(asked(4, listing((3, 0, 4))), sent(1)),
+            recorded(asked(4, listing((3, 0, 4))), sent(1), script=OVERLAP),
             OK,
             "the client sends Metadata up to v1, and not up to v4, which both sides know",
             id="older-version",
