@@ -99,13 +99,8 @@ def test_pinned_scripts_differ() -> None:
 
 def judge(property_: Callable[..., None], script: Script, play: FakePlay) -> str:
     """Return the first line of a property's failure; empty if it passes."""
-    return judge_client(property_, script, FakeClient(prepared=play))
-
-
-def judge_client(property_: Callable[..., None], script: Script, client: FakeClient) -> str:
-    """Return the first line of a property's failure with a client; empty if it passes."""
     try:
-        body_of(property_)(client=client, script=script)
+        body_of(property_)(client=FakeClient(prepared=play), script=script)
     except AssertionError as error:
         return str(error).splitlines()[0]
     return ""
