@@ -215,9 +215,10 @@ def assert_newest_common_versions(play: Play, healthy: Play) -> None:
         healthy: the play that shows the newest version of each API that the client knows.
     """
     table = next(iter(play.recording.script.answers)).table
+    newest = newest_versions(play)
     for api_key, usual in newest_versions(healthy).items():
         ranges = table.ranges_of(api_key)
-        sent = newest_versions(play).get(api_key)
+        sent = newest.get(api_key)
         if sent is None or not ranges:
             continue
         common = min(ranges[0][1], usual)
