@@ -38,8 +38,8 @@ BYTES_OF_AN_ENTRY = 6
 """In a table up to v2; later ones have a byte more."""
 PREPARATORY_TLS_CONNECTIONS = CALIBRATION_EXCHANGES + 1
 """What a run opens before its first example on a TLS listener: calibration, the table."""
-PREPARATORY_CONNECTIONS = 2 + 2 + PREPARATORY_TLS_CONNECTIONS
-"""The same on a plaintext listener, with preflight before it, and the questions whether it is a controller's and for ids."""
+PREPARATORY_CONNECTIONS = 4 + CALIBRATION_EXCHANGES
+"""What it opens on a plaintext listener before it reads the table: preflight, three questions about the cluster, calibration."""
 
 
 @dataclass(slots=True, kw_only=True)
