@@ -192,14 +192,18 @@ class WatchProxy:
         broker_reader: asyncio.StreamReader,
         broker: asyncio.StreamWriter,
     ) -> None:
+        is_reset = False
         try:
             async with asyncio.TaskGroup() as both:
                 both.create_task(self._pass_requests(opened, reader, broker))
                 both.create_task(self._pass_responses(opened, broker_reader))
         except* _ClosedByRelease:
             self.watcher.closed(opened.watched, by_client=False)
-        except* OSError as errors:
-            raise ConnectionResetError from errors
+        except* OSError:
+            # Raised below: what is raised here reaches the caller of Python 3.11.2 in a group.
+            is_reset = True
+        if is_reset:
+            raise ConnectionResetError
 
     async def _pass_requests(
         self, opened: _Open, reader: asyncio.StreamReader, broker: asyncio.StreamWriter
