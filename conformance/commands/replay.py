@@ -32,6 +32,7 @@ from fixtures.client.running_broker import Address
 from fixtures.errors import (
     HarnessError,
     InvalidClientCommand,
+    InvalidCommandConfig,
     InvalidTargetFile,
     UnknownClient,
     UnknownTarget,
@@ -182,9 +183,10 @@ def _given_listener(address: str | None, file: Path | None) -> GivenListener | N
         if file is not None:
             raise click.UsageError("--command-config needs --bootstrap-server")
         return None
-    properties = {} if file is None else read_properties(file)
     try:
-        return given_listener(address, properties)
+        return given_listener(address, {} if file is None else read_properties(file))
+    except InvalidCommandConfig as error:
+        raise click.UsageError(f"--command-config {error}") from error
     except ValueError as error:
         raise click.UsageError(f"--bootstrap-server {error}") from error
 

@@ -12,6 +12,7 @@ from conformance.engine.planning import is_judged, listener_of, tries_operation
 from conformance.engine.plugin import note_target
 from conformance.engine.shares import Shares, fixtures_of
 from fixtures.errors import HarnessError
+from fixtures.operation_plugin import tries_operations
 from fixtures.plugin import judges_elsewhere, kind_of
 from fixtures.tiers import EXPECTED, amount_in, connections_per_second_in, expected_duration
 from fixtures.under_test.broker import Broker
@@ -42,9 +43,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Refuse several processes for what cannot be shared."""
     jobs = config.getoption("--jobs")
+    if jobs is not None and tries_operations(config):
+        raise pytest.UsageError(
+            "--jobs is about the properties of a broker, and this run tries operations of clients: leave it out"
+        )
     if jobs is not None and jobs > 1 and not _is_given(config):
         raise pytest.UsageError(
             f"--jobs {jobs} needs --bootstrap-server or --bootstrap-controller: a target that the suite starts is judged by "

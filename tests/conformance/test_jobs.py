@@ -27,13 +27,13 @@ from conformance.engine.jobs_plugin import (
     pytest_runtestloop,
 )
 from conformance.engine.shares import Shares
+from fixtures.client_plugin import CLIENTS
 from fixtures.launchers.built_in import launch_built_in, reference_targets
 from reports.run.exit_status import ExitStatus
 from tests.conformance.fake_targets import PREPARATORY_CONNECTIONS, FakeTarget, serve, turning
 from tests.conformance.suite_runs import (
     TIME_LIMIT_S,
     SuiteRun,
-    await_line,
     children_of,
     finish,
     run_suite,
@@ -226,17 +226,28 @@ def test_process_that_dies_leaves_its_property_inconclusive(tmp_path: Path) -> N
     assert judged == {cell["clause"] for cell in run.header["planned_cells"] if cell["applicable"]}
 
 
-def test_several_processes_need_an_address(tmp_path: Path) -> None:
+def configure(*clients: str, **options: object) -> None:
+    """Let the plugin check options, which have no other values than the given ones."""
+    named = {f"--{name.replace('_', '-')}": value for name, value in options.items()}
+    config = SimpleNamespace(getoption=named.get, stash={CLIENTS: clients})
+    pytest_configure(config)  # type: ignore[arg-type]
+
+
+def test_several_processes_need_an_address() -> None:
     """A target that the suite starts is judged by one process, and the run says so before anything is started."""
-    process = start_suite("--broker", "reference", "--jobs", "2", runs=tmp_path)
-    await_line(process, "--jobs 2 needs --bootstrap-server or --bootstrap-controller")
-    assert finish(process).status == pytest.ExitCode.USAGE_ERROR
+    with pytest.raises(pytest.UsageError, match="--jobs 2 needs --bootstrap-server or --boot"):
+        configure(jobs=2, broker=["reference"])
+
+
+def test_operations_are_not_shared() -> None:
+    """A number of processes is refused, and not ignored."""
+    with pytest.raises(pytest.UsageError, match="--jobs is about the properties of a broker"):
+        configure("kafkajs-2.2.4", jobs=2, bootstrap_server=["localhost:9092"])
 
 
 def test_an_address_of_a_controller_is_enough() -> None:
     """What was started elsewhere can be shared, whatever its role."""
-    options = {"--jobs": 2, "--bootstrap-server": [], "--bootstrap-controller": "localhost:9093"}
-    pytest_configure(SimpleNamespace(getoption=options.get))  # type: ignore[arg-type]
+    configure(jobs=2, bootstrap_server=[], bootstrap_controller="localhost:9093")
 
 
 def test_operations_of_clients_are_left_to_pytest() -> None:

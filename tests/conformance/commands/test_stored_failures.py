@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 from hypothesis import Phase, given, settings
@@ -165,6 +166,18 @@ def test_failure_becomes_an_entry(defect_run: SuiteRun) -> None:
     assert entry.data[4:6] == b"\0\x12"
     assert len(entry.data) == 4 + int.from_bytes(entry.data[:4])
     assert f"found on {DEFECT} (plaintext): {CLAUSE}" in entry.origin
+
+
+def test_properties_that_cannot_be_used_are_a_mistake_of_the_command(
+    defect_run: SuiteRun, tmp_path: Path
+) -> None:
+    """As for every other command: status 2, and not that of a failure that cannot be judged."""
+    properties = tmp_path / "client.properties"
+    properties.write_text("security.protocol=TELNET\n", encoding="utf-8")
+    given = ("--bootstrap-server", "localhost:9092", "--command-config", str(properties))
+    result = CliRunner().invoke(replay, [str(failure_of(defect_run)), *given])
+    assert result.exit_code == click.UsageError.exit_code, result.output
+    assert "--command-config security.protocol=TELNET: expected one of" in result.output
 
 
 def test_folder_without_a_failure_is_refused(tmp_path: Path) -> None:
