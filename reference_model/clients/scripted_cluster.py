@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from reference_model.clients.recording import (
+    MOST_BYTES,
     MOST_CONNECTIONS,
     MOST_REQUESTS,
     Recording,
@@ -66,6 +67,7 @@ class ScriptedCluster:
         self._all_requests = 0
         self._api_versions_requests = 0
         self._seen: list[Answered] = []
+        self._recorded_bytes = 0
         self._connections: list[ScriptedConnection] = []
         self._on_node: Counter[int] = Counter()
         self._all_connections = 0
@@ -141,8 +143,10 @@ class ScriptedCluster:
         if answered.is_unknown:
             self._unserved.setdefault((request.api_key, request.api_version))
         # A request without its connection says too little about what the client knew.
-        if len(self._seen) < MOST_REQUESTS and request.connection < MOST_CONNECTIONS:
+        has_room = len(self._seen) < MOST_REQUESTS and self._recorded_bytes < MOST_BYTES
+        if has_room and request.connection < MOST_CONNECTIONS:
             self._seen.append(answered)
+            self._recorded_bytes += len(request.data)
         if request.is_about_versions:
             self._api_versions_requests += 1
             is_loop = (

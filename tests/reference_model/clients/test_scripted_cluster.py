@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
+from reference_model.clients import scripted_cluster
 from reference_model.clients.recording import (
     MOST_CONNECTIONS,
     MOST_REQUESTS,
@@ -97,6 +100,16 @@ def test_only_the_first_requests_and_connections_are_recorded() -> None:
     recording = network.recording()
     assert (len(recording.requests), recording.all_requests) == (400, MOST_REQUESTS + 5)
     assert recording.connections[0].requests == MOST_REQUESTS + 5
+
+
+def test_bytes_of_a_recording_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large requests are counted, and not kept, once there are enough bytes."""
+    monkeypatch.setattr(scripted_cluster, "MOST_BYTES", 2 * len(metadata(0)) - 1)
+    network = Network(Script())
+    for _ in range(4):
+        network.send(metadata(0))
+    recording = network.recording()
+    assert (len(recording.requests), recording.all_requests) == (2, 4)
 
 
 def test_loop_on_one_connection_ends_the_play() -> None:
