@@ -94,6 +94,12 @@ def filled_table(broker: Broker) -> tuple[ApiVersion, ...]:
     return table
 
 
+def lists_other_apis(broker: Broker) -> bool:
+    """Return whether a target lists another API than ApiVersions; an empty table, which lists neither, counts as such."""
+    table = advertised_table(broker)
+    return not table or any(entry.api_key != API_VERSIONS_KEY for entry in table)
+
+
 def steps_to_table(broker: Broker) -> tuple[Step, ...]:
     """Request the table again and return the steps; they are evidence for notes on entries that are not requested."""
     broker.begin_example()

@@ -10,6 +10,7 @@ from clauses.catalogue import Clause
 from conformance.assertions.blame import V0_ALWAYS_SERVED
 from conformance.assertions.features import lists_features, lists_supported_features
 from conformance.assertions.instance_ids import claims_instance_ids
+from conformance.assertions.other_apis import lists_other_apis
 from conformance.assertions.read_only_apis import produce_items, read_only_items
 from conformance.assertions.tagged_headers import flexible_items
 from fixtures.under_test.broker import Broker
@@ -99,6 +100,9 @@ NEEDS: Mapping[str, Need] = {
     "upstream_answers": Need(
         lambda broker: not broker.target.has_scripted_upstream,
         "the upstream is a scripted broker, which answers no request that a proxy only passes on",
+    ),
+    "other_apis": Need(
+        lists_other_apis, "the target lists no other API than ApiVersions on this listener"
     ),
     "flexible_apis": Need(
         lambda broker: bool(flexible_items(broker)),

@@ -18,6 +18,7 @@ from reference_model.fault_injection import RequestContext, Stage, Tampering
 from reference_model.listeners import PLAINTEXT
 from tests.conformance.in_memory_runs import broker_with
 from tests.fixtures.running_targets import running_at
+from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY
 from wire.frames import SIZE_BYTES, encode_frame
 
 
@@ -58,6 +59,36 @@ def test_clauses_about_features_apply_to_targets_that_list_some(
     """A target without a feature is not green for what it lists; an unreadable list is judged."""
     broker = broker_with(Tampering(stage=stage, act=act), patience=Patience(math.inf))
     assert NEEDS["features"].is_met(broker) is is_met
+
+
+def listing(*api_keys: int) -> Callable[[RequestContext], None]:
+    """Return what leaves only some APIs in a table."""
+
+    def leave(context: RequestContext) -> None:
+        if context.response is not None:
+            entries = (each for each in context.response.api_keys if each.api_key in api_keys)
+            replace_response(context, api_keys=tuple(entries))
+
+    return leave
+
+
+@pytest.mark.parametrize(
+    ("api_keys", "is_met"),
+    [
+        pytest.param([API_VERSIONS_KEY], False, id="itself"),
+        pytest.param([METADATA_KEY, API_VERSIONS_KEY], True, id="another"),
+        pytest.param([METADATA_KEY], True, id="without-itself"),
+        pytest.param([], True, id="empty"),
+    ],
+)
+def test_a_table_of_itself_has_nothing_else_to_request(
+    api_keys: list[int], *, is_met: bool
+) -> None:
+    """Such a target is neither green nor a puzzle for Hypothesis; an empty table is judged."""
+    broker = broker_with(
+        Tampering(stage=Stage.RESPONSE, act=listing(*api_keys)), patience=Patience(math.inf)
+    )
+    assert NEEDS["other_apis"].is_met(broker) is is_met
 
 
 @pytest.mark.parametrize(
