@@ -7,6 +7,7 @@ run of the benchmark, because seconds depend on the machine. The goals are secon
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -61,25 +62,33 @@ def far_from(address: Address, each_way_ms: float) -> Iterator[str]:
             proxy.terminate()
 
 
-def judged(address: str, *options: str, quick: bool, round_trip_ms: float = 0.0) -> Judged:
+def judged(
+    address: str, *options: str, records: Path, quick: bool, round_trip_ms: float = 0.0
+) -> Judged:
     """Judge the broker at an address, and return how long that took.
+
+    Args:
+        address: the broker's address.
+        options: options of the suite.
+        records: the new folder of the run's records.
+        quick: whether only the properties of `QUICK` are judged.
+        round_trip_ms: how far away the broker is.
 
     Raises:
         SystemExit: the run did not judge everything that it planned.
     """
     far = ("-p", "benchmarks.far_connects") if round_trip_ms else ()
-    with tempfile.TemporaryDirectory() as runs:
-        started = time.monotonic()
-        run = run_suite(
-            *("--bootstrap-server", address, *far, *SEED, *options),
-            runs=Path(runs),
-            suite=QUICK if quick else ("conformance/",),
-            variables={ROUND_TRIP_MS: str(round_trip_ms)},
-        )
-        seconds = time.monotonic() - started
-        if run.status not in (0, 1):
-            raise SystemExit(f"{run.output}\nthe run ended with {run.status}: no measure")
-        verdicts = {clause: verdict for (_, clause), verdict in run.verdicts().items()}
+    started = time.monotonic()
+    run = run_suite(
+        *("--bootstrap-server", address, *far, *SEED, *options),
+        runs=records,
+        suite=QUICK if quick else ("conformance/",),
+        variables={ROUND_TRIP_MS: str(round_trip_ms)},
+    )
+    seconds = time.monotonic() - started
+    if run.status not in (0, 1):
+        raise SystemExit(f"{run.output}\nthe run ended with {run.status}: no measure")
+    verdicts = {clause: verdict for (_, clause), verdict in run.verdicts().items()}
     return Judged(seconds=seconds, verdicts=verdicts)
 
 
@@ -110,24 +119,27 @@ def main(
     """Judge a target near and far; exit with 1 if verdicts differ or, without --quick, a goal is missed."""
     target, launcher = chosen_target(target_id)
     console = Console()
+    records = Path(tempfile.mkdtemp(prefix="far-targets-"))
     options = ("--tier", tier)
     distance = {"quick": quick, "round_trip_ms": 2 * each_way_ms}
     differing: list[str] = []
     slowest_s = 0.0
     with launch(target, launcher) as running:
         address = running.addresses["plaintext"]
-        near = judged(str(address), *options, quick=quick)
+        near = judged(str(address), *options, records=records / "near", quick=quick)
         console.print(f"near: {near.seconds:.1f} s")
         with far_from(address, each_way_ms) as far_address:
             for number in range(1, runs + 1):
-                far = judged(far_address, *options, **distance)  # type: ignore[arg-type]
+                place = records / f"far-{number}"
+                far = judged(far_address, *options, records=place, **distance)  # type: ignore[arg-type]
                 slowest_s = max(slowest_s, far.seconds)
                 differing += [f"run {number}: {each}" for each in differences(near, far)]
                 console.print(
                     f"far: {far.seconds:.1f} s; far / near: {far.seconds / near.seconds:.2f}"
                 )
             if one_process:
-                alone = judged(far_address, *options, "--jobs", "1", **distance)  # type: ignore[arg-type]
+                one = (*options, "--jobs", "1")
+                alone = judged(far_address, *one, records=records / "one-process", **distance)  # type: ignore[arg-type]
                 differing += [f"one process: {each}" for each in differences(near, alone)]
                 ratio = alone.seconds / far.seconds
                 console.print(
@@ -137,6 +149,10 @@ def main(
     missed = [] if quick else missed_goals([(goal, slowest_s)])
     for each in differing:
         console.print(each)
+    if differing:
+        console.print(f"records: {records}")
+    else:
+        shutil.rmtree(records)
     console.print(last_line(missed))
     if missed or differing:
         raise SystemExit(1)
