@@ -22,7 +22,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.goals import Goal, last_line, missed_goals
-from conformance.watch.proxy import WatchProxy, Ways
+from conformance.watch.carrying import Ways
+from conformance.watch.proxy import WatchProxy
 from conformance.watch.watcher import Watcher
 from fixtures.client.running_broker import Address
 from wire.frames import SIZE_BYTES, encode_frame, read_size

@@ -15,8 +15,6 @@ from typing import Any, NamedTuple
 from wire.api_keys import CONTROLLED_SHUTDOWN_KEY, FETCH_KEY
 
 ENTRY = b"Completed request:"
-FIRST_CORRELATION_IDS = (0, 1)
-"""Clients count their requests from one of these, in each connection or in all of them."""
 
 _UNKNOWN = "unknown"
 _NULL = "null"
@@ -93,7 +91,6 @@ class LoggedRequest(NamedTuple):
         principal: the user it is authenticated as.
         software_name: the client's name in ApiVersions, which entries have had since 2.5; None if it is unknown.
         software_version: its version in ApiVersions.
-        is_first: whether it is the first request of a connection or of the client, judged by its correlation id.
     """
 
     api_key: int
@@ -103,7 +100,6 @@ class LoggedRequest(NamedTuple):
     principal: str | None = None
     software_name: str | None = None
     software_version: str | None = None
-    is_first: bool = False
 
 
 def read_entry(line: bytes) -> LoggedRequest | None:
@@ -160,7 +156,6 @@ def _entry_of(head: re.Match[bytes], tail: re.Match[bytes]) -> LoggedRequest | N
         principal=principal,
         software_name=_known(name),
         software_version=_known(release),
-        is_first=int(head["correlation"]) in FIRST_CORRELATION_IDS,
     )
 
 
@@ -183,7 +178,6 @@ def _entry_of_object(text: bytes) -> LoggedRequest | None:
             software_version=_known(
                 request.get("clientSoftwareVersion") or software.get("softwareVersion")
             ),
-            is_first=header.get("correlationId") in FIRST_CORRELATION_IDS,
         )
     except (AttributeError, KeyError, TypeError) as error:
         raise ValueError(f"the entry has no usable {error}") from error

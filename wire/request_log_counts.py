@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from wire.api_keys import API_VERSIONS_KEY
-from wire.request_log import ENTRY, FIRST_CORRELATION_IDS, LoggedRequest, read_entry
+from wire.request_log import ENTRY, LoggedRequest, read_entry
 
 MOST_REMEMBERED = 50_000
 """How many different lines are remembered, so that each is read once."""
@@ -22,7 +22,6 @@ MOST_COUNTED = 100_000
 
 _NUMBERS = ("forwarded", "unreadable", "other_lines", "left_out")
 """What `LogCounts` counts besides requests."""
-_FIRST = tuple(b"%d" % number for number in FIRST_CORRELATION_IDS)
 _TABLE_ROW = re.compile(
     rb'\{"apiKey":(\d+),"minVersion":(\d+),"maxVersion":(\d+)|\{api_key=(\d+),min_version=(\d+),max_version=(\d+)'
 )
@@ -97,7 +96,6 @@ class _Parts(NamedTuple):
     """What distinguishes an entry from those that say something else."""
 
     before_id: bytes
-    is_first: bool
     after_id: bytes
     listener: bytes
     host: bytes
@@ -242,7 +240,6 @@ def _parts_of(form: _Form, line: bytes, start: int) -> _Parts | None:
         return None
     return _Parts(
         line[start:id_at],
-        id_ in _FIRST,
         line[id_end:header_end],
         ends[0],
         ends[1].rpartition(b":")[0],

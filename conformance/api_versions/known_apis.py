@@ -75,3 +75,9 @@ def name_of(api_key: int) -> str:
     """Return the name of an API; "UNKNOWN" if Kafka 4.4.0 has none with this key, as Kafka's own tool says."""
     known = known_apis().get(api_key)
     return "UNKNOWN" if known is None else known.name
+
+
+def label_of(api_key: int) -> str:
+    """Return how reports name an API: its name, or "API 999" if Kafka 4.4.0 has none with this key."""
+    known = known_apis().get(api_key)
+    return f"API {api_key}" if known is None else known.name

@@ -18,9 +18,10 @@ from rich.live import Live
 from conformance.commands.addresses import address_of, addresses_of
 from conformance.commands.errors import CouldNotTell, InvalidFile, UnknownName
 from conformance.commands.spark_jobs import count_with_spark
+from conformance.watch.carrying import Ways
 from conformance.watch.files import ReportFolder
 from conformance.watch.given_files import GivenFiles, report_of_files
-from conformance.watch.proxy import CannotListen, Ways
+from conformance.watch.proxy import CannotListen
 from conformance.watch.releases import Release, UnknownRelease, release_named
 from conformance.watch.report import EXIT_STATUS, WatchReport, as_json
 from conformance.watch.running import CannotWatch, WatchPlan, watch_until_ended

@@ -80,7 +80,7 @@ def read_request(payload: bytes, *, strictly: bool) -> CapturedRequest | None:
     if len(payload) < _START_BYTES:
         return None
     key, version, correlation_id = read_request_start(payload)
-    if key < 0 or version < 0 or (strictly and not _is_known(key, version)):
+    if key < 0 or version < 0 or (strictly and not is_known(key, version)):
         return None
     if not _has_client_id(key, version):
         return CapturedRequest(key, version, correlation_id, None)
@@ -137,6 +137,15 @@ def read_table(payload: bytes, api_version: int) -> dict[int, tuple[int, int]]:
     return {}
 
 
+def is_known(key: int, version: int) -> bool:
+    """Return whether Kafka has an API and a version of it, or may have it soon."""
+    known = known_apis().get(key)
+    if known is None:
+        return False
+    highest = _NO_VERSIONS_KNOWN if known.range is None else known.range.highest
+    return version <= highest + _NEWER_VERSIONS
+
+
 def _software(payload: bytes, version: int) -> tuple[str, str] | None:
     try:
         _, end = decode_prefix(RequestHeader, payload, version=FLEXIBLE_REQUEST_HEADER)
@@ -154,11 +163,3 @@ def _names_software(key: int, version: int) -> bool:
 
 def _has_client_id(key: int, version: int) -> bool:
     return (key, version) != (CONTROLLED_SHUTDOWN_KEY, 0)
-
-
-def _is_known(key: int, version: int) -> bool:
-    known = known_apis().get(key)
-    if known is None:
-        return False
-    highest = _NO_VERSIONS_KNOWN if known.range is None else known.range.highest
-    return version <= highest + _NEWER_VERSIONS

@@ -12,8 +12,8 @@ from wire.request_log_counts import MOST_COUNTED, LogCounts
 LIMITS = (
     "a request log has the requests that a broker has completed; a request in a version that the broker refuses costs its "
     "connection and is not in the log",
-    "a request log does not say when a connection began; a client that does not ask for versions is recognized only if its "
-    "first request is in the log, by its correlation id of 0 or 1",
+    "a request log does not say when a program began; one whose ApiVersions requests are not in the log may have asked for "
+    "versions before",
     "a request log does not distinguish a client id that is null from an empty one",
 )
 NO_SOFTWARE = (
@@ -38,10 +38,9 @@ class LoggedClients:
         self._sightings = sightings
         self._software: dict[tuple[str | None, ...], set[tuple[str | None, str | None]]] = {}
         self._brokers: set[tuple[str | None, ...]] = set()
-        self._seen: set[ClientIdentity] = set()
 
     def add(self, requests: Mapping[LoggedRequest, int]) -> None:
-        """Add further requests. A client that is new must be seen from its first request on, or its beginning was missed."""
+        """Add further requests. A log may begin after the clients, which ask for versions on their first connection alone."""
         for request in requests:
             self._learn(request)
         clients = {
@@ -50,14 +49,14 @@ class LoggedClients:
             if _key(request) not in self._brokers
         }
         self.has_brokers |= len(clients) < len(requests)
-        begun = {client for request, client in clients.items() if request.is_first}
         for request, client in clients.items():
             sighting = Sighting(client, request.api_key, request.api_version)
             self._sightings.add(sighting, requests[request])
-        for client in dict.fromkeys(clients.values()):
-            if client not in self._seen and client not in begun:
-                self._sightings.miss_beginning(client)
-        self._seen = set(self._sightings.clients)
+            self._sightings.miss_beginning(client)
+
+    def miss_some(self, left_out: int) -> None:
+        """Remember how many requests were not counted: those of some clients may be missing."""
+        self._sightings.are_incomplete |= left_out > 0
 
     def _learn(self, request: LoggedRequest) -> None:
         if is_broker(request.client_id, [request.api_key]):

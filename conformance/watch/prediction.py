@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from conformance.api_versions.cluster_tables import Ranges
-from conformance.api_versions.known_apis import name_of
+from conformance.api_versions.known_apis import label_of
 from conformance.watch.releases import Release
 from conformance.watch.sightings import ClientIdentity, Sightings
 from wire.api_keys import API_VERSIONS_KEY
@@ -27,6 +27,9 @@ class Outcome(StrEnum):
 
 
 WORST_FIRST = (Outcome.BREAKS, Outcome.CANNOT_SAY, Outcome.WORKS)
+
+
+_NEVER_ASKS = Outcome.BREAKS, "the client never asks for versions, so it sends it anyway"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,8 +113,7 @@ def worst(predictions: Sequence[Prediction]) -> Outcome:
 
 def request_name(api_key: int, api_version: int) -> str:
     """Return how a request is named: "Produce v2", or "API 999 v0" if Kafka has no API with this key."""
-    name = name_of(api_key)
-    return f"{f'API {api_key}' if name == 'UNKNOWN' else name} v{api_version}"
+    return f"{label_of(api_key)} v{api_version}"
 
 
 def _about_versions(seen: Sequence[int], watched: Ranges, release: Release) -> list[Decision]:
@@ -154,7 +156,13 @@ def _refused(
         watched: what the watched brokers serve.
         release: the release.
     """
-    outcome, why = _what_client_can_do(api_key, seen, asks, watched, release)
+    if asks is False:
+        outcome, why = _NEVER_ASKS
+    else:
+        outcome, why = _what_client_that_asks_can_do(api_key, seen, watched, release)
+        if asks is None and outcome is Outcome.CANNOT_SAY:
+            # Where both may be, only what holds for both can be said.
+            why = "it is not known whether the client asks for versions"
     since = release.refused_since(api_key, version)
     refused = (
         f"is refused since {since}" if since else "is refused: no release until then serves it"
@@ -168,13 +176,9 @@ def _refused(
     )
 
 
-def _what_client_can_do(
-    api_key: int, seen: Sequence[int], asks: bool | None, watched: Ranges, release: Release
+def _what_client_that_asks_can_do(
+    api_key: int, seen: Sequence[int], watched: Ranges, release: Release
 ) -> tuple[Outcome, str]:
-    if asks is False:
-        return Outcome.BREAKS, "the client never asks for versions, so it sends it anyway"
-    if asks is None:
-        return Outcome.CANNOT_SAY, "the client may have asked for versions before it was watched"
     served, offered = release.served(api_key), watched.get(api_key)
     newest = max(seen)
     if served is None:

@@ -9,14 +9,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import socket
-import ssl
-import struct
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
+from conformance.watch.carrying import (
+    BUFFER_BYTES,
+    Ways,
+    close,
+    connect,
+    end,
+    newest_api_versions,
+    reason_of,
+    reset,
+    write,
+)
+from conformance.watch.pending import Pending
 from conformance.watch.rehearsal import Rehearsal
+from conformance.watch.releases import Release
 from conformance.watch.request_headers import RequestHead, RequestHeaders
 from conformance.watch.responses import HeldResponse, Responses
 from conformance.watch.watcher import WatchedConnection, Watcher
@@ -27,16 +36,15 @@ from wire.frames import encode_frame
 from wire.startup_messages import CLUSTER_APIS
 
 CHUNK_BYTES = 1 << 18
-BUFFER_BYTES = 1 << 16
-"""How much is buffered of one direction before the other side has to wait; reading may add one chunk."""
-CONNECT_S = 10.0
-ENDING_S = 5.0
-"""How long open requests may take once the proxy is to end."""
-MOST_PENDING = 4096
-"""How many unanswered requests of a connection are remembered; writes with acks=0 never get an answer."""
+ENDING_S = 30.0
+"""How long open requests may take once the proxy is to end: as long as clients wait for a response by default."""
+WRITES_ENDING_S = 5.0
+"""The same for a connection with nothing open but writes, of which none was answered before: they may have acks=0."""
 MOST_BROKERS = 1000
-_RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 _END_LOOK_S = 0.05
+
+
+_Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 class CannotListen(Exception):
@@ -45,19 +53,6 @@ class CannotListen(Exception):
 
 class _ClosedByRelease(Exception):
     """The release that is rehearsed closes a connection."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ways:
-    """How the proxy listens and connects.
-
-    Attributes:
-        upstream: TLS towards the brokers; None for none.
-        listen: TLS towards the application; None for none.
-    """
-
-    upstream: ssl.SSLContext | None = None
-    listen: ssl.SSLContext | None = None
 
 
 @dataclass(slots=True)
@@ -75,16 +70,23 @@ class _Open:
 
     watched: WatchedConnection
     client: asyncio.StreamWriter
-    pending: deque[RequestHead] = field(default_factory=lambda: deque(maxlen=MOST_PENDING))
+    pending: Pending = field(default_factory=Pending)
     broker: asyncio.StreamWriter | None = None
+    rehearsal: Rehearsal | None = None
     headers: RequestHeaders | None = None
     responses: Responses | None = None
 
-    @property
-    def is_idle(self) -> bool:
-        """Whether no request is incomplete or waits for its response, and no response is incomplete."""
+    def is_idle(self, *, may_wait_for_writes: bool) -> bool:
+        """Return whether no request is incomplete or waits for its response, and no response is incomplete.
+
+        Args:
+            may_wait_for_writes: whether a request that may be a write with acks=0 counts as one that waits.
+        """
         sides = (self.headers, self.responses)
-        return not self.pending and all(each is None or each.is_between_frames for each in sides)
+        has_none = not self.pending or (
+            self.pending.may_all_stay_unanswered and not may_wait_for_writes
+        )
+        return has_none and all(each is None or each.is_between_frames for each in sides)
 
 
 class WatchProxy:
@@ -95,12 +97,19 @@ class WatchProxy:
         obstacles: what kept the application from a broker, each a sentence.
     """
 
-    def __init__(self, watcher: Watcher, ways: Ways, rehearsal: Rehearsal | None = None) -> None:
-        """Open nothing yet."""
+    def __init__(self, watcher: Watcher, ways: Ways, rehearsed: Release | None = None) -> None:
+        """Open nothing yet.
+
+        Args:
+            watcher: gets what is found out.
+            ways: TLS on both sides.
+            rehearsed: the release that the brokers are made to look like; None for none.
+        """
         self.watcher = watcher
         self.obstacles: dict[str, None] = {}
         self._ways = ways
-        self._rehearsal = rehearsal
+        self._rehearsed = rehearsed
+        self._rehearsals: dict[Address, Rehearsal] = {}
         self._host = ""
         self._brokers: list[_Broker] = []
         self._ports: dict[HostAndPort, int] = {}
@@ -127,14 +136,30 @@ class WatchProxy:
             self._ports[brokers[0].host, brokers[0].port] = port
         return Address(place.host, port)
 
-    async def end(self) -> None:
-        """Accept no more connections and requests, wait for the answers to open ones, and close everything."""
+    async def end(self, at_once: asyncio.Event | None = None) -> None:
+        """Accept no more connections and requests, wait for the answers to open ones, and close everything.
+
+        Args:
+            at_once: ends the waiting when it is set.
+        """
         self._is_ending = True
         for broker in self._brokers:
             broker.server.close()
-        deadline = asyncio.get_running_loop().time() + ENDING_S
-        while self._open and asyncio.get_running_loop().time() < deadline:
-            self._cancel([task for task, each in self._open.items() if each.is_idle])
+        for each in self._open.values():
+            if each.headers is not None:
+                each.headers.end_with_frame()
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        while self._open and loop.time() < began + ENDING_S:
+            if at_once is not None and at_once.is_set():
+                break
+            patient = loop.time() < began + WRITES_ENDING_S
+            idle = [
+                task
+                for task, each in self._open.items()
+                if each.is_idle(may_wait_for_writes=patient)
+            ]
+            self._cancel(idle)
             await asyncio.wait(self._open, timeout=_END_LOOK_S)
         self._cancel(list(self._open))
         await asyncio.gather(*self._open, return_exceptions=True)
@@ -151,12 +176,20 @@ class WatchProxy:
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             await self.carry(node, reader, writer)
 
-        server = await asyncio.start_server(
-            serve, self._host, port, limit=BUFFER_BYTES, ssl=self._ways.listen
-        )
-        chosen = int(server.sockets[0].getsockname()[1])
+        server = await self._server(serve, port)
+        ports = {int(each.getsockname()[1]) for each in server.sockets}
+        if len(ports) > 1:
+            # A name with several addresses, each of which got a free port of its own.
+            server.close()
+            server = await self._server(serve, min(ports))
+        chosen = min(ports)
         self._brokers.append(_Broker(brokers, server, chosen))
         return chosen
+
+    async def _server(self, serve: _Serve, port: int) -> asyncio.Server:
+        return await asyncio.start_server(
+            serve, self._host, port, limit=BUFFER_BYTES, ssl=self._ways.listen
+        )
 
     async def carry(
         self, node: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -168,20 +201,20 @@ class WatchProxy:
         opened = _Open(self.watcher.opened(address, node), writer)
         self._open[task] = opened
         try:
-            broker_reader, broker = await self._connect(self._brokers[node].addresses)
+            broker_reader, broker = await self._connect(opened, self._brokers[node].addresses)
             opened.broker = broker
             await self._carry_both(opened, reader, broker_reader, broker)
         except OSError:
-            _reset(writer)
+            reset(writer)
             if opened.broker is not None:
-                _reset(opened.broker)
+                reset(opened.broker)
         except asyncio.CancelledError:
             # Only `end` cancels; what is open is closed below.
             pass
         finally:
             for each in (writer, opened.broker):
                 if each is not None:
-                    await _close(each)
+                    await close(each)
             self.watcher.over(opened.watched)
             del self._open[task]
 
@@ -209,13 +242,13 @@ class WatchProxy:
         self, opened: _Open, reader: asyncio.StreamReader, broker: asyncio.StreamWriter
     ) -> None:
         def requested(head: RequestHead) -> None:
-            opened.pending.append(head)
+            opened.pending.add(head)
             self.watcher.requested(opened.watched, head)
             if head.api_key != API_VERSIONS_KEY:
                 # A client id has up to 32 KiB, and many requests may wait.
                 head.client_id, head.data = None, b""
 
-        substitute = None if self._rehearsal is None else self._rehearsal.substitute
+        substitute = None if opened.rehearsal is None else opened.rehearsal.substitute
         headers = opened.headers = RequestHeaders(requested, substitute)
         while data := await reader.read(CHUNK_BYTES):
             was_read = not headers.problem
@@ -225,10 +258,10 @@ class WatchProxy:
                     opened.watched,
                     f"a connection is passed on unread from here on: {headers.problem}",
                 )
-            await _write(broker, parts)
-        await _write(broker, [headers.held])
+            await write(broker, parts)
+        await write(broker, [headers.held])
         self.watcher.closed(opened.watched, by_client=True)
-        _end(broker)
+        end(broker)
 
     async def _pass_responses(self, opened: _Open, reader: asyncio.StreamReader) -> None:
         def answered(head: RequestHead, start: bytes) -> None:
@@ -245,13 +278,13 @@ class WatchProxy:
                 changed = await self._for_client(opened, part)
                 if changed is None:
                     # The release that is rehearsed closes the connection here.
-                    await _write(opened.client, parts)
+                    await write(opened.client, parts)
                     raise _ClosedByRelease
                 parts.append(changed)
-            await _write(opened.client, parts)
-        await _write(opened.client, [responses.held])
+            await write(opened.client, parts)
+        await write(opened.client, [responses.held])
         self.watcher.closed(opened.watched, by_client=False)
-        _end(opened.client)
+        end(opened.client)
 
     async def _for_client(self, opened: _Open, held: HeldResponse) -> bytes | None:
         """Return a response, with its size, as the application gets it; None to close the connection."""
@@ -313,75 +346,26 @@ class WatchProxy:
         return await self._serve(0, [broker])
 
     async def _connect(
-        self, addresses: Sequence[Address]
+        self, opened: _Open, addresses: Sequence[Address]
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Connect to the first address that accepts.
+        """Connect to the first address that accepts, and find out how a release is rehearsed there.
 
         Raises:
             OSError: none does.
         """
         for address in addresses:
             try:
+                opened.rehearsal = await self._rehearsal_at(address)
                 return await connect(address, self._ways)
             except OSError as error:
-                self.obstacles[f"{address} cannot be reached: {_reason(error)}"] = None
+                self.obstacles[f"{address} cannot be reached: {reason_of(error)}"] = None
         raise ConnectionRefusedError
 
-
-async def connect(
-    address: Address, ways: Ways
-) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """Connect to a broker.
-
-    Raises:
-        OSError: it cannot be reached, or TLS fails.
-    """
-    name = address.host if ways.upstream is not None else None
-    async with asyncio.timeout(CONNECT_S):
-        return await asyncio.open_connection(
-            address.host,
-            address.port,
-            limit=BUFFER_BYTES,
-            ssl=ways.upstream,
-            server_hostname=name,
-        )
-
-
-def _reason(error: OSError) -> str:
-    return str(error) or f"no connection within {CONNECT_S:.0f} s"
-
-
-async def _write(writer: asyncio.StreamWriter, parts: Sequence[bytes | memoryview]) -> None:
-    data = parts[0] if len(parts) == 1 else b"".join(parts)
-    if data:
-        writer.write(data)
-        await writer.drain()
-
-
-async def _close(writer: asyncio.StreamWriter) -> None:
-    """Close a connection after what was written to it, unless the other side does not read that."""
-    writer.close()
-    try:
-        async with asyncio.timeout(ENDING_S):
-            await writer.wait_closed()
-    except (OSError, asyncio.CancelledError):
-        # It is over in any way; also if the proxy ends and has waited long enough.
-        writer.transport.abort()
-
-
-def _end(writer: asyncio.StreamWriter) -> None:
-    """End one direction. TLS cannot do that here: there the connection ends."""
-    with contextlib.suppress(OSError, RuntimeError):
-        if writer.can_write_eof():
-            writer.write_eof()
-        else:
-            writer.close()
-
-
-def _reset(writer: asyncio.StreamWriter) -> None:
-    """End a connection as it ended on the other side: with a reset."""
-    own = writer.get_extra_info("socket")
-    if own is not None:
-        with contextlib.suppress(OSError):
-            own.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
-    writer.transport.abort()
+    async def _rehearsal_at(self, address: Address) -> Rehearsal | None:
+        """Return the rehearsal on a broker, which is asked what it knows the first time; None if no release is rehearsed."""
+        if self._rehearsed is None:
+            return None
+        if address not in self._rehearsals:
+            newest = await newest_api_versions(address, self._ways)
+            self._rehearsals[address] = Rehearsal(self._rehearsed, newest)
+        return self._rehearsals[address]

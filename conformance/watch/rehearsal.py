@@ -33,14 +33,14 @@ _UNKNOWN = Identity()
 
 
 class Rehearsal:
-    """One release, rehearsed on a cluster."""
+    """One release, rehearsed on a broker."""
 
     def __init__(self, release: Release, newest: int) -> None:
         """Rehearse a release.
 
         Args:
             release: the release.
-            newest: the newest version of ApiVersions that every broker of the cluster serves.
+            newest: the newest version of ApiVersions that the broker serves.
         """
         self._release = release
         self._newest = min(newest, NEWEST_VERSION)
@@ -50,13 +50,11 @@ class Rehearsal:
         if head.api_key != API_VERSIONS_KEY:
             if self._release.serves(head.api_key, head.api_version):
                 return None
-            head.answer = _close
-            return _plain(head)
+            return _closing(head)
         payload = head.data[SIZE_BYTES:]
         reaction = reactions_of_broker(payload, self._release.profile, _UNKNOWN)[0]
         if reaction.outcome is not Outcome.ANSWER:
-            head.answer = _close
-            return _plain(head)
+            return _closing(head)
         if reaction.error_code is not ErrorCode.NONE:
             head.answer = self._refusal(reaction)
             return _plain(head)
@@ -111,6 +109,12 @@ def _shared(listed: tuple[ApiVersion, ...], own: dict[int, ApiVersion]) -> list[
 
 def _close(payload: bytes) -> None:
     """Close the connection in place of a response."""
+
+
+def _closing(head: RequestHead) -> bytes:
+    """Let the connection be closed in place of a response to a request; what comes after it is not read."""
+    head.answer, head.is_last = _close, True
+    return _plain(head)
 
 
 def _plain(head: RequestHead) -> bytes:

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from conformance.api_versions.cluster_tables import Ranges
-from conformance.api_versions.known_apis import name_of
+from conformance.api_versions.known_apis import label_of
 from conformance.watch.prediction import Outcome, Prediction, predict, request_name, worst
 from conformance.watch.releases import Release
 from conformance.watch.sightings import ClientIdentity, Sightings
 from conformance.watch.watcher import Violation
+from fixtures.exit_status import ended_in_words
 from reports.escaping import markdown_text
 from reports.verdict_labels import counted
 
@@ -57,6 +58,7 @@ class WatchReport:
         remarks: what the sources cannot see, and what stood in the way, each a sentence.
         rehearsed: the id of the release that was rehearsed; empty for none.
         command_status: the exit status of the command that was watched; 0 if there was none.
+        is_incomplete: whether clients were left out.
     """
 
     releases: tuple[str, ...]
@@ -65,13 +67,14 @@ class WatchReport:
     remarks: tuple[str, ...] = ()
     rehearsed: str = ""
     command_status: int = 0
+    is_incomplete: bool = False
 
     @property
     def outcome(self) -> Outcome:
-        """The worst outcome of all clients and releases. A command that failed did not show all that it does."""
+        """The worst outcome of all clients and releases. It is no success if clients were left out, or if the command failed and did not show all that it does."""
         found = worst([each for row in self.rows for each in row.predictions])
-        has_failed = found is Outcome.WORKS and self.command_status
-        return Outcome.CANNOT_SAY if has_failed else found
+        is_unsure = self.is_incomplete or self.command_status
+        return Outcome.CANNOT_SAY if found is Outcome.WORKS and is_unsure else found
 
     @property
     def all_remarks(self) -> tuple[str, ...]:
@@ -79,7 +82,7 @@ class WatchReport:
         found = [*self.remarks]
         if self.command_status:
             found.append(
-                f"the command ended with status {self.command_status}: what it does otherwise was not seen"
+                f"the command ended {ended_in_words(self.command_status)}: what it does otherwise was not seen"
             )
         if self.rehearsed:
             found.append(_LOOK_AT_PROGRAM)
@@ -128,6 +131,7 @@ def report_of(
         remarks=(*sightings.cannot_see, *remarks),
         rehearsed=rehearsed,
         command_status=command_status,
+        is_incomplete=sightings.are_incomplete,
     )
 
 
@@ -143,7 +147,7 @@ def requests_in_words(row: ClientRow) -> list[str]:
     by_api: dict[int, list[str]] = {}
     for (key, version), times in row.requests.items():
         by_api.setdefault(key, []).append(f"v{version} ({times:,})")
-    return [f"{_api_name(key)} {', '.join(versions)}" for key, versions in by_api.items()]
+    return [f"{label_of(key)} {', '.join(versions)}" for key, versions in by_api.items()]
 
 
 def sentences(report: WatchReport, *, without: Outcome | None = None) -> list[str]:
@@ -178,7 +182,7 @@ def as_json(report: WatchReport) -> dict[str, object]:
         "rehearsed": report.rehearsed or None,
         "clients": [_row_as_json(row) for row in report.rows],
         "watched": [
-            {"api_key": key, "api": _api_name(key), "min_version": low, "max_version": high}
+            {"api_key": key, "api": label_of(key), "min_version": low, "max_version": high}
             for key, (low, high) in sorted(report.watched.items())
         ],
         "remarks": list(report.all_remarks),
@@ -223,7 +227,7 @@ def _row_as_json(row: ClientRow) -> dict[str, object]:
         "connections": row.connections,
         "asks_for_versions": row.asks,
         "requests": [
-            {"api_key": key, "api": _api_name(key), "api_version": version, "times": times}
+            {"api_key": key, "api": label_of(key), "api_version": version, "times": times}
             for (key, version), times in row.requests.items()
         ],
         "predictions": [
@@ -250,8 +254,3 @@ def _row_as_json(row: ClientRow) -> dict[str, object]:
         ],
         "notes": list(row.notes),
     }
-
-
-def _api_name(api_key: int) -> str:
-    name = name_of(api_key)
-    return f"API {api_key}" if name == "UNKNOWN" else name

@@ -10,6 +10,7 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from conformance.watch.sasl_tokens import MOST_TOKENS, SaslTokens
 from wire.api_keys import API_VERSIONS_KEY, SASL_HANDSHAKE_KEY
 from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES, read_size
 
@@ -38,6 +39,7 @@ class RequestHead:
         client_id: its client id; None if it is null, or does not fit into the frame.
         data: its bytes as far as they were read: size and header, and the body of ApiVersions.
         answer: what makes the response of another one; None if the broker's own response is passed on.
+        is_last: whether nothing is passed on after it, because the connection ends with its response.
     """
 
     api_key: int
@@ -46,6 +48,7 @@ class RequestHead:
     client_id: bytes | None
     data: bytes
     answer: Callable[[bytes], bytes | None] | None = None
+    is_last: bool = False
 
 
 class RequestHeaders:
@@ -71,7 +74,8 @@ class RequestHeaders:
         self._head = bytearray()
         self._left = 0
         self._is_replaced = False
-        self._handshake: bytes | None = None
+        self._is_last = False
+        self._tokens = SaslTokens()
         self.problem = ""
 
     @property
@@ -84,15 +88,21 @@ class RequestHeaders:
         """The bytes that are held back, because what they begin is not known yet."""
         return bytes(self._head) if self._substitute else b""
 
+    def end_with_frame(self) -> None:
+        """Pass on the frame that has begun, and nothing after it."""
+        self._is_last = True
+
     def feed(self, data: bytes) -> list[bytes | memoryview]:
         """Read received bytes, split in any way; return what is passed on."""
         if self.problem:
             return [data]
         parts: list[bytes | memoryview] = []
         view = memoryview(data)
-        is_usual = not (self._substitute or self._head or self._handshake is not None)
-        at = self._read_usual(data) if is_usual else 0
+        is_special = self._is_last or self._substitute or self._head or self._tokens.may_come
+        at = 0 if is_special else self._read_usual(data)
         while at < len(data) and not self.problem:
+            if self._is_last and self.is_between_frames:
+                return parts if self._substitute else [view[:at]]
             if self._left:
                 end = min(at + self._left, len(data))
                 self._left -= end - at
@@ -140,8 +150,8 @@ class RequestHeaders:
         if not 0 <= size <= SOCKET_REQUEST_MAX_BYTES:
             return SIZE_BYTES
         whole = SIZE_BYTES + size
-        if self._handshake is not None:
-            return min(whole, SIZE_BYTES + len(self._handshake) + _SHORTEST)
+        if self._tokens.may_come:
+            return min(whole, self._tokens.needed)
         if len(head) < _BEFORE_CLIENT_ID:
             return min(whole, _BEFORE_CLIENT_ID)
         api_key: int
@@ -160,16 +170,17 @@ class RequestHeaders:
         if not 0 <= size <= SOCKET_REQUEST_MAX_BYTES:
             what = f"a frame of {size} bytes, which is no size of a request (is it TLS?)"
             return self._give_up(what)
-        is_token = self._is_token(data)
-        if not is_token:
-            self._handshake = None
-            if len(data) < self._wanted():
-                return []
+        is_token = self._tokens.may_come and self._tokens.take(data)
+        if not is_token and len(data) < self._wanted():
+            return []
         self._head.clear()
         self._left = SIZE_BYTES + size - len(data)
         self._is_replaced = False
-        if is_token:
+        if is_token and self._tokens.count <= MOST_TOKENS:
             return [data]
+        if is_token:
+            what = f"{MOST_TOKENS} frames after SaslHandshake that are no requests of the client"
+            return self._give_up(what, data)
         if size < _SHORTEST:
             return self._give_up(f"a frame of {size} bytes, which is too short for a request", data)
         head = _head_of(data)
@@ -177,9 +188,7 @@ class RequestHeaders:
             what = f"a request of API {head.api_key} v{head.api_version}, which is not Kafka's protocol"
             return self._give_up(what, data)
         if (head.api_key, head.api_version) == (SASL_HANDSHAKE_KEY, 0):
-            self._handshake = data[
-                SIZE_BYTES + _SHORTEST : _BEFORE_CLIENT_ID + len(head.client_id or b"")
-            ]
+            self._tokens.begin(data, head.client_id)
         return self._requested(head)
 
     def _requested(self, head: RequestHead) -> list[bytes]:
@@ -187,14 +196,8 @@ class RequestHeaders:
         replacement = self._substitute(head) if self._substitute else None
         self._on_request(head)
         self._is_replaced = replacement is not None
+        self._is_last |= head.is_last
         return [data if replacement is None else replacement]
-
-    def _is_token(self, data: bytes) -> bool:
-        """Return whether a frame is a token of SASL: it does not have the client id of the handshake where a header has it."""
-        if self._handshake is None:
-            return False
-        own = data[SIZE_BYTES + _SHORTEST : SIZE_BYTES + _SHORTEST + len(self._handshake)]
-        return own != self._handshake
 
     def _give_up(self, what: str, data: bytes | None = None) -> list[bytes]:
         self.problem = what

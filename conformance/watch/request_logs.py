@@ -80,6 +80,7 @@ def add_counted(
 
 def _said(clients: LoggedClients, counts: LogCounts, tables: Tables | None) -> list[str]:
     _give_tables(counts, tables)
+    clients.miss_some(counts.left_out)
     return limits_of(counts, clients)
 
 

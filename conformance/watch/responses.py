@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import struct
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from conformance.watch.node_endpoints import EndpointHider, names_endpoints
+from conformance.watch.pending import Pending, is_held
 from conformance.watch.request_headers import RequestHead
-from wire.api_keys import API_VERSIONS_KEY
 from wire.frames import SIZE_BYTES, read_size
 from wire.headers import CORRELATION_ID_BYTES, read_correlation_id
-from wire.startup_messages import CLUSTER_APIS
 
 MOST_HELD_BYTES = 32 * 1024 * 1024
 """The largest response that is kept until it is complete: the metadata of some 200,000 partitions."""
 _START = struct.Struct(">ii")
 """Size and correlation id."""
 _START_BYTES = SIZE_BYTES + CORRELATION_ID_BYTES
-_HELD_KEYS = frozenset({*CLUSTER_APIS, API_VERSIONS_KEY})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +39,7 @@ class Responses:
         problem: why the rest of the stream is not read; empty if it is.
     """
 
-    def __init__(
-        self, pending: deque[RequestHead], on_response: Callable[[RequestHead, bytes], None]
-    ) -> None:
+    def __init__(self, pending: Pending, on_response: Callable[[RequestHead, bytes], None]) -> None:
         """Begin between two frames.
 
         Args:
@@ -87,7 +82,7 @@ class Responses:
             else:
                 end = min(at + self._wanted() - len(self._start), len(data))
                 if not self._start:
-                    self._is_start_passed = not any(map(_is_held, self._pending))
+                    self._is_start_passed = not self._pending.has_held
                 if self._is_start_passed:
                     parts.append(view[at:end])
                 self._start += view[at:end]
@@ -104,17 +99,18 @@ class Responses:
             return 0
         at = min(self._left, len(data))
         self._left -= at
-        while at + _START_BYTES <= len(data) and self._pending:
+        while at + _START_BYTES <= len(data):
             size, correlation_id = _START.unpack_from(data, at)
-            request = self._pending[0]
+            request = self._pending.first
             if (
-                request.correlation_id != correlation_id
+                request is None
+                or request.correlation_id != correlation_id
                 or size < CORRELATION_ID_BYTES
-                or _is_held(request)
+                or is_held(request)
                 or names_endpoints(request.api_key, request.api_version)
             ):
                 break
-            self._pending.popleft()
+            self._pending.answer_first()
             self._on_response(request, data[at : at + _START_BYTES])
             at += SIZE_BYTES + size
             if at > len(data):
@@ -138,12 +134,12 @@ class Responses:
         self._left = SIZE_BYTES + size - len(start)
         self._held = self._hider = None
         correlation_id = read_correlation_id(start[SIZE_BYTES:])
-        request = None if correlation_id is None else self._asked(correlation_id)
+        request = None if correlation_id is None else self._pending.answer(correlation_id)
         self._request = request
         if request is None:
             return passed
         self._on_response(request, start)
-        if _is_held(request) and not self._is_start_passed and size <= MOST_HELD_BYTES:
+        if is_held(request) and not self._is_start_passed and size <= MOST_HELD_BYTES:
             self._held = bytearray(start)
             return [] if self._left else self._rest(memoryview(b""))
         if names_endpoints(request.api_key, request.api_version):
@@ -164,17 +160,3 @@ class Responses:
         payload = bytes(self._held[SIZE_BYTES:])
         self._held = None
         return [HeldResponse(self._request, payload)]
-
-    def _asked(self, correlation_id: int) -> RequestHead | None:
-        """Return the request of a response. Those before it get none, such as writes with acks=0; if there is none, all stay."""
-        for place, head in enumerate(self._pending):
-            if head.correlation_id == correlation_id:
-                for _ in range(place + 1):
-                    self._pending.popleft()
-                return head
-        return None
-
-
-def _is_held(request: RequestHead) -> bool:
-    """Return whether the response of a request is kept until it is complete."""
-    return request.answer is not None or request.api_key in _HELD_KEYS

@@ -6,27 +6,20 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from conformance.watch.proxy import WatchProxy, Ways, connect
-from conformance.watch.rehearsal import Rehearsal
+from conformance.watch.carrying import Ways, connect, newest_api_versions, reason_of
+from conformance.watch.proxy import WatchProxy
 from conformance.watch.releases import Release
 from conformance.watch.report import WatchReport, report_of
 from conformance.watch.watcher import Watcher
 from fixtures.client.running_broker import Address
-from wire.api_keys import API_VERSIONS_KEY
-from wire.api_versions import ApiVersionsResponse
-from wire.codec import decode, encode
-from wire.errors import DecodeError
-from wire.frames import DEFAULT_MAX_FRAME_BYTES, SIZE_BYTES, encode_frame, read_size
-from wire.headers import CORRELATION_ID_BYTES, PLAIN_CLIENT_ID, RequestHeader
 
 BOOTSTRAP_VARIABLE = "KAFKA_BOOTSTRAP_SERVERS"
 LOOK_EVERY_S = 0.5
 MOST_SHARE = 50
 """How many times as long as showing takes nothing is shown after it."""
-ASK_S = 10.0
 COMMAND_ENDING_S = 10.0
 _PROXY_LIMITS = (
     "seen by the proxy: only clients that connect to the listen address",
@@ -77,14 +70,13 @@ async def watch_until_ended(
         CannotWatch: no bootstrap server can be reached.
         CannotListen: the address to listen on cannot be used.
     """
-    newest = await _newest_version(plan)
+    await _find_cluster(plan)
     loop = asyncio.get_running_loop()
     began = loop.time()
     watcher = Watcher(lambda: round(1000 * (loop.time() - began)))
     for sentence in _PROXY_LIMITS:
         watcher.sightings.say_cannot_see(sentence)
-    rehearsal = None if plan.rehearsed is None else Rehearsal(plan.rehearsed, newest)
-    proxy = WatchProxy(watcher, plan.ways, rehearsal)
+    proxy = WatchProxy(watcher, plan.ways, plan.rehearsed)
     command_status = 0
 
     def report(*, is_last: bool) -> WatchReport:
@@ -99,16 +91,19 @@ async def watch_until_ended(
             command_status=command_status,
         )
 
-    try:
-        place = await proxy.listen(plan.listen, plan.brokers)
-        on_listening(place)
-        showing = asyncio.create_task(_show(watcher, lambda: on_report(report(is_last=False))))
+    with _signals() as (stop, at_once):
         try:
-            command_status = await _until_ended(plan, place)
+            place = await proxy.listen(plan.listen, plan.brokers)
+            on_listening(place)
+            showing = asyncio.create_task(_show(watcher, lambda: on_report(report(is_last=False))))
+            try:
+                command_status = await _until_ended(plan, place, stop)
+            finally:
+                showing.cancel()
         finally:
-            showing.cancel()
-    finally:
-        await proxy.end()
+            # From now on a signal means that open requests are not waited for.
+            stop.set()
+            await proxy.end(at_once)
     return report(is_last=True)
 
 
@@ -124,28 +119,38 @@ async def _show(watcher: Watcher, show: Callable[[], None]) -> None:
             pause_s = max(LOOK_EVERY_S, MOST_SHARE * (loop.time() - began))
 
 
-async def _until_ended(plan: WatchPlan, place: Address) -> int:
-    """Wait; return the exit status of the command, if it ended by itself, else 0."""
-    stop = asyncio.Event()
+@contextlib.contextmanager
+def _signals() -> Iterator[tuple[asyncio.Event, asyncio.Event]]:
+    """Return an event that the first signal sets, and one that is set by those that come when the first is set."""
+    stop, at_once = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
+
+    def arrived() -> None:
+        (at_once if stop.is_set() else stop).set()
+
     for each in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(each, stop.set)
-    process = None
+        loop.add_signal_handler(each, arrived)
     try:
-        waiting: list[asyncio.Task[object]] = [asyncio.create_task(stop.wait())]
-        if plan.command:
-            environment = {**os.environ, BOOTSTRAP_VARIABLE: str(place)}
-            process = await _started(plan.command, environment)
-            waiting.append(asyncio.create_task(process.wait()))
-        await asyncio.wait(waiting, timeout=plan.time_s, return_when=asyncio.FIRST_COMPLETED)
-        for task in waiting:
-            task.cancel()
-        status = 0 if process is None else await _end(process)
-        # Ctrl-C reaches the command, too, and may end it first.
-        return 0 if stop.is_set() else status
+        yield stop, at_once
     finally:
         for each in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(each)
+
+
+async def _until_ended(plan: WatchPlan, place: Address, stop: asyncio.Event) -> int:
+    """Wait; return the exit status of the command, if it ended by itself, else 0."""
+    process = None
+    waiting: list[asyncio.Task[object]] = [asyncio.create_task(stop.wait())]
+    if plan.command:
+        environment = {**os.environ, BOOTSTRAP_VARIABLE: str(place)}
+        process = await _started(plan.command, environment)
+        waiting.append(asyncio.create_task(process.wait()))
+    await asyncio.wait(waiting, timeout=plan.time_s, return_when=asyncio.FIRST_COMPLETED)
+    for task in waiting:
+        task.cancel()
+    status = 0 if process is None else await _end(process)
+    # Ctrl-C reaches the command, too, and may end it first.
+    return 0 if stop.is_set() else status
 
 
 async def _started(
@@ -179,44 +184,24 @@ async def _end(process: asyncio.subprocess.Process) -> int:
     return 0
 
 
-async def _newest_version(plan: WatchPlan) -> int:
-    """Return the newest version of ApiVersions that the first reachable bootstrap server lists.
-
-    Without a rehearsal nothing is sent, and the result is 0: the connection alone shows that there is something to watch.
+async def _find_cluster(plan: WatchPlan) -> None:
+    """Connect to the first bootstrap server that can be reached. For a rehearsal it has to answer as well.
 
     Raises:
-        CannotWatch: none can be reached, or does not answer.
+        CannotWatch: there is none.
     """
     problems = []
     for address in plan.brokers:
         try:
-            async with asyncio.timeout(ASK_S):
-                return await _ask(address, plan)
-        except (OSError, EOFError, DecodeError, ValueError) as error:
-            problems.append(f"{address}: {error or 'no answer'}")
+            if plan.rehearsed is not None:
+                await newest_api_versions(address, plan.ways)
+            else:
+                _, writer = await connect(address, plan.ways)
+                writer.close()
+        except OSError as error:
+            problems.append(f"{address}: {reason_of(error)}")
+        else:
+            return
     raise CannotWatch(
         f"no bootstrap server can be used: {'; '.join(problems)}; is the address right, and does it need --command-config?"
     )
-
-
-async def _ask(address: Address, plan: WatchPlan) -> int:
-    reader, writer = await connect(address, plan.ways)
-    try:
-        if plan.rehearsed is None:
-            return 0
-        header = RequestHeader(
-            request_api_key=API_VERSIONS_KEY,
-            request_api_version=0,
-            correlation_id=1,
-            client_id=PLAIN_CLIENT_ID,
-        )
-        writer.write(encode_frame(encode(header, version=1)))
-        size = read_size(await reader.readexactly(SIZE_BYTES))
-        if not CORRELATION_ID_BYTES < size < DEFAULT_MAX_FRAME_BYTES:
-            raise ValueError(f"the response has {size} bytes")
-        payload = await reader.readexactly(size)
-        table = decode(ApiVersionsResponse, payload[CORRELATION_ID_BYTES:], version=0)
-        entry = table.range_of(API_VERSIONS_KEY)
-        return 0 if entry is None else int(entry.max_version)
-    finally:
-        writer.close()

@@ -83,6 +83,7 @@ class Sightings:
 
     Attributes:
         cannot_see: what the sources cannot see, each a sentence, in the order in which it was said.
+        are_incomplete: whether clients were left out, so that nothing can be said of all of them.
     """
 
     def __init__(self, *, most_clients: int = MOST_CLIENTS) -> None:
@@ -90,6 +91,7 @@ class Sightings:
         self._alike: dict[tuple[str | None, str], list[ClientIdentity]] = {}
         self._most_clients = most_clients
         self.cannot_see: dict[str, None] = {}
+        self.are_incomplete = False
 
     def add(self, sighting: Sighting, times: int = 1, *, connection: object | None = None) -> None:
         """Count a request.
@@ -168,6 +170,7 @@ class Sightings:
             seen.missed_requests |= found.missed_requests
             for sentence in found.notes:
                 self.note(client, sentence)
+        self.are_incomplete |= other.are_incomplete
         for sentence in other.cannot_see:
             self.say_cannot_see(sentence)
 
@@ -206,6 +209,7 @@ class Sightings:
         if client in self._clients:
             return self._clients[client]
         if len(self._clients) >= self._most_clients:
+            self.are_incomplete = True
             self.say_cannot_see(
                 f"there were more than {self._most_clients} clients; further ones are left out"
             )

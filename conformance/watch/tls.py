@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
 import ssl
+from collections.abc import Iterator
 from pathlib import Path
 
 import trustme
 
 from fixtures.client.running_broker import Address
+
+_ALL_INTERFACES = ("0.0.0.0", "::")
+_ELSEWHERE = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))
+"""Addresses that no machine has. Nothing is sent to them."""
 
 
 def tls_for_application(file: Path, place: Address) -> ssl.SSLContext:
@@ -23,6 +30,21 @@ def tls_for_application(file: Path, place: Address) -> ssl.SSLContext:
     authority = trustme.CA()
     authority.cert_pem.write_to_path(str(file))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    names = dict.fromkeys((place.host, "localhost", "127.0.0.1", "::1"))
-    authority.issue_cert(*names).configure_cert(context)
+    names = [place.host, "localhost", "127.0.0.1", "::1"]
+    if place.host in _ALL_INTERFACES:
+        names += _names_of_machine()
+    authority.issue_cert(*dict.fromkeys(names)).configure_cert(context)
     return context
+
+
+def _names_of_machine() -> Iterator[str]:
+    """Yield the names and addresses by which other machines reach this one."""
+    name = socket.gethostname()
+    yield from (name, socket.getfqdn())
+    with contextlib.suppress(OSError):
+        for *_, address in socket.getaddrinfo(name, None):
+            yield str(address[0]).partition("%")[0]
+    for family, elsewhere in _ELSEWHERE:
+        with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as endpoint:
+            endpoint.connect((elsewhere, 9))
+            yield str(endpoint.getsockname()[0]).partition("%")[0]

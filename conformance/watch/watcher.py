@@ -24,7 +24,7 @@ from reference_model.clients.recording import (
 )
 from reference_model.clients.script import NodeScript, Script
 from reference_model.clients.told import Tells, told_by
-from wire.api_keys import API_VERSIONS_KEY
+from wire.api_keys import API_VERSIONS_KEY, SASL_HANDSHAKE_KEY
 from wire.api_versions import ApiVersionsRequest
 from wire.frames import SIZE_BYTES
 
@@ -144,6 +144,9 @@ class Watcher:
         found = connection.unanswered.pop(id(head), None)
         if found is None:
             return
+        if (head.api_key, head.api_version) == (SASL_HANDSHAKE_KEY, 0):
+            # The oracle would take the next request for a token, and tokens are never recorded.
+            return
         place = found[1]
         connection.judged.requests[place] = replace(
             connection.judged.requests[place], response=response, answered_ms=self._now_ms()
@@ -244,16 +247,20 @@ class Watcher:
 
 
 def _violations(judged: _Judged) -> tuple[Violation, ...]:
-    nodes = 1 + max((each.node for each in judged.connections), default=0)
-    recording = Recording(
-        script=Script(nodes=(NodeScript(),) * nodes),
-        connections=tuple(judged.connections),
-        requests=tuple(judged.requests),
-        all_connections=len(judged.connections),
-        all_requests=len(judged.requests),
-    )
+    """Return what is forbidden on a connection by what happened on it alone.
+
+    What happened on others may only excuse it: two programs may have one client id and address, and then one is not bound by
+    what the broker answered the other.
+    """
+    alone = [_alone(judged, each) for each in judged.connections]
+    certain = {
+        (number, move.request): replace(move, connection=number)
+        for number, recording in enumerate(alone)
+        for move in forbidden_moves(recording)
+    }
+    forbidden = {(each.connection, each.request) for each in forbidden_moves(_recording(judged))}
     found: dict[tuple[str, str], Violation] = {}
-    for move in forbidden_moves(recording):
+    for move in (certain[place] for place in sorted(certain.keys() & forbidden)):
         alike = (move.clause, _CONNECTION.sub("", move.sentence))
         shown = sum(1 for clause, _ in found if clause == move.clause)
         if move.clause.startswith(_NOT_JUDGED) or alike in found or shown == MOST_VIOLATIONS:
@@ -262,6 +269,26 @@ def _violations(judged: _Judged) -> tuple[Violation, ...]:
             clause=move.clause, sentence=move.sentence, data=_bytes_of(move, judged)
         )
     return tuple(found.values())
+
+
+def _alone(judged: _Judged, connection: SeenConnection) -> Recording:
+    requests = [
+        replace(each, connection=0)
+        for each in judged.requests
+        if each.connection == connection.number
+    ]
+    return _recording(_Judged([replace(connection, number=0)], requests))
+
+
+def _recording(judged: _Judged) -> Recording:
+    nodes = 1 + max((each.node for each in judged.connections), default=0)
+    return Recording(
+        script=Script(nodes=(NodeScript(),) * nodes),
+        connections=tuple(judged.connections),
+        requests=tuple(judged.requests),
+        all_connections=len(judged.connections),
+        all_requests=len(judged.requests),
+    )
 
 
 def _bytes_of(move: ForbiddenMove, judged: _Judged) -> bytes:

@@ -39,7 +39,7 @@ ENTRIES: dict[str, tuple[bytes, LoggedRequest]] = {
     "0.11": (
         b"[2026-11-27 02:43:39,711] DEBUG Completed request:{api_key=18,api_version=3,correlation_id=1,client_id=shop} -- {} "
         b"from connection 127.0.0.1:55997-127.0.0.1:53162;" + _TIMES + _END,
-        LoggedRequest(18, 3, "shop", "127.0.0.1", USER, is_first=True),
+        LoggedRequest(18, 3, "shop", "127.0.0.1", USER),
     ),
     "1.0": (
         b"[2026-11-27 02:51:26,127] DEBUG Completed request:RequestHeader(apiKey=API_VERSIONS, apiVersion=3, clientId=named, "
@@ -73,7 +73,7 @@ ENTRIES: dict[str, tuple[bytes, LoggedRequest]] = {
         + _JSON_TIMES
         + b'"clientInformation":{"softwareName":"unknown",'
         b'"softwareVersion":"unknown"}}' + _END,
-        LoggedRequest(18, 3, "named", "127.0.0.1", USER, "my-app", "1.2.3", is_first=True),
+        LoggedRequest(18, 3, "named", "127.0.0.1", USER, "my-app", "1.2.3"),
     ),
     "4.4": (
         "[2026-11-27 02:46:09,978] DEBUG Completed request:"

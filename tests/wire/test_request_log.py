@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from collections import Counter
 
 import pytest
 from hypothesis import given, settings
@@ -109,7 +110,7 @@ def test_entries_without_an_object_of_software_are_read() -> None:
     line = OF_2_8[: OF_2_8.index(b',"clientInformation"')] + b"}"
     line = line.replace(b"127.0.0.1:58800", b"app.example:58800")
     line = line.replace(b'"clientSoftwareName":"my-app","clientSoftwareVersion":"1.2.3"', b"")
-    expected = LoggedRequest(18, 3, "named", "app.example", USER, is_first=True)
+    expected = LoggedRequest(18, 3, "named", "app.example", USER)
     other_order = line.replace(b'{"isForwarded":false,', b'{"x":1,')
     strange = other_order.replace(b"127.0.0.1:45663-app.example:58800-3", b"app.example")
     assert [read_entry(each) for each in (line, other_order, strange)] == [expected] * 3
@@ -133,7 +134,7 @@ def test_counting_agrees_with_reading(order: list[str], split: int) -> None:
     lines = [ENTRIES[each][0] for each in order]
     counts, rest = counted(*lines[:split]), counted(*lines[split:])
     counts.merge(pickle.loads(pickle.dumps(rest)))
-    assert counts.requests == {expected: 2 for _, expected in ENTRIES.values()}
+    assert counts.requests == Counter([expected for _, expected in ENTRIES.values()] * 2)
 
 
 @pytest.mark.parametrize("release", ["1.0", "2.8"])

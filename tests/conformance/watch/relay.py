@@ -8,8 +8,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
-from conformance.watch.proxy import WatchProxy, Ways
-from conformance.watch.rehearsal import Rehearsal
+from conformance.watch.carrying import Ways
+from conformance.watch.proxy import WatchProxy
+from conformance.watch.releases import Release
 from conformance.watch.watcher import Watcher
 from fixtures.client.running_broker import Address
 from wire.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
@@ -49,12 +50,12 @@ class Relay:
 
 
 @asynccontextmanager
-async def relayed(handler: Handler, rehearsal: Rehearsal | None = None) -> AsyncIterator[Relay]:
+async def relayed(handler: Handler, rehearsed: Release | None = None) -> AsyncIterator[Relay]:
     """Run a broker and the proxy in front of it."""
     writers: list[asyncio.StreamWriter] = []
     server = await start_broker(handler, writers)
     broker = Address(HOST, int(server.sockets[0].getsockname()[1]))
-    proxy = WatchProxy(Watcher(lambda: 0), Ways(), rehearsal)
+    proxy = WatchProxy(Watcher(lambda: 0), Ways(), rehearsed)
     try:
         yield Relay(proxy, await proxy.listen(Address(HOST, 0), [broker]), writers)
     finally:

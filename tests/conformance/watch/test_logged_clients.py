@@ -14,7 +14,6 @@ from conformance.watch.sightings import ClientIdentity, Sightings
 from wire.request_log import LoggedRequest
 
 LATER = LoggedRequest(3, 9, "shop", "10.0.0.7", "User:a")
-FIRST = LATER._replace(is_first=True)
 ASKING = LATER._replace(api_key=18, software_name="my-app", software_version="1")
 SHOP = ClientIdentity("shop", "10.0.0.7", "User:a")
 
@@ -28,22 +27,22 @@ def added(*looks: dict[LoggedRequest, int]) -> tuple[LoggedClients, Sightings]:
     return clients, sightings
 
 
-@pytest.mark.parametrize(
-    ("looks", "asks"),
-    [
-        pytest.param([{LATER: 2}], None, id="joined"),
-        pytest.param([{FIRST: 1, LATER: 2}], False, id="from-the-first"),
-        pytest.param([{FIRST: 1}, {LATER: 2}], False, id="the-first-in-an-earlier-look"),
-        pytest.param([{LATER: 2}, {FIRST: 1}], None, id="the-first-in-a-later-look"),
-    ],
-)
-def test_the_first_request_decides(
-    looks: list[dict[LoggedRequest, int]], asks: bool | None
-) -> None:
-    """A client never asks for versions only if the first that was seen of it was its first request."""
-    _, sightings = added(*looks)
-    assert sightings.asks(SHOP) is asks
-    assert sightings.requests(SHOP) == {(3, 9): sum(n for look in looks for n in look.values())}
+def test_a_log_never_shows_that_a_client_does_not_ask() -> None:
+    """A client may have asked before the log began, on another connection; if its request is there, it asks."""
+    _, sightings = added({LATER: 2})
+    assert sightings.asks(SHOP) is None
+    assert sightings.requests(SHOP) == {(3, 9): 2}
+    _, sightings = added({LATER: 2}, {ASKING: 1})
+    assert sightings.asks(SHOP)
+
+
+def test_requests_that_were_not_counted_are_remembered() -> None:
+    """Nothing can be said of all clients if some requests were left out."""
+    clients, sightings = added({LATER: 2})
+    clients.miss_some(0)
+    assert not sightings.are_incomplete
+    clients.miss_some(1)
+    assert sightings.are_incomplete
 
 
 @pytest.mark.parametrize(

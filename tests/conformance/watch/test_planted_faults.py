@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from typing import Any
 
 import pytest
 
 from conformance.watch import proxy
+from conformance.watch.pending import Pending
 from conformance.watch.proxy import WatchProxy
 from conformance.watch.rehearsal import Rehearsal
 from conformance.watch.request_headers import RequestHeaders
 from conformance.watch.responses import HeldResponse
+from conformance.watch.sasl_tokens import SaslTokens
 from conformance.watch.watcher import Watcher
 from tests.conformance.watch.relay import table
 from tests.conformance.watch.relay_checks import CHECKS
@@ -57,10 +58,10 @@ def _close(writer: asyncio.StreamWriter) -> None:
 
 FAULTS: dict[str, tuple[object, str, object, str]] = {
     "answers-as-itself": (WatchProxy, "_for_client", _answer_as_itself, "bytes_arrive_as_they_are"),
-    "loses-a-half-close": (proxy, "_end", _nothing, "a_half_close_arrives"),
-    "closes-at-a-half-close": (proxy, "_end", _close, "the_end_of_a_broker_arrives"),
-    "ends-where-the-broker-resets": (proxy, "_reset", _close, "a_reset_of_the_broker_arrives"),
-    "ends-where-the-client-resets": (proxy, "_reset", _close, "a_reset_of_the_client_arrives"),
+    "loses-a-half-close": (proxy, "end", _nothing, "a_half_close_arrives"),
+    "closes-at-a-half-close": (proxy, "end", _close, "the_end_of_a_broker_arrives"),
+    "ends-where-the-broker-resets": (proxy, "reset", _close, "a_reset_of_the_broker_arrives"),
+    "ends-where-the-client-resets": (proxy, "reset", _close, "a_reset_of_the_client_arrives"),
     "waits-for-complete-frames": (
         RequestHeaders,
         "feed",
@@ -75,15 +76,15 @@ FAULTS: dict[str, tuple[object, str, object, str]] = {
     ),
     "buffers-without-end": (
         proxy,
-        "_write",
+        "write",
         _write_without_waiting,
         "a_slow_broker_stops_the_client",
     ),
     "stores-a-payload": (RequestHeaders, "_wanted", _read_everything, "no_payload_is_kept"),
     "takes-a-token-for-a-request": (
-        RequestHeaders,
-        "_is_token",
-        lambda self, data: False,
+        SaslTokens,
+        "_is_request",
+        lambda self, data: True,
         "no_payload_is_kept",
     ),
     "leaves-addresses-as-they-are": (
@@ -96,10 +97,22 @@ FAULTS: dict[str, tuple[object, str, object, str]] = {
     "shows-the-oracle-nothing": (Watcher, "_record", _nothing, "forbidden_requests_are_found"),
     "cuts-open-requests": (proxy, "ENDING_S", 0.0, "open_requests_are_answered_at_the_end"),
     "remembers-every-request": (
-        proxy,
-        "deque",
-        lambda maxlen: deque(),
+        Pending,
+        "_forget_half",
+        _nothing,
         "unanswered_requests_are_bounded",
+    ),
+    "forgets-the-oldest-request": (
+        Pending,
+        "_put_first",
+        _nothing,
+        "unanswered_requests_are_bounded",
+    ),
+    "passes-what-follows-the-end": (
+        RequestHeaders,
+        "end_with_frame",
+        _nothing,
+        "a_busy_connection_is_not_cut",
     ),
     "rehearses-nothing": (Rehearsal, "substitute", _nothing, "a_rehearsed_release_answers"),
 }

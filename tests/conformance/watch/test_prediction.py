@@ -68,8 +68,19 @@ def test_the_maximum_of_the_watched_broker_says_nothing() -> None:
 
 def test_a_connection_that_was_not_seen_from_its_beginning_says_less() -> None:
     """A client that may have asked before it was watched is no client that never asks."""
-    assert predicted((PRODUCE, 2)).outcome is BREAKS
-    assert predicted((PRODUCE, 2), missed=True).outcome is CANNOT_SAY
+    newest = {**OF_3_9, FETCH: Range(0, 3)}
+    assert predicted((FETCH, 3), watched=newest).outcome is BREAKS
+    found = predicted((FETCH, 3), watched=newest, missed=True)
+    assert found.outcome is CANNOT_SAY
+    assert "not known whether the client asks" in found.decisions[0].sentence
+
+
+def test_what_breaks_in_any_case_is_said() -> None:
+    """A client that uses less than the watched broker serves breaks whether it asks or not."""
+    found = predicted((PRODUCE, 2), missed=True)
+    assert found.outcome is BREAKS
+    assert "knows no newer one" in found.decisions[0].sentence
+    assert predicted((PRODUCE, 2), missed=True, watched={}).outcome is CANNOT_SAY
 
 
 def test_the_sentence_names_the_request_and_the_release() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 from pathlib import Path
 
 import pytest
 
-from conformance.watch.proxy import WatchProxy, Ways
+from conformance.watch.carrying import Ways
+from conformance.watch.proxy import WatchProxy
 from conformance.watch.tls import tls_for_application
 from conformance.watch.watcher import Watcher
 from fixtures.client.running_broker import Address
@@ -63,3 +65,51 @@ def test_tls_is_spoken_on_both_sides(tmp_path: Path) -> None:
             assert proxy.watcher.requests == 2
 
     asyncio.run(asyncio.wait_for(talk(), ENOUGH_S))
+
+
+def test_a_listener_on_all_interfaces_is_certified_for_this_machine(tmp_path: Path) -> None:
+    """An application on another machine checks the name or the address by which it reaches the proxy."""
+    for host, has_name in ((HOST, False), ("0.0.0.0", True)):
+        context = tls_for_application(tmp_path / "ca", Address(host, 0))
+        client = ssl.create_default_context(cafile=tmp_path / "ca")
+        assert _is_trusted(client, context, socket.gethostname()) is has_name
+        assert _is_trusted(client, context, "localhost")
+
+
+def _is_trusted(client: ssl.SSLContext, server: ssl.SSLContext, name: str) -> bool:
+    """Return whether a client that connects to a name trusts the server, in memory."""
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    ends = (
+        client.wrap_bio(to_client, to_server, server_hostname=name),
+        server.wrap_bio(to_server, to_client, server_side=True),
+    )
+    for _ in range(3):
+        for end in ends:
+            try:
+                end.do_handshake()
+            except ssl.SSLWantReadError:
+                continue
+            except ssl.SSLCertVerificationError:
+                return False
+    return True
+
+
+def test_a_name_with_several_addresses_has_one_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With port 0 each address of localhost would get another free port, of which the application learns one."""
+
+    async def listen() -> None:
+        proxy = WatchProxy(Watcher(lambda: 0), Ways())
+        loop = asyncio.get_running_loop()
+
+        async def both(*args: object, **options: object) -> list[tuple[object, ...]]:
+            port = args[1]
+            return [(socket.AF_INET, 1, 6, "", (each, port)) for each in (HOST, "127.0.0.2")]
+
+        monkeypatch.setattr(loop, "getaddrinfo", both)
+        place = await proxy.listen(Address("localhost", 0), [Address(HOST, 1)])
+        (broker,) = proxy._brokers
+        ports = [each.getsockname()[1] for each in broker.server.sockets]
+        await proxy.end()
+        assert ports == [place.port, place.port]
+
+    asyncio.run(asyncio.wait_for(listen(), ENOUGH_S))

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from conformance.watch.carrying import Ways
 from conformance.watch.prediction import Outcome
-from conformance.watch.proxy import CannotListen, Ways
+from conformance.watch.proxy import CannotListen
 from conformance.watch.releases import release_named
 from conformance.watch.report import WatchReport
 from conformance.watch.running import CannotWatch, WatchPlan, watch_until_ended

@@ -53,6 +53,8 @@ def test_what_two_sources_saw_is_merged() -> None:
         each.add(Sighting(ONE, 3, 1), 2, connection="a")
         each.note(ONE, "bytes are missing")
         each.say_cannot_see("no TLS")
+    assert not first.are_incomplete
+    second.are_incomplete = True
     second.miss_beginning(ONE)
     second.add(Sighting(OTHER, 18, 3))
     first.merge(second)
@@ -61,6 +63,7 @@ def test_what_two_sources_saw_is_merged() -> None:
     assert first.notes(ONE) == ("bytes are missing",)
     assert list(first.cannot_see) == ["no TLS"]
     assert first.asks(ONE) is None
+    assert first.are_incomplete
     assert first.clients == (ONE, OTHER)
 
 
@@ -70,6 +73,7 @@ def test_memory_is_bounded() -> None:
     for number in range(5):
         seen.add(Sighting(ClientIdentity(str(number), "h"), 3, 1))
     assert len(seen) == 2
+    assert seen.are_incomplete
     assert "more than 2 clients" in next(iter(seen.cannot_see))
     client = seen.clients[0]
     for number in range(sightings.MOST_VERSIONS + 5):

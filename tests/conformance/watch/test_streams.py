@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections import deque
+import struct
 
 import pytest
 
 from conformance.watch.node_endpoints import UNKNOWN_TAG, EndpointHider, names_endpoints
+from conformance.watch.pending import Pending
 from conformance.watch.request_headers import RequestHead, RequestHeaders
 from conformance.watch.responses import HeldResponse, Responses
+from conformance.watch.sasl_tokens import MOST_TOKENS
 from tests.conformance.watch.relay import (
+    FETCH,
     METADATA_KEY,
     PRODUCE,
     SASL_HANDSHAKE,
@@ -17,6 +20,7 @@ from tests.conformance.watch.relay import (
     request,
     response,
 )
+from wire.frames import encode_frame
 
 ENDPOINTS = bytes.fromhex("02 00000007 02 68 00002384 00 00".replace(" ", ""))
 """NodeEndpoints with one broker: node id 7, host "h", port 9092, no rack."""
@@ -132,8 +136,11 @@ def test_what_is_no_request_is_passed(stream: bytes) -> None:
     assert headers.feed(b"more") == [b"more"]
 
 
-def _asked(*heads: tuple[int, int, int]) -> deque[RequestHead]:
-    return deque(RequestHead(key, version, number, b"app", b"") for key, version, number in heads)
+def _asked(*heads: tuple[int, int, int]) -> Pending:
+    pending = Pending()
+    for key, version, number in heads:
+        pending.add(RequestHead(key, version, number, b"app", b""))
+    return pending
 
 
 @pytest.mark.parametrize("size", [1, 5, 1000])
@@ -169,3 +176,56 @@ def test_an_incomplete_response_is_passed_at_the_end() -> None:
     piece = metadata("h", 1)[:15]
     assert responses.feed(piece) == []
     assert responses.held == piece
+
+
+def test_a_correlation_id_may_be_used_again() -> None:
+    """A write with acks=0 gives way to a later request with its correlation id, until a write is answered."""
+    pending = _asked((PRODUCE, 7, 1), (METADATA_KEY, 1, 1), (FETCH, 4, 2))
+    found = pending.answer(1)
+    assert found is not None
+    assert (found.api_key, len(pending), pending.has_held) == (METADATA_KEY, 1, False)
+    assert pending.answer(1) is None
+    pending = _asked((PRODUCE, 7, 1), (PRODUCE, 7, 2), (METADATA_KEY, 1, 2))
+    assert pending.first is None
+    assert pending.may_all_stay_unanswered is False
+    for key in (PRODUCE, PRODUCE, METADATA_KEY):
+        found = pending.answer(1 if len(pending) == 3 else 2)
+        assert found is not None
+        assert found.api_key == key
+    assert pending.writes_are_answered
+
+
+def test_metadata_is_held_although_a_write_has_its_correlation_id() -> None:
+    """A client that always sends the same correlation id gets the addresses of the proxy all the same."""
+    responses = Responses(_asked((PRODUCE, 7, 0), (METADATA_KEY, 1, 0)), lambda head, start: None)
+    named = metadata("h", 1, number=0)
+    (held,) = responses.feed(named)
+    assert isinstance(held, HeldResponse)
+    assert held.request.api_key == METADATA_KEY
+
+
+HANDSHAKE = struct.pack(">hhih", SASL_HANDSHAKE, 0, 7, -1) + b"\0\6GSSAPI"
+TOKEN = bytes.fromhex("0003 0001 7f7f7f7f ffff") + b"secret of the user"
+"""A token that looks like a Metadata request without a client id, but for its number."""
+
+
+def test_a_token_may_look_like_a_request() -> None:
+    """Where the client id of a header would be, a token may have the bytes of an absent one; its bytes are not kept."""
+    heads: list[RequestHead] = []
+    headers = RequestHeaders(heads.append)
+    after = struct.pack(">hhih", METADATA_KEY, 1, 8, -1)
+    stream = b"".join(map(encode_frame, (HANDSHAKE, TOKEN, TOKEN[:3], after)))
+    for at in range(len(stream)):
+        headers.feed(stream[at : at + 1])
+    assert [(head.api_key, head.correlation_id) for head in heads] == [(17, 7), (METADATA_KEY, 8)]
+    assert headers.problem == ""
+
+
+def test_a_client_that_is_not_recognized_after_its_tokens_is_said() -> None:
+    """More frames than any mechanism exchanges are no tokens: the rest is passed on unread, and not taken for nothing."""
+    headers = RequestHeaders(lambda head: None)
+    frames = [encode_frame(HANDSHAKE), *[encode_frame(TOKEN)] * (MOST_TOKENS + 1)]
+    assert b"".join(bytes(part) for each in frames for part in headers.feed(each)) == b"".join(
+        frames
+    )
+    assert "after SaslHandshake" in headers.problem

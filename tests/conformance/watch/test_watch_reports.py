@@ -113,11 +113,23 @@ def test_a_command_that_failed_shows_no_success() -> None:
     seen.add(Sighting(OLD, 3, 1))
     release = release_named("apache-kafka-4.4.0")
     assert report_of(seen, {}, [release]).outcome is Outcome.WORKS
-    failed = report_of(seen, {}, [release], command_status=3)
-    assert failed.outcome is Outcome.CANNOT_SAY
-    assert "status 3" in failed.all_remarks[0]
+    for status, words in ((3, "with exit status 3:"), (-9, "by SIGKILL:"), (-40, "by signal 40:")):
+        failed = report_of(seen, {}, [release], command_status=status)
+        assert failed.outcome is Outcome.CANNOT_SAY
+        assert f"the command ended {words}" in failed.all_remarks[0]
     seen.add(Sighting(OLD, 0, 0))
     assert report_of(seen, {}, [release], command_status=3).outcome is Outcome.BREAKS
+
+
+def test_clients_that_were_left_out_are_no_success() -> None:
+    """If there were more clients than are kept, nothing can be said of all of them."""
+    seen = Sightings(most_clients=1)
+    release = release_named("apache-kafka-4.4.0")
+    for name in ("one", "two"):
+        seen.add(Sighting(ClientIdentity(name, "h"), 3, 1))
+    report = report_of(seen, {}, [release])
+    assert [each.outcome for row in report.rows for each in row.predictions] == [Outcome.WORKS]
+    assert report.outcome is Outcome.CANNOT_SAY
 
 
 def test_a_rehearsal_says_how_to_read_it() -> None:

@@ -10,7 +10,14 @@ from conformance.watch.releases import release_named
 from conformance.watch.request_headers import RequestHead, RequestHeaders
 from conformance.watch.watcher import Watcher
 from reference_model.clients import recording
-from tests.conformance.watch.relay import API_VERSIONS, asking, request, table
+from tests.conformance.watch.relay import (
+    API_VERSIONS,
+    SASL_HANDSHAKE,
+    asking,
+    request,
+    response,
+    table,
+)
 
 
 def head_of(frame: bytes) -> RequestHead:
@@ -57,6 +64,48 @@ def test_what_is_not_read_counts_against_the_client_that_sent_it() -> None:
     assert seen.sightings.missed_requests(client)
     found = predict(seen.sightings, client, {}, release_named("apache-kafka-4.4.0"))
     assert found.outcome is Outcome.CANNOT_SAY
+
+
+def _exchange(seen: Watcher, *frames: bytes, answers: tuple[bytes, ...]) -> None:
+    """Let one connection send requests that are answered, in turn."""
+    connection = seen.opened("10.0.0.1", 0)
+    for frame, answer in zip(frames, answers, strict=True):
+        head = head_of(frame)
+        seen.requested(connection, head)
+        (seen.told if head.api_key == API_VERSIONS else seen.answered)(connection, head, answer)
+    seen.closed(connection, by_client=True)
+    seen.over(connection)
+
+
+def test_a_connection_is_not_judged_by_another_one() -> None:
+    """A client of a SASL listener begins with v0 on every connection; and two programs may share a client id."""
+    seen = Watcher(lambda: 0)
+    done = response(b"\0\0")
+    _exchange(seen, asking(0), asking(3), answers=(table(0), table(3)))
+    _exchange(
+        seen,
+        asking(0),
+        request(SASL_HANDSHAKE, 1),
+        asking(3, name="another"),
+        answers=(table(0), done, table(3)),
+    )
+    assert list(seen.violations().values()) == [()]
+
+
+def test_a_handshake_without_a_header_after_it_hides_no_request() -> None:
+    """Tokens are not recorded, so the request after SaslHandshake v0 is judged as what it is."""
+    seen = Watcher(lambda: 0)
+    named, late = asking(3, name="my app"), asking(3, number=2)
+    _exchange(
+        seen,
+        asking(0),
+        request(SASL_HANDSHAKE, 0, b"\0\5PLAIN"),
+        named,
+        late,
+        answers=(table(0), response(b"\0\0"), table(3), table(3)),
+    )
+    ((found, *_),) = seen.violations().values()
+    assert found.clause == "KIP-511.client-name-valid"
 
 
 def test_tables_are_intersected() -> None:

@@ -1,0 +1,132 @@
+"""Connections as the proxy of `watch` uses them: opened, written to with backpressure, and ended as the other side ended."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fixtures.client.running_broker import Address
+from fixtures.client.transport import reset_on_close
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import ApiVersionsResponse
+from wire.codec import decode, encode
+from wire.errors import DecodeError
+from wire.frames import DEFAULT_MAX_FRAME_BYTES, SIZE_BYTES, encode_frame, read_size
+from wire.headers import CORRELATION_ID_BYTES, PLAIN_CLIENT_ID, RequestHeader
+
+BUFFER_BYTES = 1 << 16
+"""How much is buffered of one direction before the other side has to wait; reading may add one chunk."""
+CONNECT_S = 10.0
+ASK_S = 10.0
+CLOSE_S = 5.0
+"""How long what was written may take to arrive before a connection is cut."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ways:
+    """How the proxy listens and connects.
+
+    Attributes:
+        upstream: TLS towards the brokers; None for none.
+        listen: TLS towards the application; None for none.
+    """
+
+    upstream: ssl.SSLContext | None = None
+    listen: ssl.SSLContext | None = None
+
+
+async def connect(
+    address: Address, ways: Ways
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Connect to a broker.
+
+    Raises:
+        OSError: it cannot be reached, or TLS fails.
+    """
+    name = address.host if ways.upstream is not None else None
+    async with asyncio.timeout(CONNECT_S):
+        return await asyncio.open_connection(
+            address.host,
+            address.port,
+            limit=BUFFER_BYTES,
+            ssl=ways.upstream,
+            server_hostname=name,
+        )
+
+
+async def newest_api_versions(address: Address, ways: Ways) -> int:
+    """Ask a broker, on a connection of its own, which version of ApiVersions is the newest that it lists.
+
+    Raises:
+        OSError: it cannot be reached, or does not answer; the message says which.
+    """
+    reader, writer = await connect(address, ways)
+    try:
+        async with asyncio.timeout(ASK_S):
+            return await _ask(reader, writer)
+    except (EOFError, DecodeError, ValueError) as error:
+        raise ConnectionAbortedError(f"it does not answer ApiVersions: {error}") from error
+    finally:
+        writer.close()
+
+
+async def _ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> int:
+    header = RequestHeader(
+        request_api_key=API_VERSIONS_KEY,
+        request_api_version=0,
+        correlation_id=1,
+        client_id=PLAIN_CLIENT_ID,
+    )
+    writer.write(encode_frame(encode(header, version=1)))
+    size = read_size(await reader.readexactly(SIZE_BYTES))
+    if not CORRELATION_ID_BYTES < size < DEFAULT_MAX_FRAME_BYTES:
+        raise ValueError(f"the response has {size} bytes")
+    payload = await reader.readexactly(size)
+    table = decode(ApiVersionsResponse, payload[CORRELATION_ID_BYTES:], version=0)
+    entry = table.range_of(API_VERSIONS_KEY)
+    return 0 if entry is None else int(entry.max_version)
+
+
+def reason_of(error: OSError) -> str:
+    """Return why there is no connection, in words."""
+    return str(error) or f"no connection within {CONNECT_S:.0f} s"
+
+
+async def write(writer: asyncio.StreamWriter, parts: Sequence[bytes | memoryview]) -> None:
+    """Write, and wait while the other side does not read."""
+    data = parts[0] if len(parts) == 1 else b"".join(parts)
+    if data:
+        writer.write(data)
+        await writer.drain()
+
+
+async def close(writer: asyncio.StreamWriter) -> None:
+    """Close a connection after what was written to it, unless the other side does not read that."""
+    writer.close()
+    try:
+        async with asyncio.timeout(CLOSE_S):
+            await writer.wait_closed()
+    except (OSError, asyncio.CancelledError):
+        # It is over in any way; also if the proxy ends and has waited long enough.
+        writer.transport.abort()
+
+
+def end(writer: asyncio.StreamWriter) -> None:
+    """End one direction. TLS cannot do that here: there the connection ends."""
+    with contextlib.suppress(OSError, RuntimeError):
+        if writer.can_write_eof():
+            writer.write_eof()
+        else:
+            writer.close()
+
+
+def reset(writer: asyncio.StreamWriter) -> None:
+    """End a connection as it ended on the other side: with a reset."""
+    own = writer.get_extra_info("socket")
+    if own is not None:
+        with contextlib.suppress(OSError):
+            reset_on_close(own)
+    writer.transport.abort()

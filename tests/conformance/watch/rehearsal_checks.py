@@ -1,0 +1,134 @@
+"""What must be true of a release that is rehearsed on a cluster, each as a function that fails if it is not."""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+
+from conformance.watch.releases import release_named
+from fixtures.client.running_broker import Address
+from tests.conformance.watch.relay import (
+    API_VERSIONS,
+    HOST,
+    METADATA_KEY,
+    PRODUCE,
+    asking,
+    metadata,
+    next_frame,
+    relayed,
+    request,
+    response,
+    serve_tables,
+    start_broker,
+    table,
+)
+from wire.api_versions import ApiVersion, ApiVersionsResponse
+from wire.broker_addresses import addresses_in
+from wire.codec import decode, encode
+from wire.error_codes import ErrorCode
+from wire.frames import SIZE_BYTES
+
+
+async def a_rehearsed_release_answers() -> None:
+    """ApiVersions is the intersection of both tables; what the release refuses is closed after earlier responses."""
+    async with relayed(serve_tables, release_named("apache-kafka-4.0.2")) as relay:
+        reader, writer = await relay.connect()
+        writer.write(asking(3))
+        told = decode(ApiVersionsResponse, (await next_frame(reader))[8:], version=3)
+        assert {each.api_key: (each.min_version, each.max_version) for each in told.api_keys} == {
+            PRODUCE: (0, 11),
+            METADATA_KEY: (0, 12),
+            API_VERSIONS: (0, 4),
+            80: (0, 0),
+        }
+        writer.write(request(PRODUCE, 3, number=2) + request(PRODUCE, 2, number=3))
+        assert await reader.read() == response(b"", number=2)
+
+
+async def nothing_comes_after_a_refused_request() -> None:
+    """What a client sends after a request that the rehearsed release refuses does not reach the cluster."""
+    arrived: list[int] = []
+
+    async def broker(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:
+            frame = await next_frame(reader)
+            api_key, version, number = struct.unpack_from(">hhi", frame, SIZE_BYTES)
+            arrived.append(api_key)
+            writer.write(table(version, number=number))
+
+    async with relayed(broker, release_named("apache-kafka-4.0.2")) as relay:
+        reader, writer = await relay.connect()
+        refused = request(PRODUCE, 2, b"records", number=1)
+        writer.write(refused + request(METADATA_KEY, 1, number=2))
+        assert await reader.read() == b""
+    # One asks what the broker knows, and one stands for the refused request.
+    assert arrived == [API_VERSIONS, API_VERSIONS]
+
+
+async def brokers_of_several_releases_are_rehearsed() -> None:
+    """Each broker is asked in a version of ApiVersions that it serves itself, as in a cluster that is being upgraded."""
+    writers: list[asyncio.StreamWriter] = []
+    second = await start_broker(_serve_older, writers)
+    port = int(second.sockets[0].getsockname()[1])
+
+    async def first(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        frame = await next_frame(reader)
+        is_metadata = frame[SIZE_BYTES + 1] == METADATA_KEY
+        writer.write(metadata(HOST, port) if is_metadata else table(0))
+
+    async with second, relayed(first, release_named("apache-kafka-4.4.0")) as relay:
+        reader, writer = await relay.connect()
+        writer.write(request(METADATA_KEY, 1, b"\xff\xff\xff\xff"))
+        named = addresses_in((await next_frame(reader))[SIZE_BYTES:], METADATA_KEY, 1)
+        assert named is not None
+        reader, writer = await relay.connect(Address(*named[0]))
+        writer.write(asking(4))
+        told = decode(ApiVersionsResponse, (await next_frame(reader))[8:], version=4)
+        assert told.error_code is ErrorCode.NONE
+        relay.writers += writers
+
+
+async def _serve_older(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Answer ApiVersions as a broker that knows it up to v2."""
+    newest = ApiVersion(api_key=API_VERSIONS, min_version=0, max_version=2)
+    while True:
+        frame = await next_frame(reader)
+        _, version, number = struct.unpack_from(">hhi", frame, SIZE_BYTES)
+        error = ErrorCode.NONE if version <= 2 else ErrorCode.UNSUPPORTED_VERSION
+        body = ApiVersionsResponse(error_code=error, api_keys=(newest,))
+        layout = version if version <= 2 else 0
+        writer.write(response(encode(body, version=layout), number=number))
+
+
+async def a_rehearsed_release_refuses_versions() -> None:
+    """A version of ApiVersions that the release does not serve is refused as the release does, in its turn."""
+    async with relayed(serve_tables, release_named("apache-kafka-3.8.1")) as relay:
+        reader, writer = await relay.connect()
+        writer.write(request(PRODUCE, 3, number=2) + asking(4, number=3) + asking(2, number=4))
+        assert await next_frame(reader) == response(b"", number=2)
+        refusal = decode(ApiVersionsResponse, (await next_frame(reader))[8:], version=0)
+        assert refusal.error_code is ErrorCode.UNSUPPORTED_VERSION
+        assert [(each.api_key, each.max_version) for each in refusal.api_keys] == [
+            (API_VERSIONS, 3)
+        ]
+        told = decode(ApiVersionsResponse, (await next_frame(reader))[8:], version=2)
+        assert told.error_code is ErrorCode.NONE
+
+
+async def a_newer_release_is_rehearsed() -> None:
+    """A version of ApiVersions that the cluster does not know yet is answered as the newer release answers it."""
+    async with relayed(serve_tables, release_named("apache-kafka-4.4.0")) as relay:
+        reader, writer = await relay.connect()
+        writer.write(asking(5))
+        told = decode(ApiVersionsResponse, (await next_frame(reader))[8:], version=5)
+        assert told.error_code is ErrorCode.NONE
+        assert (API_VERSIONS, 5) in [(each.api_key, each.max_version) for each in told.api_keys]
+
+
+REHEARSAL_CHECKS = (
+    a_rehearsed_release_answers,
+    nothing_comes_after_a_refused_request,
+    brokers_of_several_releases_are_rehearsed,
+    a_rehearsed_release_refuses_versions,
+    a_newer_release_is_rehearsed,
+)
