@@ -9,9 +9,9 @@ import pytest
 from conformance.assertions.client_moves import ClientAborted
 from conformance.assertions.operation_results import Unsupported, assert_operates
 from fixtures.errors import HarnessError
-from reference_model.clients.recording import Recording
+from reference_model.clients.recording import Recording, SeenRequest
 from tests.conformance.client_plays import ABORTED, FakePlay, FakeResult
-from tests.reference_model.clients.recordings import asked, listing, recorded, sent
+from tests.reference_model.clients.recordings import asked, listing, opened, recorded, sent
 
 HEARTBEAT = 68
 TABLE = listing((3, 0, 12), (HEARTBEAT, 0, 0))
@@ -111,6 +111,44 @@ def test_client_that_could_not_run_is_not_judged() -> None:
     """The environment is not the client's fault."""
     with pytest.raises(HarnessError):
         assert_operates(ended(outcome=None, exit_status=127), OPERATION)
+
+
+LOWER = sent(0, api_key=HEARTBEAT, connection=1, response=b"")
+HIGHER = sent(1, api_key=HEARTBEAT, connection=1, response=b"")
+
+
+def on_two_connections(*requests: SeenRequest, node: int = 0) -> FakeTriedPlay:
+    """Return a play whose second connection, to a node, has these requests, and no ApiVersions request."""
+    connections = (opened(0), opened(1, node=node))
+    asking = (asked(3, TABLE), sent(12))
+    return ended(recorded(*asking, *requests, connections=connections))
+
+
+@pytest.mark.parametrize(
+    "play",
+    [
+        pytest.param(on_two_connections(LOWER), id="listed-on-another-connection"),
+        pytest.param(
+            on_two_connections(replace(HIGHER, response=b"served"), HIGHER, node=1), id="answered"
+        ),
+    ],
+)
+def test_client_that_did_not_ask_again_sent_nothing_unsupported(play: FakeTriedPlay) -> None:
+    """The same broker lists what was sent, or answers it; that the client did not ask is judged elsewhere."""
+    assert_operates(play, OPERATION)
+
+
+@pytest.mark.parametrize(
+    "play",
+    [
+        pytest.param(on_two_connections(HIGHER), id="not-listed"),
+        pytest.param(on_two_connections(LOWER, node=1), id="listed-by-another-broker"),
+    ],
+)
+def test_table_of_another_broker_is_no_excuse(play: FakeTriedPlay) -> None:
+    """Nothing shows that this broker supports what was sent, and it does not answer."""
+    with pytest.raises(AssertionError, match="before any ApiVersions request"):
+        assert_operates(play, OPERATION)
 
 
 OBSTACLE = "the broker's address kafka:9092 cannot be reached: no such host"

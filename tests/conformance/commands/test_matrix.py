@@ -207,7 +207,7 @@ def test_run_that_judges_a_release_is_none_of_operations(tmp_path: Path) -> None
     [
         (["--clients", "--operations"], 2, "either --clients or --operations"),
         (["--client", "franz-go-1.22.3"], 2, "--client chooses whose --operations"),
-        (["--operations", "--client", "sarama-*"], 4, "none of these clients has operations"),
+        (["--operations", "--client", "kafka-ts-*"], 4, "none of these clients has operations"),
         (["--operations", "--client", "no-such"], 4, "no client is named 'no-such'"),
     ],
 )
