@@ -109,6 +109,8 @@ class Refusal(enum.StrEnum):
     own.
     """
 
+    SPECIAL_FILE = "special_file"
+    BEYOND_LIMITS = "beyond_limits"
     NO_HEADER = "no_header"
     DAMAGED_HEADER = "damaged_header"
     FOREIGN_SCHEMA = "foreign_schema"

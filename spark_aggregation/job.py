@@ -17,6 +17,7 @@ from reports.refused_runs import RunLists
 from spark_aggregation.errors import RollUpError
 from spark_aggregation.python_worker import wake_python
 from spark_aggregation.reading.given_runs import is_small
+from spark_aggregation.reading.screening import screened
 from spark_aggregation.reading.storage import Storage
 from spark_aggregation.run_roll_up import RollUpRequest, aggregate
 from spark_aggregation.session import start_session
@@ -49,8 +50,10 @@ def command(
         raise click.UsageError("give run folders, or a --history of earlier runs")
     if rebuild and history is None:
         raise click.UsageError("--rebuild needs --history")
+    given = screened(runs)
     asked = RollUpRequest(
-        roots=runs,
+        roots=given.roots,
+        refused=given.refused,
         out=out,
         history=history,
         rebuild=rebuild,
@@ -60,8 +63,8 @@ def command(
     )
     try:
         # A history may be of any size.
-        few = history is None and is_small(runs, most=_FEW_BYTES)
-        spark = start_session(quick=is_small(runs), interpreted=few)
+        few = history is None and is_small(given.roots, most=_FEW_BYTES)
+        spark = start_session(quick=is_small(given.roots), interpreted=few)
         if few:
             wake_python(spark)
         outcome = aggregate(spark, asked)

@@ -36,6 +36,7 @@ from spark_aggregation.reading.frames import empty_frame
 from spark_aggregation.reading.given_runs import is_small
 from spark_aggregation.reading.partials import CELL
 from spark_aggregation.reading.run_files import read_answers, read_examples, read_exchanges
+from spark_aggregation.reading.screening import screened
 from spark_aggregation.reading.storage import Storage
 from spark_aggregation.session import start_session
 
@@ -165,9 +166,14 @@ def write_differences(found: DataFrame, out: Storage, name: str) -> None:
 @click.option("--out", required=True, help="File for the differences, as JSON lines.")
 def command(runs: tuple[str, ...], out: str) -> None:
     """Judge the stored exchanges of run folders again, with today's oracle."""
+    given = screened(runs)
+    for run in given.refused:
+        click.echo(f"refused {run.folder}: {run.reason}", err=True)
+    if not given.roots:
+        raise click.UsageError("none of the given folders can be read")
     try:
-        spark = start_session(quick=is_small(runs))
-        judged, found = _rejudge(spark, runs, out)
+        spark = start_session(quick=is_small(given.roots))
+        judged, found = _rejudge(spark, given.roots, out)
     except RollUpError as error:
         click.echo(f"Error: {error}", err=True)
         sys.exit(error.exit_status)

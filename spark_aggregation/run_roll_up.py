@@ -33,6 +33,7 @@ class RollUpRequest:
 
     Attributes:
         roots: run folders, or folders of them; any Hadoop URI.
+        refused: run folders that were left out of the roots.
         out: folder for the tables; any Hadoop URI.
         history: folder of the history; None if it is not kept.
         rebuild: whether to rebuild the history from the given runs.
@@ -43,6 +44,7 @@ class RollUpRequest:
 
     roots: Sequence[str]
     out: str
+    refused: Sequence[RefusedRun] = ()
     history: str | None = None
     rebuild: bool = False
     keep_days: int | None = None
@@ -69,6 +71,11 @@ class RollUpResult:
         """Whether any of the given runs counts."""
         return self.any_new or self.known_again
 
+    def with_refused(self, refused: Sequence[RefusedRun]) -> RollUpResult:
+        """Return the result with further refused folders."""
+        every = sorted((*self.lists.refused, *refused), key=lambda run: run.folder)
+        return replace(self, lists=replace(self.lists, refused=tuple(every)))
+
 
 def aggregate(spark: SparkSession, asked: RollUpRequest) -> RollUpResult:
     """Read runs, add them to the history, and write the tables.
@@ -89,6 +96,7 @@ def aggregate(spark: SparkSession, asked: RollUpRequest) -> RollUpResult:
     if asked.roots:
         ingested = ingest(spark, asked.roots, state.known)
         outcome = _outcome(ingested)
+    outcome = outcome.with_refused(asked.refused)
     if outcome.any_new:
         state, facts = _add_to_history(history, state, ingested, asked)
     if outcome.any_new or not state.runs.isEmpty():

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from reports.hash_list import hashes_of
 from reports.records import Refusal
 from reports.run.run_writer import HASHED_PARTS
+from reports.run_limits import LARGEST_FILE_BYTES
 from tests.run_folders import (
     example_row,
     planned_cell,
@@ -108,6 +111,29 @@ def _write_foreign_exchanges(folder: Path) -> None:
     (folder / "exchanges" / "part-0.parquet").write_text("of another kind")
 
 
+def write_failure_file(folder: Path, name: str = "exchange.txt") -> Path:
+    """Make the folder of a failure in a run folder, and return the path of a file in it."""
+    path = folder / "failures" / "0123456789abcdef" / name
+    path.parent.mkdir(parents=True)
+    return path
+
+
+def _write_large_dump(folder: Path) -> None:
+    with write_failure_file(folder).open("wb") as file:
+        # A hole in the file: it takes no space on disk.
+        file.truncate(LARGEST_FILE_BYTES + 1)
+
+
+def _link_header(folder: Path) -> None:
+    (folder / "run.json").rename(folder / "own.json")
+    (folder / "run.json").symlink_to("own.json")
+
+
+def _compress_with_another_method(folder: Path) -> None:
+    table = pq.read_table(_rows_file(folder))
+    pq.write_table(table, _rows_file(folder), compression="zstd")
+
+
 def write_hashes(folder: Path) -> None:
     """Write the current hashes of a run's files into its footer."""
     _change_footer(files=dict(hashes_of(folder, HASHED_PARTS)))(folder)
@@ -122,8 +148,7 @@ def _write_other_rows_after_hashing(folder: Path) -> None:
 
 def _after_hashing_a_failure(change: Callable[[Path], object]) -> Callable[[Path], None]:
     def damage(folder: Path) -> None:
-        dump = folder / "failures" / "0123456789abcdef" / "exchange.txt"
-        dump.parent.mkdir(parents=True)
+        dump = write_failure_file(folder)
         dump.write_text("00 12 00 03")
         write_hashes(folder)
         change(dump)
@@ -132,6 +157,17 @@ def _after_hashing_a_failure(change: Callable[[Path], object]) -> Callable[[Path
 
 
 BROKEN: Mapping[str, tuple[Callable[[Path], object], Refusal]] = {
+    "a link to a file of the system": (
+        lambda folder: write_failure_file(folder).symlink_to("/etc/hostname"),
+        Refusal.SPECIAL_FILE,
+    ),
+    "a link as header": (
+        _link_header,
+        Refusal.SPECIAL_FILE,
+    ),
+    "a pipe": (lambda folder: os.mkfifo(write_failure_file(folder)), Refusal.SPECIAL_FILE),
+    "a dump that is too large": (_write_large_dump, Refusal.BEYOND_LIMITS),
+    "rows in another compression": (_compress_with_another_method, Refusal.BEYOND_LIMITS),
     "no header": (lambda folder: (folder / "run.json").unlink(), Refusal.NO_HEADER),
     "empty header": (_write_header_text(""), Refusal.NO_HEADER),
     "half a header": (_truncate_header, Refusal.DAMAGED_HEADER),

@@ -29,6 +29,7 @@ from reports.records import (
     Column,
     Refusal,
 )
+from reports.run_limits import excess_of, fault_of_files
 
 _ROW_TABLES = {"examples": EXAMPLE_FIELDS, "exchanges": EXCHANGE_FIELDS}
 _UNKNOWN = {"clause": Refusal.UNKNOWN_CLAUSE, "target": Refusal.UNKNOWN_TARGET}
@@ -56,6 +57,8 @@ def read_run_header(folder: Path) -> Header:
     Raises:
         RunRefused: the folder does not count; the exception says why.
     """
+    if refused := fault_of_files(folder):
+        raise RunRefused(folder, *refused)
     header = _parse(folder)
     version = header.get("record_schema_version")
     if version != RECORD_SCHEMA_VERSION:
@@ -151,6 +154,12 @@ def _rows_by_file(folder: Path, table: str) -> Mapping[str, int | None]:
 def _rows_of(path: Path, columns: Sequence[Column]) -> int | None:
     try:
         with pq.ParquetFile(path) as file:
+            if excess := excess_of(file.metadata):
+                raise RunRefused(
+                    path.parents[1],
+                    Refusal.BEYOND_LIMITS,
+                    f"{path.parent.name}/{path.name}: {excess}",
+                )
             found = file.schema_arrow
             expected = arrow_schema([c for c in columns if c.name in found.names or not c.optional])
             known = pa.schema([field for field in found if field.name in expected.names])

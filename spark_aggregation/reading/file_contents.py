@@ -4,7 +4,8 @@ Spark hands over complete files. From a Parquet file, Arrow reads only the colum
 dictionary-encoded. The result is small whatever the file holds: its hash, its row count, and its rows aggregated.
 Spark's own reader and aggregation take twenty times as long for the same work.
 
-A file that is damaged, lacks a column or has a column of another type is marked; it counts as having no rows.
+A file that is damaged, lacks a column or has a column of another type is marked; it counts as having no rows. So does one
+beyond the limits of `reports.run_limits`, of which no more is read than the limits allow.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from reports.records import (
     Column,
     Phase,
 )
+from reports.run_limits import MOST_ENTRIES, MOST_UNPACKED_BYTES, excess_of, limit
 from spark_aggregation.reading.grouping import Integers, group_rows
 
 MOST_COMPARED = 32
@@ -69,6 +71,7 @@ CONTENTS = pa.schema(
         ("name", pa.string()),
         ("sha256", pa.string()),
         ("damaged", pa.bool_()),
+        ("excess", pa.string()),
         ("example_rows", pa.int64()),
         ("incomplete_rows", pa.int64()),
         ("exchange_rows", pa.int64()),
@@ -82,7 +85,7 @@ CONTENTS = pa.schema(
 """One row per file; columns about another table than the file's are null.
 
 - `folder` (of the run, as Spark names it), `name` (relative to the folder), `sha256`;
-- `damaged`: true if the rows of the file's table cannot be read;
+- `damaged`: true if the rows of the file's table cannot be read; `excess`: why they are not, if a limit forbids it;
 - `example_rows`, `exchange_rows`; `incomplete_rows`: example rows with a null in a column that allows none; they are
   left out of all lists;
 - `partials`: one entry per distinct `PARTIAL_KEYS`, with `examples` (how many rows) and `smallest_example`;
@@ -100,6 +103,10 @@ _Readers = Mapping[str, Callable[[pa.Buffer], _Found]]
 
 class _Damaged(Exception):
     """The rows of a file cannot be read."""
+
+
+class _TooLarge(Exception):
+    """The rows of a file are beyond a limit; the message is the reason."""
 
 
 def read_contents(
@@ -138,6 +145,8 @@ def _contents_of(place: re.Match[str], content: pa.Buffer, readers: _Readers) ->
             found |= readers[table](content)
         except _Damaged:
             found |= {"damaged": True}
+        except _TooLarge as error:
+            found |= {"excess": str(error)}
     columns = [_one_value(found.get(field.name), field.type) for field in CONTENTS]
     return pa.RecordBatch.from_arrays(columns, schema=CONTENTS)
 
@@ -225,6 +234,7 @@ def _read_rows(
 
     Raises:
         _Damaged: the content is not Parquet, or a column is missing or of another type.
+        _TooLarge: it is beyond a limit.
     """
     few_values = {column.name for column in fields if column.dictionary}
     expected = pa.schema(
@@ -234,19 +244,7 @@ def _read_rows(
         ]
     )
     try:
-        source = pa.BufferReader(content)
-        metadata = pq.read_metadata(source)
-        there = metadata.schema.to_arrow_schema().names
-        lacking = {each.name for each in fields if each.optional}.intersection(names) - set(there)
-        with pq.ParquetFile(
-            source, metadata=metadata, read_dictionary=[*few_values.intersection(there)]
-        ) as file:
-            found = file.read(columns=[n for n in names if n not in lacking], use_threads=False)
-        for name in lacking:
-            field = expected.field(name)
-            found = found.append_column(field, pa.nulls(len(found), field.type))
-        (rows,) = found.unify_dictionaries().combine_chunks().to_batches()
-        _check_dictionaries(rows)
+        rows = _read_columns(content, fields, expected)
     except (pa.ArrowException, OSError, ValueError, LookupError) as error:
         raise _Damaged from error
     if dict(zip(rows.schema.names, rows.schema.types, strict=True)) != dict(
@@ -254,6 +252,57 @@ def _read_rows(
     ):
         raise _Damaged
     return rows
+
+
+def _read_columns(
+    content: pa.Buffer, fields: Sequence[Column], expected: pa.Schema
+) -> pa.RecordBatch:
+    """Read the columns of `expected` whatever their types, if the footer says that they are within the limits."""
+    source = pa.BufferReader(content)
+    metadata = pq.read_metadata(source)
+    if excess := excess_of(metadata):
+        raise _TooLarge(excess)
+    there = metadata.schema.to_arrow_schema().names
+    optional = {each.name for each in fields if each.optional}
+    lacking = optional.intersection(expected.names) - set(there)
+    # With a dictionary, a text that many rows repeat is in memory once.
+    texts = [name for name in expected.names if name in there and _is_text(expected.field(name))]
+    with pq.ParquetFile(source, metadata=metadata, read_dictionary=texts) as file:
+        columns = [name for name in expected.names if name not in lacking]
+        found = file.read(columns=columns, use_threads=False)
+    for name in lacking:
+        field = expected.field(name)
+        found = found.append_column(field, pa.nulls(len(found), field.type))
+    (rows,) = found.unify_dictionaries().combine_chunks().to_batches()
+    _check_dictionaries(rows)
+    plain = [name for name in texts if not pa.types.is_dictionary(expected.field(name).type)]
+    _check_size([rows[name] for name in plain])
+    for name in plain:
+        rows = rows.set_column(rows.schema.names.index(name), name, _written_out(rows[name]))
+    return rows
+
+
+def _is_text(field: pa.Field) -> bool:
+    return field.type in (_NUMBERED, pa.string(), pa.binary())
+
+
+def _written_out(column: pa.Array) -> pa.Array:
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+def _check_size(columns: Sequence[pa.Array]) -> None:
+    """Refuse columns that are too large when every row has its own copy of each text.
+
+    Raises:
+        _TooLarge: they are.
+    """
+    size = 0
+    for column in columns:
+        if pa.types.is_dictionary(column.type):
+            lengths = pc.binary_length(column.dictionary).cast(pa.int64())
+            size += pc.sum(lengths.take(column.indices)).as_py() or 0
+    if size > MOST_UNPACKED_BYTES:
+        raise _TooLarge(f"its texts take {size:,} bytes; {limit(MOST_UNPACKED_BYTES)}")
 
 
 def _complete(rows: pa.RecordBatch, fields: Sequence[Column]) -> pa.RecordBatch:
@@ -279,9 +328,16 @@ def _check_dictionaries(rows: pa.RecordBatch) -> None:
 
 
 def _entries(type_: pa.ListType, rows: pa.RecordBatch, *measures: Integers) -> pa.Array:
-    """Make one list of rows: the columns that the list's type names, followed by the measures."""
+    """Make one list of rows: the columns that the list's type names, followed by the measures.
+
+    Raises:
+        _TooLarge: the list would be beyond a limit.
+    """
     fields = list(type_.value_type)
     keys = fields[: len(fields) - len(measures)]
+    if len(rows) > MOST_ENTRIES:
+        raise _TooLarge(f"{len(rows):,} of its rows differ; {limit(MOST_ENTRIES)}")
+    _check_size([rows[field.name] for field in keys])
     values = [*(rows[field.name] for field in keys), *map(pa.array, measures)]
     columns = [column.cast(field.type) for column, field in zip(values, fields, strict=True)]
     entries = pa.StructArray.from_arrays(columns, fields=fields)

@@ -16,6 +16,8 @@ INSTANT_PATTERN = (
     "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?"
     "(Z|[+-][0-9]{2}:[0-9]{2})$"
 )
+MOST_NAMED = 20
+"""Unknown clauses or targets that a reason names."""
 _EMPTY = hashlib.sha256(b"").hexdigest()
 _CELL = ("folder", "clause", "target", "listener")
 _UNKNOWN = {"clause": Refusal.UNKNOWN_CLAUSE, "target": Refusal.UNKNOWN_TARGET}
@@ -84,8 +86,8 @@ def _files(contents: DataFrame) -> DataFrame:
     """Sum up the files of each folder.
 
     Returns:
-        One row per folder: `example_rows`, `incomplete_rows`, `exchange_rows`, `files` (their names and hashes) and
-        `damaged` (names).
+        One row per folder: `example_rows`, `incomplete_rows`, `exchange_rows`, `files` (their names and hashes),
+        `damaged` (names) and `excess` (the first file beyond a limit, and why; null if there is none).
     """
     return contents.groupBy("folder").agg(
         F.sum("example_rows").alias("example_rows"),
@@ -93,6 +95,7 @@ def _files(contents: DataFrame) -> DataFrame:
         F.sum("exchange_rows").alias("exchange_rows"),
         F.collect_set(F.struct("name", "sha256")).alias("files"),
         F.array_sort(F.collect_set(F.when(F.col("damaged"), F.col("name")))).alias("damaged"),
+        F.min(F.concat("name", F.lit(": "), "excess")).alias("excess"),
     )
 
 
@@ -155,6 +158,7 @@ def _refusal(found: DataFrame) -> Column:
             footer.isNull(),
             _because(Refusal.CUT_OFF, F.lit("run.json has no footer: the run did not end")),
         )
+        .when(found["excess"].isNotNull(), _because(Refusal.BEYOND_LIMITS, found["excess"]))
         .when(
             rows_differ & (F.size("damaged") > 0),
             _because(Refusal.DAMAGED_FILE, _damaged_reason()),
@@ -186,7 +190,8 @@ def _unlisted(found: DataFrame, name: str, ids: Column) -> Column:
 
 def _unknown(name: str, what: str, ids: Column) -> Column:
     sentence = F.lit(f"it has {what} of a {name} that its run.json does not list: ")
-    return _because(_UNKNOWN[name], F.concat(sentence, F.array_join(ids, ", ")))
+    named = F.array_join(F.slice(ids, 1, MOST_NAMED), ", ")
+    return _because(_UNKNOWN[name], F.concat(sentence, named))
 
 
 def _because(refusal: Refusal, reason: Column) -> Column:

@@ -16,13 +16,12 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from reports.records import HEADER_FILE
+from reports.run_limits import LARGEST_FILE_BYTES
 from spark_aggregation.errors import PathNotFound
 from spark_aggregation.reading.file_contents import CONTENTS, read_contents
 from spark_aggregation.reading.partials import parent
 from spark_aggregation.reading.schema import ANSWERS, EXAMPLES, EXCHANGES, HEADER
 
-LARGEST_FILE_BYTES = 2**28
-"""Larger files are not read: a file is held completely in memory, more than once. The suite's have about 100 kB."""
 _TABLES = "/(examples|exchanges|answers|failures)/"
 
 
@@ -34,7 +33,8 @@ def list_files(spark: SparkSession, roots: Sequence[str]) -> DataFrame:
         roots: run folders, or folders of them at any depth; any Hadoop URI.
 
     Returns:
-        `path` (the file's URI) and `content`; Spark leaves empty files out.
+        `path` (the file's URI) and `content`; without empty files, which Spark leaves out, and those of more than
+        `LARGEST_FILE_BYTES`, because a file is held completely in memory, more than once.
 
     Raises:
         PathNotFound: a root does not exist.

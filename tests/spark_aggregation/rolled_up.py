@@ -13,6 +13,7 @@ from spark_aggregation.history.state import State, empty_state, fold
 from spark_aggregation.history.tables_from_facts import roll_up, shown
 from spark_aggregation.reading.frames import checkpointed
 from spark_aggregation.reading.given_runs import local_path
+from spark_aggregation.reading.screening import screened
 from spark_aggregation.tables.given_reports import given_tables
 
 
@@ -23,8 +24,11 @@ def ingested(spark: SparkSession, root: Path) -> Ingested:
 
 def refused_folders(spark: SparkSession, root: Path) -> Mapping[str, str]:
     """Return the refusal of each refused folder under `root`, by folder name."""
-    judged = ingested(spark, root).judged.collect()
-    return {Path(local_path(row.folder)).name: row.refusal for row in judged if row.refusal}
+    given = screened([str(root)])
+    judged = ingest(spark, given.roots, empty_state(spark).known).judged.collect()
+    refused = [(run.folder, run.refusal) for run in given.refused]
+    refused += [(local_path(row.folder), row.refusal) for row in judged if row.refusal]
+    return {Path(folder).name: refusal for folder, refusal in refused}
 
 
 def tables_of(

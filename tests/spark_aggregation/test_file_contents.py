@@ -170,3 +170,75 @@ def test_folder_stays_a_uri_and_a_name_becomes_text() -> None:
     """Spark names folders by their URI; the footer uses the plain names of files."""
     found = _contents(b"", "x%20y/failures/f%2B1/a+b%C3%A4")
     assert (found["folder"], found["name"]) == ("file:/runs/r1/x%20y", "failures/f+1/a+bä")
+
+
+def _written(path: Path, table: pa.Table, **options: Any) -> bytes:
+    pq.write_table(table, path / "part.parquet", **options)
+    return (path / "part.parquet").read_bytes()
+
+
+def _repeated(rows: int, **changes: Any) -> pa.Table:
+    one = rows_table([example_row(HEADER, **changes)])
+    columns = {name: pa.repeat(one[name][0], rows) for name in one.schema.names}
+    return pa.table(columns, schema=one.schema)
+
+
+def _long_texts(rows: int) -> pa.Table:
+    """Rows that differ in their numbers, with one text of 1 MB between them."""
+    table = _repeated(rows, property="x" * 1_000_000)
+    numbers = pa.array([1 + number % 30 for number in range(rows)], pa.int32())
+    signatures = pa.array([f"{number:x}" for number in range(rows)])
+    for name, values in (("example_number", numbers), ("failure_signature", signatures)):
+        table = table.set_column(table.schema.get_field_index(name), name, values)
+    return table
+
+
+def _different(rows: int) -> pa.Table:
+    table = _repeated(rows)
+    signatures = pa.array(map(str, range(rows)), pa.string())
+    return table.set_column(
+        table.schema.get_field_index("failure_signature"), "failure_signature", signatures
+    )
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "reason"),
+    [
+        (_repeated(1_000_001), {}, "it has 1,000,001 rows; the limit is 1,000,000"),
+        (
+            _repeated(1, property="x" * 70_000_000),
+            {"compression": "zstd"},
+            "it has 70,00",
+        ),
+        (_repeated(2), {"compression": "zstd"}, "it is written with ZSTD: "),
+        (
+            _repeated(2),
+            {"use_dictionary": False, "column_encoding": {"property": "DELTA_BYTE_ARRAY"}},
+            "it is written with DELTA_BYTE_ARRAY: ",
+        ),
+        (_long_texts(70), {}, "its texts take 70,00"),
+        (_different(100_001), {}, "100,001 of its rows differ; the limit is 100,000"),
+    ],
+    ids=["rows", "unpacked", "compression", "encoding", "texts", "differing"],
+)
+def test_file_beyond_a_limit_has_no_rows_but_a_reason(
+    tmp_path: Path, table: pa.Table, options: dict[str, Any], reason: str
+) -> None:
+    """A small file that would take a lot of memory is not read, and the reason says what is too much."""
+    content = _written(tmp_path, table, **options)
+    assert len(content) < 1_500_000
+    found = {key: value for key, value in _contents(content).items() if value is not None}
+    assert found.keys() == {"folder", "name", "sha256", "excess"}
+    assert found["excess"].startswith(reason)
+
+
+def test_bytes_that_many_rows_repeat_are_not_written_out(tmp_path: Path) -> None:
+    """What was sent is kept once in the file, and would be in memory once per row."""
+    write_exchanges(tmp_path, 70)
+    table = pq.read_table(tmp_path / "exchanges" / "part-0.parquet")
+    place = table.schema.get_field_index("sent")
+    long = pa.repeat(pa.scalar(b"x" * 1_000_000, pa.binary()), 70)
+    field = table.schema.field("sent")
+    content = _written(tmp_path, table.set_column(place, field, long))
+    assert len(content) < 100_000
+    assert _contents(content, "exchanges/part-0.parquet")["excess"].startswith("its texts take")

@@ -1,0 +1,110 @@
+"""Limits of a run folder. A folder beyond them is refused by name, before its content is in memory.
+
+Run folders may come from strangers, and a small file can hold a lot: compressed, as a text that many rows repeat, or as a
+link to something else. Real folders stay far below the limits: the largest had 1,200 files and 20 MB, their tables 20,000
+rows and 6 MB in a file.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from reports.records import Refusal
+
+MOST_FILES = 20_000
+"""Files and folders in a run folder."""
+LARGEST_FILE_BYTES = 2**24
+"""Size of one file on disk."""
+LARGEST_FOLDER_BYTES = 2**27
+"""Size of all files of a run folder on disk."""
+MOST_ROWS = 1_000_000
+"""Rows of one Parquet file."""
+MOST_UNPACKED_BYTES = 2**26
+"""Size of one Parquet file's columns when they are decompressed, and of its texts when every row has its own copy."""
+MOST_ENTRIES = 100_000
+"""Rows of one Parquet file that differ in more than their number and their latency."""
+COMPRESSIONS = frozenset({"SNAPPY", "UNCOMPRESSED"})
+"""What the suite writes. Snappy makes at most 22 bytes of one, whatever sizes the file claims."""
+ENCODINGS = frozenset({"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DICTIONARY"})
+"""What the suite and other writers use by default. Others make long texts out of a few bytes."""
+
+_ADVICE = "this suite writes nothing like it; leave the folder out"
+
+
+def fault_of_files(folder: Path) -> tuple[Refusal, str] | None:
+    """Find out why a run folder must not be read, without opening any of its files.
+
+    Args:
+        folder: the run folder; it may itself be reached through a link.
+
+    Returns:
+        The kind of reason and the reason as a sentence; None if there is none.
+    """
+    size = 0
+    for files, (path, status) in enumerate(_content(folder), start=1):
+        name = path.relative_to(folder).as_posix()
+        is_folder = stat.S_ISDIR(status.st_mode)
+        if is_special(status):
+            return Refusal.SPECIAL_FILE, f"{name} is {kind_of(status)}, and no plain file"
+        size += 0 if is_folder else status.st_size
+        if not is_folder and status.st_size > LARGEST_FILE_BYTES:
+            return _too_large(f"{name} has {status.st_size:,} bytes", LARGEST_FILE_BYTES)
+        if files > MOST_FILES:
+            return _too_large("it has too many files", MOST_FILES)
+        if size > LARGEST_FOLDER_BYTES:
+            return _too_large("its files are too large together", LARGEST_FOLDER_BYTES, "bytes")
+    return None
+
+
+def is_special(status: os.stat_result) -> bool:
+    """Return whether something is neither a file nor a folder."""
+    return not stat.S_ISDIR(status.st_mode) and not stat.S_ISREG(status.st_mode)
+
+
+def kind_of(status: os.stat_result) -> str:
+    """Name what is neither a file nor a folder."""
+    return "a link" if stat.S_ISLNK(status.st_mode) else "a pipe, socket or device"
+
+
+def _content(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    """Yield everything in a folder, at any depth, with its status; links are not followed."""
+    for place, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            path = Path(place, name)
+            yield path, path.lstat()
+
+
+def _too_large(what: str, most: int, unit: str = "") -> tuple[Refusal, str]:
+    return Refusal.BEYOND_LIMITS, f"{what}; {limit(most, unit)}"
+
+
+def limit(most: int, unit: str = "") -> str:
+    """Return the end of the sentence about something that is beyond a limit."""
+    return f"the limit is {most:,}{' ' if unit else ''}{unit}: {_ADVICE}"
+
+
+def excess_of(metadata: pq.FileMetaData) -> str:
+    """Find out from a Parquet file's footer why its rows must not be read.
+
+    Returns:
+        The reason, to follow the file's name; empty if there is none.
+    """
+    groups = [metadata.row_group(place) for place in range(metadata.num_row_groups)]
+    columns = [group.column(place) for group in groups for place in range(group.num_columns)]
+    # What is read follows the groups, and not the total that a footer claims.
+    rows = max(metadata.num_rows, sum(group.num_rows for group in groups))
+    if rows > MOST_ROWS:
+        return f"it has {rows:,} rows; {limit(MOST_ROWS)}"
+    unpacked = sum(column.total_uncompressed_size for column in columns)
+    if unpacked > MOST_UNPACKED_BYTES:
+        return f"it has {unpacked:,} bytes when decompressed; {limit(MOST_UNPACKED_BYTES)}"
+    foreign = {column.compression for column in columns} - COMPRESSIONS
+    foreign |= {name for column in columns for name in column.encodings} - ENCODINGS
+    if foreign:
+        return f"it is written with {', '.join(sorted(foreign))}: {_ADVICE}"
+    return ""

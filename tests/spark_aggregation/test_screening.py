@@ -1,0 +1,68 @@
+"""What Spark must not open is found before Spark opens anything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reports import run_limits
+from spark_aggregation.reading.screening import Screened, screened
+from tests.broken_run_folders import write_failure_file, write_whole_run
+
+
+def test_folder_without_faults_is_read_as_given(tmp_path: Path) -> None:
+    """Roots without faults, links to roots and URIs stay as they are."""
+    write_whole_run(tmp_path / "all" / "run")
+    (tmp_path / "link").symlink_to(tmp_path / "all")
+    roots = (str(tmp_path / "all"), str(tmp_path / "link"), "hdfs://name/runs", "missing")
+    assert screened(roots) == Screened(roots=roots, refused=())
+
+
+def test_parts_next_to_a_refused_folder_are_read(tmp_path: Path) -> None:
+    """A run folder with a link is refused by name; its siblings are read, whatever they are called."""
+    for name in ("a", "deep/b*[1]", "deep/bad", "deep/c"):
+        write_whole_run(tmp_path / name)
+    write_failure_file(tmp_path / "deep" / "bad").symlink_to("/etc/hostname")
+    found = screened([str(tmp_path)])
+    deep = tmp_path / "deep"
+    assert found.roots == (f"{tmp_path}/a", f"{deep}/b\\*\\[1\\]", f"{deep}/c")
+    assert [(run.folder, run.refusal, run.reason) for run in found.refused] == [
+        (
+            str(deep / "bad"),
+            "special_file",
+            "failures/0123456789abcdef/exchange.txt is a link, and no plain file",
+        )
+    ]
+
+
+def test_link_between_run_folders_is_not_followed(tmp_path: Path) -> None:
+    """A link to a folder outside the given ones is refused by its own name."""
+    write_whole_run(tmp_path / "runs" / "run")
+    write_whole_run(tmp_path / "elsewhere" / "private")
+    (tmp_path / "runs" / "link").symlink_to(tmp_path / "elsewhere")
+    found = screened([str(tmp_path / "runs")])
+    assert found.roots == (str(tmp_path / "runs" / "run"),)
+    assert [(run.folder, run.reason) for run in found.refused] == [
+        (str(tmp_path / "runs" / "link"), "it is a link; give the run folder itself")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "most", "sentence"),
+    [
+        ("MOST_FILES", 2, "it has too many files; the limit is 2"),
+        ("LARGEST_FOLDER_BYTES", 100, "its files are too large together; the limit is 100 bytes"),
+        ("LARGEST_FILE_BYTES", 1000, "run.json has "),
+    ],
+)
+def test_folder_beyond_a_limit_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, most: int, sentence: str
+) -> None:
+    """Too many files, too many bytes, or a file that is too large: the reason names the limit."""
+    write_whole_run(tmp_path / "run")
+    assert screened([str(tmp_path)]).refused == ()
+    monkeypatch.setattr(run_limits, name, most)
+    (refused,) = screened([str(tmp_path)]).refused
+    assert (refused.refusal, refused.reason.startswith(sentence)) == ("beyond_limits", True)
+    assert refused.reason.endswith("this suite writes nothing like it; leave the folder out")
