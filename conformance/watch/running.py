@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import resource
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ LOOK_EVERY_S = 0.5
 MOST_SHARE = 50
 """How many times as long as showing takes nothing is shown after it."""
 COMMAND_ENDING_S = 10.0
+OPEN_FILES = 65_536
+"""Enough for 30,000 connections."""
 _PROXY_LIMITS = (
     "seen by the proxy: only clients that connect to the listen address",
     "share groups: after a leader has moved, a client may connect to its broker directly",
@@ -70,6 +73,7 @@ async def watch_until_ended(
         CannotWatch: no bootstrap server can be reached.
         CannotListen: the address to listen on cannot be used.
     """
+    _allow_many_connections()
     await _find_cluster(plan)
     loop = asyncio.get_running_loop()
     began = loop.time()
@@ -117,6 +121,14 @@ async def _show(watcher: Watcher, show: Callable[[], None]) -> None:
             shown, began = watcher.requests, loop.time()
             show()
             pause_s = max(LOOK_EVERY_S, MOST_SHARE * (loop.time() - began))
+
+
+def _allow_many_connections() -> None:
+    """Raise the limit of open files if that is allowed: a connection takes two, and shells often start with 1,024."""
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES if most == resource.RLIM_INFINITY else min(OPEN_FILES, most)
+    if resource.RLIM_INFINITY != now < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
 @contextlib.contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import signal
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from conformance.watch.prediction import Outcome
 from conformance.watch.proxy import CannotListen
 from conformance.watch.releases import release_named
 from conformance.watch.report import WatchReport
-from conformance.watch.running import CannotWatch, WatchPlan, watch_until_ended
+from conformance.watch.running import OPEN_FILES, CannotWatch, WatchPlan, watch_until_ended
 from fixtures.client.running_broker import Address
 from tests.conformance.watch.relay import HOST, asking, next_frame, serve_tables, start_broker
 
@@ -81,6 +82,17 @@ def test_a_signal_ends_it() -> None:
     assert [row.client.software_name for row in report.rows] == ["librdkafka"]
     assert report.outcome is Outcome.CANNOT_SAY
     assert report.command_status == 0
+
+
+def test_there_may_be_as_many_connections_as_the_machine_allows() -> None:
+    """A connection takes two open files, and shells often allow 1,024."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(1024, before[1]), before[1]))
+    try:
+        watched("true")
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == min(OPEN_FILES, before[1])
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 def test_a_command_finds_the_address_and_ends_it() -> None:
