@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +13,7 @@ from conformance.watch.rehearsal import Rehearsal
 from conformance.watch.releases import Release
 from conformance.watch.report import WatchReport, report_of
 from conformance.watch.watcher import Watcher
+from fixtures.cleanup.ending_signals import ENDING_SIGNALS
 from fixtures.client.running_broker import Address
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import ApiVersionsResponse
@@ -128,7 +128,7 @@ async def _until_ended(plan: WatchPlan, place: Address) -> int:
     """Wait; return the exit status of the command, if it ended by itself, else 0."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for each in (signal.SIGINT, signal.SIGTERM):
+    for each in ENDING_SIGNALS:
         loop.add_signal_handler(each, stop.set)
     process = None
     try:
@@ -144,7 +144,7 @@ async def _until_ended(plan: WatchPlan, place: Address) -> int:
         # Ctrl-C reaches the command, too, and may end it first.
         return 0 if stop.is_set() else status
     finally:
-        for each in (signal.SIGINT, signal.SIGTERM):
+        for each in ENDING_SIGNALS:
             loop.remove_signal_handler(each)
 
 
