@@ -8,6 +8,8 @@ from types import MappingProxyType
 
 import click
 
+from conformance.commands.errors import INTERRUPTED
+from fixtures.cleanup.ending_signals import interrupt_when_ended
 from reports.distribution import suite_version
 
 COMMANDS: Mapping[str, str] = MappingProxyType(
@@ -40,6 +42,15 @@ class Commands(click.Group):
         module = import_module(f"conformance.commands.{COMMANDS[cmd_name]}")
         command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         return command
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; any signal that ends it does what Ctrl-C does, and the exit status is 2."""
+        interrupt_when_ended()
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            raise SystemExit(INTERRUPTED) from None
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -83,7 +83,7 @@ def java_options() -> str:
     jars = _jars()
     # A later class path overrides the one that Spark's launcher sets.
     return (
-        f"{_JAVA_OPTIONS} -cp {_quoted(os.pathsep.join(map(str, jars)))}" if jars else _JAVA_OPTIONS
+        f"{_JAVA_OPTIONS} -cp {quoted(os.pathsep.join(map(str, jars)))}" if jars else _JAVA_OPTIONS
     )
 
 
@@ -105,7 +105,8 @@ def _place(jar: Path) -> int:
     return places[0] if places else len(_ASKED_FIRST)
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """Return one of Java's options as Spark's launcher reads it."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from pyspark.errors import PySparkRuntimeError
@@ -18,6 +19,7 @@ from spark_aggregation.quick_start import (
     SIMPLE_COMPILER,
     import_pandas,
     java_options,
+    quoted,
 )
 
 _NEEDED_MODULE = "jdk.incubator.vector"
@@ -56,7 +58,11 @@ _LOCAL_SETTINGS = {
     # in this session.
     "spark.sql.codegen.cache.maxEntries": "5000",
 }
-_JAVA_OPTIONS = f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"
+# Java's temporary files lie where Python's do, so that whoever ends this process can remove both.
+_JAVA_OPTIONS = (
+    f"-Dlog4j2.configurationFile={_LOGGING.as_uri()} "
+    f"{quoted(f'-Djava.io.tmpdir={tempfile.gettempdir()}')}"
+)
 # With few cores, the stop-the-world collector takes less processor time; the difference was a fifth of a roll-up of
 # 10^8 rows.
 # The optimising compiler took a third to a half of the processor time of each of the first roll-ups of a session (8 to

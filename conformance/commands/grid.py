@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
 from conformance.commands.progress import status_line
-from conformance.commands.spark_jobs import spark_job
+from conformance.commands.spark_jobs import running, spark_job
 
 
 @click.command()
@@ -39,7 +38,7 @@ def grid(runs: tuple[str, ...], out: Path, **asked: str | int | bool | None) -> 
     With --history the grid also shows earlier runs, and runs that the history already has are not added again.
     """
     job = spark_job("job", *runs, "--out", str(out), *as_options(asked))
-    with status_line("rolling up with Spark"), subprocess.Popen(job) as roll_up:
+    with status_line("rolling up with Spark"), running(job) as roll_up:
         # Half a second of imports, done while the roll-up runs.
         from conformance.commands.site import write_site  # noqa: PLC0415
     if roll_up.returncode != 0:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
-import signal
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import FrameType
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from conformance.commands.errors import CouldNotTell
+from conformance.commands.errors import INTERRUPTED, CouldNotTell
 from conformance.commands.run_findings import Verdicts, finding_lines, verdicts_of
 from conformance.commands.selection import (
     EVERY_CLUSTER,
@@ -36,7 +34,6 @@ from reports.records import OPERATION, Verdict
 from reports.run.exit_status import ExitStatus
 from reports.verdict_labels import SYMBOLS, WORDS, verdict_word
 
-INTERRUPTED = 2
 WIDTH_WHEN_PIPED = 160
 FROM_WORST = (1, ExitStatus.HARNESS_ERROR, ExitStatus.INCOMPLETE, ExitStatus.STALE_EXPECTATION, 0)
 """The regular exit statuses of a run, most serious first; any other is a crash, and worse than all of them."""
@@ -88,10 +85,6 @@ def result_table(results: Results, *, role: str = "") -> Table:
         status = str(run.status) if run.status in FROM_WORST else f"{run.status} CRASHED"
         table.add_row(target, *numbers, status, seconds)
     return table
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 class _Display:
@@ -227,7 +220,6 @@ def matrix(
     options = ["--tier", tier] if clients else ["--tier", tier, "--launcher", launcher]
     options += [] if seed is None else ["--hypothesis-seed", str(seed)]
     options += [part for client in tried for part in ("--client", client.id)]
-    signal.signal(signal.SIGTERM, _interrupt)
     suite = TargetRuns(
         runs.absolute(),
         options=options,

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-
 import click
 
-from conformance.commands.progress import status_line
-from conformance.commands.spark_jobs import spark_job
+from conformance.commands.spark_jobs import spark_job, status_of
 
 
 @click.command()
@@ -20,6 +17,4 @@ def rejudge(runs: tuple[str, ...], out: str) -> None:
     of the run itself. Targets that are not Apache Kafka have no profile of their own and are left out.
     """
     job = spark_job("rejudge_job", *runs, "--out", out)
-    with status_line("judging again with Spark"):
-        finished = subprocess.run(job, check=False)
-    raise SystemExit(finished.returncode)
+    raise SystemExit(status_of(job, "judging again with Spark"))

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 
 import click
 
 from conformance.commands.progress import status_line
+from fixtures.cleanup.ending_signals import interrupts_held_back
+from fixtures.cleanup.temporary_folder import temporary_folder
+from fixtures.cleanup.watchdog import watchdog
 from wire.request_log_counts import LogCounts
 
 REQUIRED = ("numpy", "pandas", "pyspark")
@@ -38,6 +44,60 @@ def spark_job(name: str, *arguments: str) -> list[str]:
     return [sys.executable, "-m", f"spark_aggregation.{name}", *arguments]
 
 
+@contextmanager
+def running(
+    command: Sequence[str], *, stdout: int | None = None
+) -> Iterator[subprocess.Popen[str]]:
+    """Run a program in a process group and with a temporary folder of its own; wait for it at the end of the block.
+
+    If this process is interrupted or dies, the program is killed with the Java virtual machine that it started, before
+    it can write anything more, and its temporary folder is removed.
+
+    Args:
+        command: its command line.
+        stdout: where its output goes, as `subprocess.Popen` has it.
+    """
+    with temporary_folder() as scratch:
+        # Spark keeps what does not fit into memory where a user says, and otherwise among the temporary files.
+        of_spark = os.environ.get("SPARK_LOCAL_DIRS", str(scratch))
+        environment = {**os.environ, "TMPDIR": str(scratch), "SPARK_LOCAL_DIRS": of_spark}
+        process = None
+        try:
+            with interrupts_held_back():
+                process = subprocess.Popen(
+                    command,
+                    stdout=stdout,
+                    encoding="utf-8",
+                    env=environment,
+                    start_new_session=True,
+                )
+            with watchdog().guard_process_group(process.pid):
+                yield process
+                process.wait()
+        finally:
+            if process is not None:
+                _kill_group(process)
+
+
+def _kill_group(process: subprocess.Popen[str]) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    if process.stdout is not None:
+        process.stdout.close()
+
+
+def status_of(command: Sequence[str], words: str) -> int:
+    """Run a program to its end, and return its exit status.
+
+    Args:
+        command: its command line.
+        words: what the progress line says meanwhile.
+    """
+    with status_line(words), running(command) as process:
+        return process.wait()
+
+
 def count_with_spark(uris: Sequence[str]) -> LogCounts:
     """Count the requests in request logs of brokers at any URI that Hadoop knows.
 
@@ -45,13 +105,9 @@ def count_with_spark(uris: Sequence[str]) -> LogCounts:
         NotInstalled: packages are missing.
         SystemExit: the program failed, and has said why.
     """
-    with status_line("reading with Spark"):
-        finished = subprocess.run(
-            spark_job("request_logs_job", *uris),
-            check=False,
-            stdout=subprocess.PIPE,
-            encoding="utf-8",
-        )
-    if finished.returncode:
-        raise SystemExit(finished.returncode)
-    return LogCounts.from_json(finished.stdout.splitlines()[-1])
+    job = spark_job("request_logs_job", *uris)
+    with status_line("reading with Spark"), running(job, stdout=subprocess.PIPE) as process:
+        output, _ = process.communicate()
+    if process.returncode:
+        raise SystemExit(process.returncode)
+    return LogCounts.from_json(output.splitlines()[-1])

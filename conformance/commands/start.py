@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import subprocess
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from types import FrameType
 
 import click
 
-from conformance.commands.errors import CouldNotTell
+from conformance.commands.errors import INTERRUPTED, CouldNotTell
 from conformance.commands.progress import status_line
 from conformance.commands.startable_targets import target_named, with_listeners, with_ports
 from conformance.commands.started_broker import SUMMARY, StartedBroker
+from fixtures.cleanup.ending_signals import interrupts_held_back
 from fixtures.cleanup.temporary_folder import temporary_folder
 from fixtures.client.running_broker import RunningBroker
 from fixtures.errors import HarnessError
@@ -29,11 +28,8 @@ from reference_model.clients.named_scripts import NAMED_SCRIPTS, SCRIPTED
 from reference_model.listeners import LISTENERS
 from reports.escaping import printable
 
-INTERRUPTED = 2
-"""Exit status of a command that was interrupted before it was done."""
 ENDING_LIMIT_S = 10.0
 """How long a command may take to end after SIGTERM."""
-_ENDING = (signal.SIGINT, signal.SIGTERM)
 _CHECKED_EVERY_S = 0.2
 """How often the broker is asked whether it still runs."""
 
@@ -86,7 +82,6 @@ def start(
     chosen = with_ports(chosen, ports, next(iter(listeners or chosen.listeners)))
     if command and shutil.which(command[0]) is None:
         raise click.UsageError(f"{command[0]!r} is no command; what follows TARGET is run")
-    signal.signal(signal.SIGTERM, _interrupt)
     try:
         with ExitStack() as resources:
             folder = _create_folder(out, resources)
@@ -103,10 +98,6 @@ def start(
     except KeyboardInterrupt:
         raise SystemExit(INTERRUPTED) from None
     raise SystemExit(status)
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 def _create_folder(out: Path | None, resources: ExitStack) -> Path:
@@ -150,7 +141,7 @@ def _run(command: Sequence[str], started: StartedBroker) -> int:
     """
     process = None
     try:
-        with _interrupts_held_back():
+        with interrupts_held_back():
             process = subprocess.Popen(command, env={**os.environ, **started.environment})
         status = process.wait()
     finally:
@@ -161,26 +152,6 @@ def _run(command: Sequence[str], started: StartedBroker) -> int:
         raise CouldNotTell(printable(f"{started.running.target.id} has ended: {ended}"))
     # Of a signal, as a shell reports it.
     return status if status >= 0 else 128 - status
-
-
-@contextmanager
-def _interrupts_held_back() -> Iterator[None]:
-    """Raise an interrupt only at the end of the block: inside `Popen` it would leave a process that nothing knows of."""
-    held: list[int] = []
-
-    def hold(number: int, frame: FrameType | None) -> None:
-        held.append(number)
-
-    # In the background a shell has SIGINT ignored.
-    raising = [each for each in _ENDING if signal.getsignal(each) is not signal.SIG_IGN]
-    before = {each: signal.signal(each, hold) for each in raising}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    if held:
-        raise KeyboardInterrupt
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

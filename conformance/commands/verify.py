@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -14,7 +12,8 @@ import pyarrow as pa
 from conformance.commands.errors import InvalidFile
 from conformance.commands.grid import as_options
 from conformance.commands.progress import status_line
-from conformance.commands.spark_jobs import spark_job
+from conformance.commands.spark_jobs import spark_job, status_of
+from fixtures.cleanup.temporary_folder import temporary_folder
 from reports.records import TABLES_FOLDER
 from reports.verify.verification import (
     GIVEN_TABLES,
@@ -60,8 +59,8 @@ def verify(
     try:
         found = list(differing_files(site))
         found += differing_runs(site, run_folders(runs))
-        with tempfile.TemporaryDirectory(prefix="kafka-conformance-verify-") as scratch:
-            again, rendered = Path(scratch, "grid"), Path(scratch, "site")
+        with temporary_folder() as scratch:
+            again, rendered = scratch / "grid", scratch / "site"
             # Without a valid run there is nothing to compare, and every published run is already listed above.
             if _rolled_up(runs, again, asked):
                 found += differing_rows(site, again, taken_over)
@@ -97,11 +96,10 @@ def _site(published: Path) -> Path:
 
 def _rolled_up(runs: Iterable[Path], out: Path, asked: Mapping[str, str | int | None]) -> bool:
     job = spark_job("job", *map(str, runs), "--out", str(out), *as_options(asked))
-    with status_line("rolling up with Spark"):
-        finished = subprocess.run(job, check=False)
-    if finished.returncode not in (0, 1):
-        raise SystemExit(finished.returncode)
-    return finished.returncode == 0
+    status = status_of(job, "rolling up with Spark")
+    if status not in (0, 1):
+        raise SystemExit(status)
+    return status == 0
 
 
 def _lines(found: list[Difference], taken_over: list[str]) -> Iterator[str]:

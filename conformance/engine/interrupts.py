@@ -1,4 +1,4 @@
-"""Makes sure that Ctrl-C is not lost.
+"""Makes sure that Ctrl-C is not lost, nor another signal that ends a run.
 
 Python drops exceptions raised inside a garbage collector callback, and Hypothesis installs such a callback. About
 one interrupt in twenty was lost, except for a complaint at the end of the run. So no interrupt is raised inside a
@@ -11,6 +11,8 @@ import gc
 import signal
 from types import FrameType
 
+from fixtures.cleanup.ending_signals import ENDING_SIGNALS, interrupt_when_ended
+
 
 class Interrupts:
     """Remembers whether this process was interrupted."""
@@ -20,9 +22,11 @@ class Interrupts:
         self._came = False
 
     def remember(self) -> None:
-        """Handle SIGINT from now on, unless it is ignored or already has another handler."""
-        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            signal.signal(signal.SIGINT, self._take)
+        """Handle the ending signals from now on, unless they are ignored or already have another handler."""
+        interrupt_when_ended()
+        for each in ENDING_SIGNALS:
+            if signal.getsignal(each) is signal.default_int_handler:
+                signal.signal(each, self._take)
 
     def check(self) -> None:
         """Raise `KeyboardInterrupt` if the process was interrupted.

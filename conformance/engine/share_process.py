@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from typing import Any, cast
 
 import pytest
 
+from fixtures.cleanup.ending_signals import leave_to_parent
 from reports.plugin import RECORDER
 from reports.run.recorder import RunRecorder
 
@@ -67,7 +67,7 @@ def judge_share(
         others: the parent's ends of all connections, which this process inherits and must not keep open.
     """
     # The parent ends its processes when it is interrupted.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    leave_to_parent()
     for other in others:
         other.close()
 

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import os
 import resource
-import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +14,7 @@ from conformance.watch.proxy import WatchProxy
 from conformance.watch.releases import Release
 from conformance.watch.report import WatchReport, report_of
 from conformance.watch.watcher import Watcher
+from fixtures.cleanup.ending_signals import ENDING_SIGNALS
 from fixtures.client.running_broker import Address
 
 BOOTSTRAP_VARIABLE = "KAFKA_BOOTSTRAP_SERVERS"
@@ -140,12 +140,12 @@ def _signals() -> Iterator[tuple[asyncio.Event, asyncio.Event]]:
     def arrived() -> None:
         (at_once if stop.is_set() else stop).set()
 
-    for each in (signal.SIGINT, signal.SIGTERM):
+    for each in ENDING_SIGNALS:
         loop.add_signal_handler(each, arrived)
     try:
         yield stop, at_once
     finally:
-        for each in (signal.SIGINT, signal.SIGTERM):
+        for each in ENDING_SIGNALS:
             loop.remove_signal_handler(each)
 
 

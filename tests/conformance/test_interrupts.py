@@ -16,23 +16,27 @@ from hypothesis import strategies as st
 from conformance.engine import plugin
 from conformance.engine.interrupts import Interrupts
 from conformance.engine.overlapping import JUDGE_EXAMPLE
+from fixtures.cleanup.ending_signals import ENDING_SIGNALS, interrupts_held_back
 
 
 @pytest.fixture(autouse=True)
 def own_handler() -> Iterator[None]:
     """Restore the process's handler afterwards."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    before = {each: signal.signal(each, signal.SIG_DFL) for each in ENDING_SIGNALS}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
-    signal.signal(signal.SIGINT, before)
+    for each, handler in before.items():
+        signal.signal(each, handler)
 
 
-def test_an_interrupt_that_was_dropped_is_raised_again() -> None:
-    """`check` raises it again, whatever happened to the first exception."""
+@pytest.mark.parametrize("number", ENDING_SIGNALS, ids=lambda number: number.name)
+def test_an_interrupt_that_was_dropped_is_raised_again(number: signal.Signals) -> None:
+    """`check` raises it again, whatever happened to the first exception; so for every signal that ends a run."""
     interrupts = Interrupts()
     interrupts.remember()
     interrupts.check()
     with pytest.raises(KeyboardInterrupt):
-        os.kill(os.getpid(), signal.SIGINT)
+        signal.raise_signal(number)
     with pytest.raises(KeyboardInterrupt):
         interrupts.check()
 
@@ -55,6 +59,31 @@ def test_an_interrupt_during_a_garbage_collection_waits(monkeypatch: pytest.Monk
     assert dropped == []
     with pytest.raises(KeyboardInterrupt):
         interrupts.check()
+
+
+def test_an_ignored_hang_up_stays_ignored() -> None:
+    """A run that `nohup` started survives its terminal."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    interrupts = Interrupts()
+    interrupts.remember()
+    signal.raise_signal(signal.SIGHUP)
+    interrupts.check()
+
+
+@pytest.mark.parametrize("number", ENDING_SIGNALS, ids=lambda number: number.name)
+def test_an_interrupt_is_held_back_for_a_block(number: signal.Signals) -> None:
+    """It is raised at the end of the block."""
+    Interrupts().remember()
+    reached = []
+
+    def start() -> None:
+        with interrupts_held_back():
+            signal.raise_signal(number)
+            reached.append(number)
+
+    with pytest.raises(KeyboardInterrupt):
+        start()
+    assert reached == [number]
 
 
 def test_an_ignored_interrupt_stays_ignored() -> None:

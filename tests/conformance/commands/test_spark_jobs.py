@@ -1,0 +1,101 @@
+"""A command that ends takes the programs that it started with it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import psutil  # type: ignore[import-untyped]
+import pytest
+from click.testing import CliRunner
+
+from conformance import __main__ as console_script
+from conformance.commands import grid as grid_command
+from conformance.commands.spark_jobs import running, status_of
+from fixtures.cleanup.ending_signals import ENDING_SIGNALS
+
+_WITH_CHILD = """
+import json, os, pathlib, subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+pathlib.Path(os.environ["TMPDIR"], "left").touch()
+print(json.dumps({"child": child.pid, "folder": os.environ["TMPDIR"], "spark": os.environ["SPARK_LOCAL_DIRS"]}), flush=True)
+child.wait()
+"""
+
+
+@pytest.fixture(autouse=True)
+def own_handlers() -> Iterator[None]:
+    """Let every signal end this process as it does a command, and restore the handlers afterwards."""
+    before = {each: signal.signal(each, signal.SIG_DFL) for each in ENDING_SIGNALS}
+    yield
+    for each, handler in before.items():
+        signal.signal(each, handler)
+
+
+def _interrupted(told: dict[str, Any]) -> None:
+    """Run the program, and be interrupted when it has started another one."""
+    process = None
+    try:
+        with running([sys.executable, "-c", _WITH_CHILD], stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            told |= json.loads(process.stdout.readline())
+            assert Path(told["folder"], "left").exists()
+            raise KeyboardInterrupt
+    finally:
+        assert process is not None
+        told["status"] = process.returncode
+
+
+def test_an_interrupted_program_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program, what it started and its temporary folder are gone when the interrupt arrives at the caller."""
+    monkeypatch.delenv("SPARK_LOCAL_DIRS", raising=False)
+    told: dict[str, Any] = {}
+    with pytest.raises(KeyboardInterrupt):
+        _interrupted(told)
+    assert told["status"] == -signal.SIGKILL
+    # A killed grandchild has an exit status to be read until its new parent does.
+    assert not psutil.pid_exists(told["child"]) or _is_zombie(told["child"])
+    assert not Path(told["folder"]).exists()
+    assert told["spark"] == told["folder"]
+
+
+def _is_zombie(process_id: int) -> bool:
+    try:
+        process = psutil.Process(process_id)
+        psutil.wait_procs([process], timeout=10)
+        return bool(process.status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True
+
+
+def test_the_exit_status_of_a_program_is_returned() -> None:
+    """A program that ends by itself is not interrupted."""
+    assert status_of([sys.executable, "-c", "raise SystemExit(4)"], "waiting") == 4
+
+
+@pytest.mark.parametrize("number", ENDING_SIGNALS, ids=lambda number: number.name)
+def test_every_signal_interrupts_every_command(
+    number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command ends with 2, after it has cleaned up."""
+    cleaned: list[int] = []
+
+    @click.command()
+    def command() -> None:
+        try:
+            signal.raise_signal(number)
+        finally:
+            cleaned.append(os.getpid())
+
+    monkeypatch.setattr(grid_command, "grid", command)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    ended = CliRunner().invoke(console_script.main, ["grid"])
+    assert (ended.exit_code, cleaned) == (2, [os.getpid()])
+    assert ended.output == "interrupted\n"
