@@ -142,7 +142,7 @@ They are more than the ApiVersions requests that a client may send in some secon
 connection for each would not be noticed otherwise."""
 MOST_REQUESTS = 400
 """How many requests of a play are recorded; further ones are counted."""
-MOST_BYTES = 8 << 20
+MOST_BYTES = 2 << 20
 """How many bytes of a play are recorded before further requests are only counted, because a run keeps all of its plays.
 
 A client that only starts sends less than 100 KiB."""

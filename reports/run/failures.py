@@ -47,6 +47,8 @@ TEMPLATES = Path(__file__).parents[1] / "templates"
 REPRODUCER_SILENCE_S = 2
 LONGEST_REPRODUCER_BYTES = 32 * 1024
 """A script that would be longer reads its steps from `failure.json` in the same folder."""
+LONGEST_DUMP = 2**21
+"""Characters of `exchange.txt`. Real dumps stay far below, and a run folder with files that are too large is refused."""
 READS_FACTS = f'.with_name("{FACTS_FILE}")'
 """A script contains this text only if it reads `failure.json`: in texts of the target, quotes are replaced."""
 NO_FRAME = "no frame"
@@ -303,8 +305,12 @@ def _harmless(text: str) -> str:
 
 
 def render_dump(failure: Failure) -> str:
-    """Return the text of `exchange.txt`."""
-    return (render_play if failure.is_of_client else render_exchange)(failure.steps)
+    """Return the text of `exchange.txt`; of what a hostile target sent, its beginning."""
+    text = (render_play if failure.is_of_client else render_exchange)(failure.steps)
+    if len(text) <= LONGEST_DUMP:
+        return text
+    kept = text[: text.rfind("\n", 0, LONGEST_DUMP) + 1]
+    return f"{kept}{text.count(chr(10), len(kept)) + 1:,} more lines; the capture has all bytes"
 
 
 def facts(failure: Failure) -> Mapping[str, Any]:

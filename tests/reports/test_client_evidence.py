@@ -9,6 +9,7 @@ from pathlib import Path
 from reference_model.clients.recording import Recording, SeenConnection, SeenRequest
 from reference_model.clients.script import HEALTHY_SCRIPT
 from reference_model.clients.steps import steps_of
+from reports.run import failures
 from reports.run.exchange_dump import FIRST_STEPS, LAST_STEPS, render_play
 from reports.run.failures import Failure, render_dump, write_failure
 from reports.run.packet_capture import render_capture
@@ -109,6 +110,15 @@ def test_error_of_a_response_is_named() -> None:
     )
     dump = render_play(steps_of(recording))
     assert "connection 0: broker answered with UNSUPPORTED_VERSION (35)\n" in dump
+
+
+def test_a_dump_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends after a whole line, and says how much is missing."""
+    whole = render_dump(failure()).splitlines()
+    monkeypatch.setattr(failures, "LONGEST_DUMP", len("\n".join(whole[:3])) + 5)
+    *kept, last = render_dump(failure()).splitlines()
+    assert kept == whole[:3]
+    assert last == f"{len(whole) - 3:,} more lines; the capture has all bytes"
 
 
 def test_equal_responses_are_dumped_once() -> None:
