@@ -310,7 +310,8 @@ def render_dump(failure: Failure) -> str:
     if len(text) <= LONGEST_DUMP:
         return text
     kept = text[: text.rfind("\n", 0, LONGEST_DUMP) + 1]
-    return f"{kept}{text.count(chr(10), len(kept)) + 1:,} more lines; the capture has all bytes"
+    missing = len(text[len(kept) :].splitlines())
+    return f"{kept}{missing:,} more lines; the capture has all bytes"
 
 
 def facts(failure: Failure) -> Mapping[str, Any]:

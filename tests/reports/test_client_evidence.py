@@ -6,6 +6,8 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from reference_model.clients.recording import Recording, SeenConnection, SeenRequest
 from reference_model.clients.script import HEALTHY_SCRIPT
 from reference_model.clients.steps import steps_of
