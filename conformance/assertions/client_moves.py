@@ -317,7 +317,7 @@ def assert_works(play: Play) -> None:
 
 
 NAMES_WHAT_IS_MISSING = re.compile(
-    r"unsupported|not support|too old|incompatible|requires .*(broker|version)|no version",
+    r"unsupported|not support|too old|incompatible|requires .*(broker|version)|no version|find matching version",
     re.IGNORECASE,
 )
 """What an error says that names what the broker lacks, in the words of the libraries."""

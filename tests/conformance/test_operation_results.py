@@ -51,6 +51,7 @@ def test_checked_result_works() -> None:
         "IncompatibleBrokerVersion: Kafka broker does not support the 'X' Kafka protocol.",
         "broker is too old; the broker has already indicated it will not know how to handle the request",
         "AssertionError: Headers not supported in v0/v1",
+        "Request error: Cannot find matching version for: DeleteRecords",
     ],
 )
 def test_error_that_names_what_is_missing_is_a_note(detail: str) -> None:

@@ -160,7 +160,7 @@ def test_range_without_its_refused_end(refused: Range | None, left: Range | None
     assert Range(2, 5).without(refused) == left
 
 
-@pytest.mark.parametrize("client_id", ["kafka-clients-0.10.2.2-consumer", "kafka-ts-1.5.0", "none"])
+@pytest.mark.parametrize("client_id", ["kafka-clients-0.10.2.2-consumer", "sarama-1.61.1", "none"])
 def test_clients_of_which_nothing_is_known_are_not_listed(client_id: str) -> None:
     """The message lists those of which something is."""
     with pytest.raises(UnknownRequests) as raised:

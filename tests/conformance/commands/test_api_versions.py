@@ -337,7 +337,7 @@ def test_other_protocols_are_named(response: bytes, said: str) -> None:
         (("--bootstrap-server", "a"), 2, "'a' is no address: expected HOST:PORT"),
         (("--bootstrap-server", "a:99999"), 2, "expected HOST:PORT"),
         (("--compare", "nothing", "apache-kafka-4.4.0"), 2, "neither HOST:PORT, nor a file"),
-        (("--bootstrap-server", "a:1", "--client", "kafka-ts-1.5.0"), 2, "is not known"),
+        (("--bootstrap-server", "a:1", "--client", "sarama-1.61.1"), 2, "is not known"),
         (
             ("--bootstrap-server", "a:1", "--client", "kafka-clients-0.10.2.2-consumer"),
             2,
