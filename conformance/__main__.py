@@ -8,8 +8,7 @@ from types import MappingProxyType
 
 import click
 
-from conformance.commands.errors import INTERRUPTED
-from fixtures.cleanup.ending_signals import interrupt_when_ended
+from fixtures.cleanup.ending_signals import INTERRUPTED, interrupt_when_ended
 from reports.distribution import suite_version
 
 COMMANDS: Mapping[str, str] = MappingProxyType(

@@ -9,9 +9,6 @@ from reports.run.exit_status import ExitStatus
 USAGE_ERROR = 4
 """Pytest's exit status for an invalid command line."""
 
-INTERRUPTED = 2
-"""Pytest's exit status for a run that was interrupted."""
-
 
 class UnknownName(click.ClickException):
     """A target, clause or defect that does not exist; the message names the closest matches."""

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from conformance.commands.errors import INTERRUPTED, CouldNotTell
+from conformance.commands.errors import CouldNotTell
 from conformance.commands.run_findings import Verdicts, finding_lines, verdicts_of
 from conformance.commands.selection import (
     EVERY_CLUSTER,
@@ -23,6 +23,7 @@ from conformance.commands.selection import (
     selected_clients,
 )
 from conformance.runs.target_runs import TargetRun, TargetRuns, arguments_naming, finished_runs
+from fixtures.cleanup.ending_signals import INTERRUPTED
 from fixtures.errors import HarnessError
 from fixtures.plugin import LAUNCHERS
 from fixtures.registry.clients import RINGS

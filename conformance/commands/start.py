@@ -12,11 +12,11 @@ from pathlib import Path
 
 import click
 
-from conformance.commands.errors import INTERRUPTED, CouldNotTell
+from conformance.commands.errors import CouldNotTell
 from conformance.commands.progress import status_line
 from conformance.commands.startable_targets import target_named, with_listeners, with_ports
 from conformance.commands.started_broker import SUMMARY, StartedBroker
-from fixtures.cleanup.ending_signals import interrupts_held_back
+from fixtures.cleanup.ending_signals import INTERRUPTED, interrupts_held_back
 from fixtures.cleanup.temporary_folder import temporary_folder
 from fixtures.client.running_broker import RunningBroker
 from fixtures.errors import HarnessError

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from conformance.__main__ import main
+from conformance.commands import spark_jobs
 from conformance.failures.stored_failures import StoredFailure
 from fixtures.errors import HarnessError
 
@@ -21,8 +22,8 @@ from fixtures.errors import HarnessError
 @pytest.fixture
 def spark_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the process that would start Spark exit with 3."""
-    ended = SimpleNamespace(returncode=3)
-    monkeypatch.setattr(subprocess, "run", lambda *_args, **_options: ended)
+    ended = SimpleNamespace(wait=lambda: 3)
+    monkeypatch.setattr(spark_jobs, "running", lambda _job: nullcontext(ended))
 
 
 def on_terminal_and_piped(arguments: Sequence[str]) -> tuple[Result, Result]:
