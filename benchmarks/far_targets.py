@@ -31,6 +31,8 @@ from tests.conformance.suite_runs import run_suite
 SEED = ("--hypothesis-seed", "1")
 LONGEST_S = {"smoke": 20.0, "standard": 180.0}
 """Goals at 100 ms each way, by tier."""
+EVERYTHING = ("--malformed", "--connections-per-second", "0")
+"""The address of a container is not on loopback, and that of the proxy before it is: by default one is only read, slowly."""
 QUICK = ("conformance/brokers/test_headers.py", "conformance/brokers/test_served_versions.py")
 """Drawn or pinned examples, and sweeps: what waits longest."""
 
@@ -120,7 +122,7 @@ def main(
     target, launcher = chosen_target(target_id)
     console = Console()
     records = Path(tempfile.mkdtemp(prefix="far-targets-"))
-    options = ("--tier", tier)
+    options = ("--tier", tier, *EVERYTHING)
     distance = {"quick": quick, "round_trip_ms": 2 * each_way_ms}
     differing: list[str] = []
     slowest_s = 0.0
