@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib.util import find_spec
 
 import click
@@ -15,7 +14,7 @@ import click
 from conformance.commands.progress import status_line
 from fixtures.cleanup.ending_signals import interrupts_held_back
 from fixtures.cleanup.temporary_folder import temporary_folder
-from fixtures.cleanup.watchdog import watchdog
+from fixtures.cleanup.watchdog import kill_process_group, watchdog
 from wire.request_log_counts import LogCounts
 
 REQUIRED = ("numpy", "pandas", "pyspark")
@@ -80,8 +79,7 @@ def running(
 
 
 def _kill_group(process: subprocess.Popen[str]) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+    kill_process_group(process.pid)
     process.wait()
     if process.stdout is not None:
         process.stdout.close()

@@ -41,7 +41,7 @@ SEEN = {(18, 3): 1, (3, 9): 8}
 
 
 def read(segments: Iterable[Segment]) -> tuple[Sightings, list[str]]:
-    """Return what is in some segments, and what is said to be left out."""
+    """Return what some segments contain, and the sentences about what was left out."""
     sightings = Sightings()
     reader = captures._CaptureReader(sightings, {})
     for each in segments:
