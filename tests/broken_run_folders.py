@@ -106,7 +106,7 @@ def _change_columns(change: Callable[[pa.Table], pa.Table]) -> Callable[[Path], 
 
 
 def _write_foreign_exchanges(folder: Path) -> None:
-    write_exchanges(folder, 1)
+    write_exchanges(folder, [b"\0"])
     _change_footer(exchange_rows=1)(folder)
     (folder / "exchanges" / "part-0.parquet").write_text("of another kind")
 
@@ -216,7 +216,10 @@ BROKEN: Mapping[str, tuple[Callable[[Path], object], Refusal]] = {
     "a row too few": (_change_footer(example_rows=ROWS + 1), Refusal.ROW_COUNT_DIFFERS),
     "a row too many": (_change_footer(example_rows=ROWS - 1), Refusal.ROW_COUNT_DIFFERS),
     "no exchanges": (_change_footer(exchange_rows=1), Refusal.ROW_COUNT_DIFFERS),
-    "exchanges not counted": (lambda folder: write_exchanges(folder, 1), Refusal.ROW_COUNT_DIFFERS),
+    "exchanges not counted": (
+        lambda folder: write_exchanges(folder, [b"\0"]),
+        Refusal.ROW_COUNT_DIFFERS,
+    ),
     "other rows than were written": (_write_other_rows_after_hashing, Refusal.CHANGED_FILE),
     "another dump than was written": (
         _after_hashing_a_failure(lambda dump: dump.write_text("00 12 00 04")),

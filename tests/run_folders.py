@@ -184,20 +184,20 @@ def write_examples(path: Path, table: pa.Table) -> None:
     pq.write_table(table, path, use_dictionary=dictionary_columns(EXAMPLE_FIELDS))
 
 
-def write_exchanges(folder: Path, rows: int) -> None:
-    """Write one Parquet file of `rows` equal exchange rows into a run folder."""
+def write_exchanges(folder: Path, sent: Sequence[bytes], *, clause: str = DEFAULT_CLAUSE) -> None:
+    """Write one Parquet file of exchange rows into a run folder, one for each frame that was sent."""
     row = {
         "run_id": "20261121T143000Z-1a2b3c4d",
         "target": DEFAULT_TARGET,
         "listener": "plaintext",
-        "clause": DEFAULT_CLAUSE,
+        "clause": clause,
         "property": "test_something",
         "example_number": 0,
         "step": 0,
         "outcome": "answer",
-        "sent": b"\0",
         "answer_sha256": None,
     }
-    table = pa.Table.from_pylist([row] * rows, schema=arrow_schema(EXCHANGE_FIELDS))
+    rows = [{**row, "sent": each} for each in sent]
+    table = pa.Table.from_pylist(rows, schema=arrow_schema(EXCHANGE_FIELDS))
     (folder / "exchanges").mkdir(exist_ok=True)
     pq.write_table(table, folder / "exchanges" / "part-0.parquet")

@@ -94,6 +94,7 @@ def predict(
             for version in seen
             if not release.serves(api_key, version)
         ]
+        found += _disabled(api_key, seen, release)
     reason = ""
     if sightings.missed_requests(client):
         reason = "it sent requests that could not be read"
@@ -134,6 +135,23 @@ def _about_versions(seen: Sequence[int], watched: Ranges, release: Release) -> l
             api_key=API_VERSIONS_KEY,
             api_version=refused[-1],
             sentence=f"{request} is too new for it; whether the client then asks in an older version was not seen",
+        )
+    ]
+
+
+def _disabled(api_key: int, seen: Sequence[int], release: Release) -> list[Decision]:
+    """Return what stands in the way of an API that is listed, and refused as long as its feature is off."""
+    feature = release.missing_feature(api_key)
+    served = [each for each in seen if release.serves(api_key, each)]
+    if not feature or not served:
+        return []
+    request = request_name(api_key, served[-1])
+    return [
+        Decision(
+            outcome=Outcome.CANNOT_SAY,
+            api_key=api_key,
+            api_version=served[-1],
+            sentence=f"{request} is listed, but works only with the feature {feature}, which the release does not enable by itself",
         )
     ]
 

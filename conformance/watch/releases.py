@@ -18,6 +18,13 @@ from reference_model.profile import (
 )
 from wire.api_versions import ApiVersion
 
+FEATURES = {
+    **dict.fromkeys((68, 69), "group.version"),
+    **dict.fromkeys((76, 77, 78, 79, 90, 91, 92), "share.version"),
+    **dict.fromkeys((88, 89), "streams.version"),
+}
+"""The feature without which a broker lists an API, but refuses what it asks: by the keys of KIP-848, KIP-932 and KIP-1071."""
+
 
 class UnknownRelease(Exception):
     """There is no table of a release; the message says of which there is one."""
@@ -44,6 +51,12 @@ class Release:
         listed = _range(self.profile.api_keys, api_key)
         refused = _range(self.profile.traits.refused_listed, api_key)
         return None if listed is None else listed.without(refused)
+
+    def missing_feature(self, api_key: int) -> str:
+        """Return the feature that an API needs and that the release does not enable by itself; empty if there is none."""
+        feature = FEATURES.get(api_key, "")
+        enabled = {each.name for each in self.profile.finalized_features}
+        return "" if feature in enabled else feature
 
     def refused_since(self, api_key: int, api_version: int) -> str:
         """Return the line of releases, such as "4.0", from which on a request is refused; empty if no earlier one served it."""

@@ -30,7 +30,7 @@ def test_whole_run_is_read(tmp_path: Path) -> None:
 def test_exchanges_are_counted(tmp_path: Path) -> None:
     """A run whose footer counts its exchanges is read."""
     folder = write_whole_run(tmp_path / "run")
-    write_exchanges(folder, 2)
+    write_exchanges(folder, [b"\0"] * 2)
     header = json.loads((folder / "run.json").read_text())
     header["footer"]["exchange_rows"] = 2
     (folder / "run.json").write_text(json.dumps(header))

@@ -150,7 +150,7 @@ def test_every_byte_of_a_file_may_be_wrong(tmp_path: Path) -> None:
 
 def test_early_exchanges_are_handed_on(tmp_path: Path) -> None:
     """All exchange rows are counted; those of example 0 are not kept."""
-    write_exchanges(tmp_path, 2)
+    write_exchanges(tmp_path, [b"\0"] * 2)
     content = (tmp_path / "exchanges" / "part-0.parquet").read_bytes()
     found = _contents(content, "exchanges/part-0.parquet")
     assert (found["exchange_rows"], found["exchanges"], found["example_rows"]) == (2, [], None)
@@ -234,7 +234,7 @@ def test_file_beyond_a_limit_has_no_rows_but_a_reason(
 
 def test_bytes_that_many_rows_repeat_are_not_written_out(tmp_path: Path) -> None:
     """What was sent is kept once in the file, and would be in memory once per row."""
-    write_exchanges(tmp_path, 70)
+    write_exchanges(tmp_path, [b"\0"] * 70)
     table = pq.read_table(tmp_path / "exchanges" / "part-0.parquet")
     place = table.schema.get_field_index("sent")
     long = pa.repeat(pa.scalar(b"x" * 1_000_000, pa.binary()), 70)

@@ -116,6 +116,28 @@ def test_asking_itself_is_judged(
     assert found.outcome is outcome
 
 
+@pytest.mark.parametrize(
+    ("api_key", "feature", "first_release", "last_without"),
+    [
+        (68, "group.version", "apache-kafka-4.0.2", "apache-kafka-3.9.2"),
+        (78, "share.version", "apache-kafka-4.2.1", "apache-kafka-4.1.2"),
+    ],
+)
+def test_an_api_needs_its_feature(
+    api_key: int, feature: str, first_release: str, last_without: str
+) -> None:
+    """An API that a release lists while its feature is off is refused there: nothing can be said."""
+    version = 0 if api_key == 68 else 1
+    watched = {**OF_3_9, api_key: Range(0, version)}
+    sent = (ASKS, (METADATA, 12), (api_key, version))
+    found = predicted(*sent, watched=watched, release=last_without)
+    assert found.outcome is CANNOT_SAY
+    assert found.decisions[0].sentence.endswith(
+        f"works only with the feature {feature}, which the release does not enable by itself"
+    )
+    assert predicted(*sent, watched=watched, release=first_release).outcome is WORKS
+
+
 def test_the_worst_prediction_counts() -> None:
     """One client that breaks is worse than one of which nothing can be said; nothing seen is no success."""
     works, breaks = predicted((METADATA, 1)), predicted((PRODUCE, 0))

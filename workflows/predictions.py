@@ -1,0 +1,213 @@
+"""Compares what `watch` predicts for a release with what happened there, for each operation of each client.
+
+    python -m workflows.predictions RUNS [--watched ID ...] [--for ID ...]
+
+RUNS has runs of operations with several releases. What a client sent to one release is taken as if `watch` had seen it, and
+predicted for the others, on which the same operation was really tried. "works" has to work, "breaks" has to fail; where nothing
+can be said, both are right. Exit status: 0 if no prediction is wrong, else 1.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import click
+import pyarrow.parquet as parquet
+from rich.console import Console
+from rich.table import Table
+
+from conformance.api_versions.cluster_tables import Ranges
+from conformance.api_versions.known_apis import Range
+from conformance.watch.prediction import Outcome, predict, worst
+from conformance.watch.releases import Release, UnknownRelease, release_named
+from conformance.watch.request_headers import RequestHead, RequestHeaders
+from conformance.watch.sightings import ClientIdentity, Sighting, Sightings
+from reports.errors import RunRefused
+from reports.records import HEADER_FILE, OPERATION, SOUND_VERDICTS, VERDICTS_WITH_FAILURES
+from reports.run.run_folder import Header, read_run_header
+from reports.run.run_verdicts import run_verdicts
+from reports.verdict_labels import counted
+
+_EXCHANGES = "exchanges/*.parquet"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriedRelease:
+    """What clients did with one release.
+
+    Attributes:
+        release: the release.
+        works: whether an operation works, by its id; one that could not be tried is left out.
+        sent: what each operation that works sent.
+    """
+
+    release: Release
+    works: Mapping[str, bool]
+    sent: Mapping[str, Sightings]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """One prediction.
+
+    Attributes:
+        operation: its id: client and operation.
+        watched: the id of the release to which it was sent.
+        release: the id of the release for which it is predicted.
+        predicted: the prediction.
+        sentence: what the prediction rests on; empty if nothing stands in the way.
+        works: what really happened there.
+    """
+
+    operation: str
+    watched: str
+    release: str
+    predicted: Outcome
+    sentence: str
+    works: bool
+
+    @property
+    def is_right(self) -> bool:
+        """Whether it was predicted, or at least left open."""
+        return (
+            self.predicted is Outcome.CANNOT_SAY or (self.predicted is Outcome.WORKS) is self.works
+        )
+
+
+def tried_releases(runs: Path) -> Mapping[str, TriedRelease]:
+    """Return what clients did with each release, from the newest complete run of its operations, by the release's id.
+
+    Args:
+        runs: the folder of the run folders.
+    """
+    newest: dict[str, tuple[str, Path, Header]] = {}
+    for path in sorted(runs.rglob(HEADER_FILE)):
+        try:
+            header = read_run_header(path.parent)
+        except RunRefused as error:
+            click.echo(f"not compared: {error}", err=True)
+            continue
+        if all(each["role"] == OPERATION for each in header["clauses"]):
+            target = header["targets"][0]["id"]
+            found = (header["started_at"], path.parent, header)
+            newest[target] = max(newest.get(target, found), found, key=lambda each: each[0])
+    return {
+        target: tried
+        for target, (_, folder, header) in sorted(newest.items())
+        if (tried := _tried(target, folder, header)) is not None
+    }
+
+
+def compared(watched: TriedRelease, other: TriedRelease) -> Iterator[Compared]:
+    """Yield what is predicted of each operation that works with the one release and was tried with the other."""
+    offered = _listed(watched.release)
+    for operation, sightings in watched.sent.items():
+        if operation not in other.works:
+            continue
+        predictions = [
+            predict(sightings, client, offered, other.release) for client in sightings.clients
+        ]
+        outcome = worst(predictions)
+        yield Compared(
+            operation=operation,
+            watched=watched.release.id,
+            release=other.release.id,
+            predicted=outcome,
+            sentence=next(
+                (
+                    each.decisions[0].sentence
+                    for each in predictions
+                    if each.decisions and each.outcome is outcome
+                ),
+                "",
+            ),
+            works=other.works[operation],
+        )
+
+
+def _tried(target: str, folder: Path, header: Header) -> TriedRelease | None:
+    try:
+        release = release_named(target)
+    except UnknownRelease:
+        return None
+    works = {
+        key.clause: verdict in SOUND_VERDICTS
+        for key, verdict in run_verdicts(folder, header).items()
+        if verdict in (*SOUND_VERDICTS, *VERDICTS_WITH_FAILURES)
+    }
+    sent = {each: sightings for each, sightings in _sent_in(folder).items() if works.get(each)}
+    return TriedRelease(release=release, works=works, sent=sent)
+
+
+def _sent_in(folder: Path) -> Mapping[str, Sightings]:
+    """Return what each operation sent, as the proxy of `watch` reads it."""
+    found: dict[str, Sightings] = {}
+    for file in sorted(folder.glob(_EXCHANGES)):
+        for row in parquet.read_table(file, columns=["clause", "sent"]).to_pylist():
+            sightings = found.setdefault(row["clause"], Sightings())
+            RequestHeaders(partial(_count, sightings)).feed(row["sent"])
+    return found
+
+
+def _count(sightings: Sightings, head: RequestHead) -> None:
+    client_id = None if head.client_id is None else head.client_id.decode(errors="replace")
+    client = ClientIdentity(client_id, address="")
+    sightings.add(Sighting(client, head.api_key, head.api_version))
+
+
+def _listed(release: Release) -> Ranges:
+    """Return what clients found in the table of a release."""
+    return {
+        each.api_key: Range(each.min_version, each.max_version) for each in release.profile.api_keys
+    }
+
+
+def _table(found: Sequence[Compared]) -> Table:
+    """Return how often each prediction came true."""
+    table = Table("watched", "for", "predicted", "works", "fails", box=None)
+    counts = Counter((each.watched, each.release, each.predicted, each.works) for each in found)
+    for watched, release, predicted in sorted({key[:3] for key in counts}):
+        works, fails = (str(counts[watched, release, predicted, each]) for each in (True, False))
+        table.add_row(watched, release, predicted, works, fails)
+    return table
+
+
+@click.command(name="workflows.predictions")
+@click.argument("runs", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--watched", multiple=True, metavar="ID", help="a release watched; default: all")
+@click.option(
+    "--for", "asked", multiple=True, metavar="ID", help="a release asked about; default: all"
+)
+def main(runs: Path, watched: tuple[str, ...], asked: tuple[str, ...]) -> None:
+    """Compare what is predicted from the operations of RUNS with what happened."""
+    tried = tried_releases(runs)
+    found = [
+        each
+        for one in tried.values()
+        for other in tried.values()
+        if one is not other
+        and (not watched or one.release.id in watched)
+        and (not asked or other.release.id in asked)
+        for each in compared(one, other)
+    ]
+    if not found:
+        raise click.UsageError(f"{runs} has no complete runs of operations with two such releases")
+    Console(width=120).print(_table(found))
+    wrong = [each for each in found if not each.is_right]
+    for each in wrong:
+        happened = "works" if each.works else "fails"
+        reason = f" ({each.sentence})" if each.sentence else ""
+        click.echo(
+            f"{each.operation}, watched with {each.watched}: {each.predicted} is predicted for {each.release}, "
+            f"but it {happened}{reason}"
+        )
+    click.echo(f"{counted(len(found), 'prediction')}, {len(wrong)} of them wrong")
+    raise SystemExit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
