@@ -184,7 +184,6 @@ class _Writer:
             body=b"\xff\xff",
             kind=AnswerKind.SASL_HANDSHAKE,
         )
-        yield self._bare("empty bare token", b"")
         yield self._wrapped("token v1", facts.right_token, version=1)
         yield self._wrapped("token v2", facts.right_token, version=FIRST_FLEXIBLE_AUTHENTICATE)
         yield self._wrapped("wrong token v2", facts.wrong_token, version=2)
@@ -211,6 +210,8 @@ class _Writer:
         (first,) = self._versions("", version=0).requests
         (second,) = self._versions("", version=3).requests
         yield Letter(name="v0 and v3 in one write", requests=(first, second))
+        # After SaslHandshake v0 it is an empty token; 0.10 and others ignore it, so a sentinel follows.
+        yield self._frame("empty frame", b"")
         yield self._frame("frame of one byte", b"\0")
         yield self._frame("header without client id", first.data[SIZE_BYTES:][:8])
         yield self._size("size above the limit", SOCKET_REQUEST_MAX_BYTES + 1)

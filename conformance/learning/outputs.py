@@ -47,10 +47,12 @@ class Abstraction:
     Attributes:
         plain: the stable part of the target's response to a plain request on a new connection, by version.
         mechanisms: the SASL mechanisms that the listener offers.
+        knows_ids: whether the ids of the target are known; if not, the model names no broker in Metadata.
     """
 
     plain: Mapping[int, StablePart] = field(default_factory=dict)
     mechanisms: frozenset[str] = frozenset()
+    knows_ids: bool = True
 
     def output(self, letter: Letter, exchanges: Sequence[Exchange]) -> str:
         """Return the output for a letter: what became of each of its frames, up to the end of the connection."""
@@ -120,7 +122,7 @@ class Abstraction:
         data, key = memoryview(body), exchange.request.api_key
         if key == METADATA_KEY:
             brokers, _ = primitives.read_int32(data, 0)
-            return "answered" if brokers else "answered without brokers"
+            return "answered" if brokers or not self.knows_ids else "answered without brokers"
         if key == LIST_GROUPS_KEY:
             code, _ = primitives.read_int16(data, 0)
             return "answered" if code in (0, *_STARTING_UP) else _name(code)

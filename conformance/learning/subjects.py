@@ -54,7 +54,11 @@ def abstraction_of(broker: Broker) -> Abstraction:
             plain[version] = stable_part_of_body((payload or b"")[CORRELATION_ID_BYTES:], version)
         except DecodeError:
             continue
-    return Abstraction(plain=plain, mechanisms=frozenset(broker.running.offered_mechanisms))
+    return Abstraction(
+        plain=plain,
+        mechanisms=frozenset(broker.running.offered_mechanisms),
+        knows_ids=None not in (broker.identity.cluster_id, broker.identity.node_id),
+    )
 
 
 def model_for(broker: Broker, tampering: Tampering | None = None) -> Broker:

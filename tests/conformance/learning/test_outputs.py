@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from conformance.learning.alphabets import LARGE, SMALL, TargetFacts, alphabet_of
@@ -94,6 +96,13 @@ def _table(version: int, **changes: object) -> bytes:
 def test_responses_have_outputs(letter: str, body: bytes | None, expected: str) -> None:
     """Error code, layout and kind of table are part of an output, a throttle time is not."""
     assert _output(letter, body) == expected
+
+
+def test_metadata_of_a_target_with_unknown_ids_is_answered() -> None:
+    """If the model cannot name the broker, a response to Metadata is only an answer."""
+    letter = LETTERS["Metadata"]
+    exchange = _exchange(letter, b"\0\0\0\0")
+    assert replace(ABSTRACTION, knows_ids=False).output(letter, (exchange,)) == "answered"
 
 
 def test_other_features_are_another_output() -> None:
