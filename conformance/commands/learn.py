@@ -1,0 +1,222 @@
+"""`learn`: the machine of a connection, learned from outside and compared with that of the reference model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from itertools import combinations, islice
+from pathlib import Path
+
+import click
+
+from conformance.commands.errors import CouldNotTell, InvalidFile
+from conformance.commands.progress import status_line
+from conformance.commands.selection import command_config_option, runnable_targets
+from conformance.learning.alphabets import SIZES, SMALL
+from conformance.learning.descriptions import (
+    as_dot,
+    as_json,
+    as_mermaid,
+    as_table,
+    in_one_line,
+)
+from conformance.learning.machine import distinguishing_words
+from conformance.learning.querying import Listening
+from conformance.learning.results import Learned, learn_listener
+from conformance.learning.subjects import listening_to, machine_of_model, model_for
+from fixtures.client.command_config import read_properties
+from fixtures.client.patience import Patience
+from fixtures.errors import HarnessError, InvalidCommandConfig, NotJudgeable
+from fixtures.kafka_setup.broker_properties import with_secured_controllers
+from fixtures.launchers import choose_launcher
+from fixtures.launchers.given_broker import found_targets, given_listener
+from fixtures.plugin import LAUNCHERS, is_elsewhere
+from fixtures.registry.targets import Target
+from fixtures.under_test.broker import Broker
+from fixtures.under_test.restartable_broker import LaunchedTarget
+from reference_model.listeners import LISTENERS
+from reports.escaping import printable
+
+PATIENCE_S = 60.0
+"""How long a listener may keep us waiting in vain."""
+MOST_WORDS = 5
+"""Of the words that distinguish two targets, this many are printed."""
+
+
+@click.command()
+@click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
+@click.option(
+    "--listener",
+    "listeners",
+    multiple=True,
+    type=click.Choice(LISTENERS),
+    help="learn only this listener; repeatable; default: all listeners of each target",
+)
+@click.option(
+    "--alphabet",
+    "size",
+    type=click.Choice(SIZES),
+    default=SMALL,
+    show_default=True,
+    help="how many letters: the small alphabet takes seconds, the large one up to a minute",
+)
+@click.option(
+    "--extra-states",
+    type=click.IntRange(0, 3),
+    default=1,
+    show_default=True,
+    help="find every difference of a target with up to so many more states; each costs twenty times as many words",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="write machine.dot, machine.mmd and machine.json, with all bytes, into DIR/TARGET-LISTENER",
+    metavar="DIR",
+)
+@click.option("--launcher", type=click.Choice(LAUNCHERS), default="auto", show_default=True)
+@click.option(
+    "--malformed",
+    is_flag=True,
+    help="learn a broker at an address that is not on loopback: it is sent requests that no correct client sends",
+)
+@command_config_option
+def learn(
+    targets: tuple[str, ...],
+    listeners: tuple[str, ...],
+    size: str,
+    extra_states: int,
+    out: Path | None,
+    launcher: str,
+    malformed: bool,
+    command_config: Path | None,
+) -> None:
+    """Learn how connections of brokers behave, and compare that with the reference model.
+
+    A TARGET is an id or a glob that `kafka-conformance targets` lists, the folder of a build of Kafka, or the [PROTOCOL://]HOST:PORT
+    of a broker that runs already. Of several targets, the shortest words that distinguish any two of them are printed.
+
+    The exit status is 1 if a target differs from its model, and 10 if one could not be learned.
+    """
+    chosen = [
+        each
+        for text in targets
+        for each in _targets(text, command_config, may_be_elsewhere=malformed)
+    ]
+    results: list[Learned] = []
+    failed = False
+    for target in chosen:
+        try:
+            for learned, listening in _learn(target, launcher, listeners, size, extra_states):
+                _print(learned, with_table=out is None)
+                if out is not None:
+                    _write(learned, listening, out)
+                results.append(learned)
+        except HarnessError as error:
+            failed = True
+            click.echo(f"{target.id} could not be learned: {printable(str(error))}", err=True)
+    for line in _between(results):
+        click.echo(line)
+    if failed:
+        raise SystemExit(CouldNotTell.exit_code)
+    raise SystemExit(any(each.difference is not None for each in results))
+
+
+def _targets(text: str, config: Path | None, *, may_be_elsewhere: bool) -> Sequence[Target]:
+    if ":" not in text:
+        return runnable_targets([text])
+    try:
+        properties = read_properties(config) if config else {}
+        found = found_targets([given_listener(text, properties)], upstream=None, every_broker=False)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    except InvalidCommandConfig as error:
+        raise InvalidFile(str(error)) from error
+    except NotJudgeable as error:
+        raise CouldNotTell(printable(str(error))) from error
+    if any(map(is_elsewhere, found)) and not may_be_elsewhere:
+        raise click.UsageError(
+            f"{text} is not on loopback: learning sends requests that no correct client sends; --malformed allows it"
+        )
+    return found
+
+
+def _learn(
+    target: Target, launcher: str, wanted: Sequence[str], size: str, extra_states: int
+) -> Iterator[tuple[Learned, Listening]]:
+    """Start a target, and learn its listeners one by one.
+
+    Raises:
+        HarnessError: it does not start, or a listener cannot be learned.
+    """
+    target = with_secured_controllers(target, wanted)
+    name, _ = choose_launcher(target, launcher)
+    with status_line(f"starting {target.id}"):
+        launched = LaunchedTarget(target, name)
+    with closing(launched):
+        for listener in launched.running.addresses:
+            if listener in wanted or not wanted:
+                with status_line(f"learning {target.id} {listener}"):
+                    yield _learn_listener(launched, listener, size, extra_states)
+
+
+def _learn_listener(
+    launched: LaunchedTarget, listener: str, size: str, extra_states: int
+) -> tuple[Learned, Listening]:
+    patience = Patience(PATIENCE_S)
+    broker = Broker(launched.running, listener, launched=launched, patience=patience)
+    broker.calibrate()
+    listening = listening_to(broker, size)
+    model = machine_of_model(model_for(broker), listening.alphabet)
+    return learn_listener(listening, model, extra_states), listening
+
+
+def _print(learned: Learned, *, with_table: bool) -> None:
+    where = f"{learned.target} {learned.listener}"
+    states = "?" if learned.machine is None else len(learned.machine.moves)
+    verdict = "like the model" if learned.difference is None else "unlike the model"
+    click.echo(
+        printable(
+            f"{where}: {states} states, {verdict}; {len(learned.alphabet)} letters, {learned.queries} connections, "
+            f"{learned.steps} steps; up to {learned.extra_states} more states are excluded"
+        )
+    )
+    if learned.difference is not None:
+        click.echo(printable(f"  {learned.difference}"))
+    for letter in learned.silencing:
+        click.echo(printable(f"  left out, because there is no response and no close: {letter}"))
+    if learned.stopped:
+        click.echo(f"  not learned to the end: {learned.stopped}")
+    for each in learned.unstable:
+        seen = ", ".join(f"{output} {count} times" for output, count in each.seen.items())
+        click.echo(printable(f"  unstable: {in_one_line(each.word)}: {seen}"))
+    if with_table and learned.machine is not None:
+        for line in as_table(learned.machine):
+            click.echo(printable(f"  {line}"))
+
+
+def _between(results: Sequence[Learned]) -> Iterator[str]:
+    """Yield what distinguishes any two targets on the same listener."""
+    for one, other in combinations(results, 2):
+        if one.listener != other.listener or one.machine is None or other.machine is None:
+            continue
+        words = list(islice(distinguishing_words(one.machine, other.machine), MOST_WORDS))
+        where = f"{one.target} and {other.target} on {one.listener}"
+        if not words:
+            yield printable(f"{where}: equal machines")
+            continue
+        yield printable(f"{where}:")
+        for word in words:
+            first, second = one.machine.run(word)[-1], other.machine.run(word)[-1]
+            yield printable(f"  {in_one_line(word)}: {first}, and {second}")
+
+
+def _write(learned: Learned, listening: Listening, out: Path) -> None:
+    folder = out / f"{learned.target.replace('/', '-').replace(':', '-')}-{learned.listener}"
+    folder.mkdir(parents=True, exist_ok=True)
+    description = as_json(learned, listening.sent(), listening.all_received())
+    (folder / "machine.json").write_text(f"{json.dumps(description, indent=1)}\n", encoding="utf-8")
+    if learned.machine is not None:
+        title = f"{learned.target} {learned.listener}"
+        (folder / "machine.dot").write_text(as_dot(learned.machine, title), encoding="utf-8")
+        (folder / "machine.mmd").write_text(as_mermaid(learned.machine), encoding="utf-8")

@@ -1,0 +1,170 @@
+"""Asks a listener for the outputs of words, each on a new connection, and remembers every answer by its beginning."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from conformance.learning.letters import Alphabet, Word
+from conformance.learning.machine import Outputs
+from conformance.learning.outputs import SILENT, Abstraction, ends_word, last_of
+from fixtures.errors import HarnessError
+from fixtures.under_test.broker import Broker
+from wire.exchange import Exchange
+from wire.hidden_tokens import is_token
+
+REPETITIONS = 10
+"""How often a word is sent again that got two different answers."""
+MOST_SILENCES = 3
+"""Words that end with the silence of one letter; each costs a silence bound."""
+
+
+class SilencingLetter(Exception):
+    """A letter that silences the target too often to be tried in every word."""
+
+    def __init__(self, letter: str) -> None:
+        """Store the name of the letter."""
+        super().__init__(f"{letter} is left without response or close")
+        self.letter = letter
+
+
+@dataclass(frozen=True, slots=True)
+class Unstable:
+    """A word that did not always get the same outputs.
+
+    Attributes:
+        word: the word.
+        seen: how often each output of its last letter came.
+    """
+
+    word: Word
+    seen: Mapping[str, int]
+
+    @property
+    def rate(self) -> float:
+        """The share of the attempts with another output than the most frequent one."""
+        return 1 - max(self.seen.values()) / sum(self.seen.values())
+
+
+@dataclass(slots=True)
+class Listening:
+    """The connection to one listener as a system under learning.
+
+    Attributes:
+        broker: the listener.
+        alphabet: the letters.
+        abstraction: turns what the target does into outputs.
+        queries: how many words were sent, each on its own connection.
+        steps: how many letters were sent.
+        unstable: the words that got different answers.
+    """
+
+    broker: Broker
+    alphabet: Alphabet
+    abstraction: Abstraction
+    queries: int = 0
+    steps: int = 0
+    unstable: dict[Word, Unstable] = field(default_factory=dict)
+    _silences: Counter[str] = field(default_factory=Counter)
+    _outputs: dict[Word, str] = field(default_factory=dict)
+    _received: dict[Word, bytes] = field(default_factory=dict)
+    _interned: dict[bytes, bytes] = field(default_factory=dict)
+
+    def ask(self, word: Word) -> Outputs:
+        """Return the outputs of a word; it is sent only if they are not known.
+
+        Raises:
+            SilencingLetter: it has a letter that was left without response or close in `MOST_SILENCES` words.
+            HarnessError: the target cannot be reached, or never does the same.
+        """
+        for _ in range(REPETITIONS):
+            known = self._known(word)
+            if known is not None:
+                return known
+            self._remember(word, self._send(word))
+        raise HarnessError(f"{', '.join(word)} never got the same outputs up to its end")
+
+    def sent(self) -> dict[str, list[str]]:
+        """Return the frames of each letter, in hexadecimal; none of a token if the credentials are a user's own."""
+        access = self.broker.running.sasl
+        hides = access is not None and access.is_given
+        return {
+            letter.name: []
+            if hides and any(map(is_token, letter.requests))
+            else [each.data.hex() for each in letter.requests]
+            for letter in self.alphabet.values()
+        }
+
+    def all_received(self) -> Mapping[Word, bytes]:
+        """Return the bytes that came for the last letter of each word, or beginning of one, that was sent."""
+        return self._received
+
+    def silent_after(self, letter: str) -> list[Word]:
+        """Return the words that ended with the silence of a letter."""
+        return [
+            word
+            for word, output in self._outputs.items()
+            if word[-1] == letter and last_of(output) == SILENT
+        ]
+
+    def leave_out(self, letter: str) -> None:
+        """Leave a letter out of the alphabet; what is known of other words stays known."""
+        self.alphabet = {name: each for name, each in self.alphabet.items() if name != letter}
+
+    def _known(self, word: Word) -> Outputs | None:
+        outputs: list[str] = []
+        for length in range(1, len(word) + 1):
+            output = self._outputs.get(word[:length])
+            if output is None:
+                return None
+            outputs.append(output)
+            if ends_word(output):
+                break
+        return self._padded(word, outputs)
+
+    def _padded(self, word: Word, outputs: list[str]) -> Outputs:
+        """Return the outputs with those after the end of the word: a closed connection stays closed."""
+        missing = len(word) - len(outputs)
+        last = last_of(outputs[-1]) if outputs else ""
+        return (*outputs, *[last] * missing)
+
+    def _send(self, word: Word) -> list[str]:
+        self.queries += 1
+        outputs: list[str] = []
+        self.broker.begin_example()
+        with self.broker.connect(authenticate=False) as connection:
+            for length, name in enumerate(word, start=1):
+                if self._silences[name] >= MOST_SILENCES:
+                    raise SilencingLetter(name)
+                letter = self.alphabet[name]
+                exchanges = letter.send(connection)
+                self.steps += 1
+                outputs.append(self.abstraction.output(letter, exchanges))
+                self._keep(word[:length], exchanges)
+                if ends_word(outputs[-1]):
+                    self._silences[name] += last_of(outputs[-1]) == SILENT
+                    break
+        return outputs
+
+    def _keep(self, word: Word, exchanges: tuple[Exchange, ...]) -> None:
+        data = b"".join(each.received for each in exchanges)
+        self._received[word] = self._interned.setdefault(data, data)
+
+    def _remember(self, word: Word, outputs: list[str]) -> None:
+        for length, output in enumerate(outputs, start=1):
+            beginning = word[:length]
+            before = self._outputs.setdefault(beginning, output)
+            if before != output:
+                self._measure(beginning, before, output)
+
+    def _measure(self, word: Word, *outputs: str) -> None:
+        """Send a word that got different answers several times more; keep the most frequent one."""
+        if word in self.unstable:
+            return
+        seen = Counter(outputs)
+        for _ in range(REPETITIONS):
+            sent = self._send(word)
+            seen[sent[-1] if len(sent) == len(word) else self._padded(word, sent)[-1]] += 1
+        self.unstable[word] = Unstable(word, dict(seen))
+        self._outputs[word] = seen.most_common(1)[0][0]

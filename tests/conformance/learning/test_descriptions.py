@@ -1,0 +1,102 @@
+"""Machines are shown as text, DOT, Mermaid and JSON, and by the command `learn`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from click.testing import CliRunner, Result
+
+from conformance.commands.learn import learn
+from conformance.learning.descriptions import (
+    as_dot,
+    as_json,
+    as_mermaid,
+    as_table,
+    moves_as_json,
+)
+from conformance.learning.machine import Machine, Move, minimal
+from conformance.learning.results import learn_listener
+from tests.conformance.learning.subjects_in_memory import listening, model_machine
+
+LETTERS = ('a "quoted" letter', "b", "c", "d", "e", "f", "g", "h")
+
+
+def _machine() -> Machine:
+    served = {letter: Move("served", 0) for letter in LETTERS[1:]}
+    moves = [
+        {LETTERS[0]: Move("served; closed", 1), **served},
+        dict.fromkeys(LETTERS, Move("closed", 1)),
+    ]
+    return minimal(LETTERS, moves)
+
+
+def test_a_table_has_every_state_and_letter() -> None:
+    """The text of a machine names each state by its shortest word, and each letter with its output."""
+    assert list(as_table(_machine())) == [
+        "state 0: after a new connection",
+        '  served; closed, to state 1: a "quoted" letter',
+        "  served, stays: b, c, d, e, f, g, h",
+        'state 1: after a "quoted" letter (the end)',
+    ]
+
+
+def test_a_picture_has_every_state_and_arrow() -> None:
+    """DOT escapes quotes and names the first letters of an arrow."""
+    lines = as_dot(_machine(), 'of "x"').splitlines()
+    assert '  label="of \\"x\\"";' in lines
+    assert '  s1 [label="1: a \\"quoted\\" letter", peripheries=2];' in lines
+    assert '  s0 -> s1 [label="a \\"quoted\\" letter / served; closed\\l"];' in lines
+    assert '  s0 -> s0 [label="b, c, d, e, f, g and 1 more / served\\l"];' in lines
+
+
+def test_a_diagram_of_mermaid_has_no_marks_of_its_syntax_in_labels() -> None:
+    """Mermaid gets no quotes in names, and no colons or semicolons in labels."""
+    lines = as_mermaid(_machine()).splitlines()
+    assert "  state \"1: a 'quoted' letter\" as s1" in lines
+    assert '  s0 --> s1: a "quoted" letter / served, closed' in lines
+
+
+def test_json_has_the_machine_the_difference_and_all_bytes() -> None:
+    """JSON has every state, the distinguishing word, the letters' frames and what came for each word."""
+    subject = listening()
+    learned = learn_listener(subject, model_machine(), extra_states=0)
+    found = json.loads(json.dumps(as_json(learned, subject.sent(), subject.all_received())))
+    assert found["equals_model"]
+    assert found["states"] == moves_as_json(model_machine())
+    assert found["letters"]["negative size"] == ["ffffffff"]
+    assert any(each["word"] == ["v0"] and each["received"] for each in found["exchanges"])
+
+
+def _learn(*arguments: str) -> Result:
+    return CliRunner().invoke(learn, [*arguments, "--listener", "plaintext"])
+
+
+def test_the_command_learns_the_reference_broker(tmp_path: Path) -> None:
+    """The command says that the reference broker is like its model, and what distinguishes a defect from it."""
+    result = _learn("reference", "reference+a-connection-stays-refused", "--out", str(tmp_path))
+    assert result.exit_code == 1
+    healthy, defect, *words = result.output.splitlines()
+    assert healthy.startswith(
+        "reference plaintext: 2 states, like the model; 29 letters, 589 connections"
+    )
+    assert defect.startswith(
+        "reference+a-connection-stays-refused plaintext: 3 states, unlike the model"
+    )
+    assert (
+        words[0] == "  newest+1 | v0: UNSUPPORTED_VERSION v0 full, and the model has NONE v0 full"
+    )
+    assert words[1] == "reference and reference+a-connection-stays-refused on plaintext:"
+    assert words[2] == "  newest+1, then v0: NONE v0 full, and UNSUPPORTED_VERSION v0 full"
+    folder = tmp_path / "reference-plaintext"
+    assert sorted(each.name for each in folder.iterdir()) == [
+        "machine.dot",
+        "machine.json",
+        "machine.mmd",
+    ]
+
+
+def test_the_command_refuses_what_it_cannot_learn() -> None:
+    """An unknown target and an address that is none end with a usage error."""
+    assert _learn("no-such-target").exit_code == 4
+    assert _learn("x:y").exit_code == 2

@@ -1,0 +1,108 @@
+"""Learning finds the machine of the model, and every stateful defect within its bound."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.learning.alphabets import LARGE
+from conformance.learning.comparison import shortest_difference
+from conformance.learning.learner import learn_machine
+from conformance.learning.results import learn_listener
+from reference_model.defects import DEFECTS
+from reference_model.listeners import CONTROLLER, PLAINTEXT, SASL_PLAINTEXT
+from tests.conformance.learning.stateful_defects import STATEFUL_DEFECTS, StatefulDefect
+from tests.conformance.learning.subjects_in_memory import few_letters, listening, model_machine
+
+REGISTERED = {
+    "a-connection-keeps-the-features-of-its-oldest-version": "v3, newest",
+    "a-connection-stays-refused": "newest+1, v0",
+    "a-misrouted-connection-stays-misrouted": "wrong ids, newest",
+    "a-refused-name-sticks-to-the-connection": "v3 illegal name, v0",
+    "a-second-answer-has-another-level": "v3, v3",
+    "a-second-answer-has-one-feature-more": "v3, v3",
+    "api-versions-comes-first-or-closes": "handshake v0, v0",
+    "flexible-versions-stay-refused": "newest+1, v3",
+    "half-an-identity-spoils-the-connection": "half the ids, newest",
+    "half-an-identity-sticks-to-versions-without-ids": "half the ids, v3",
+    "ids-come-at-once-or-never": "newest, right ids",
+    "ids-given-once-are-demanded-ever-after": "right ids, newest",
+    "misrouting-sticks-to-versions-without-ids": "wrong ids, v0",
+    "right-ids-are-right-only-once": "right ids, right ids",
+    "right-ids-do-not-help-a-misrouted-connection": "wrong ids, right ids",
+    "the-second-answer-behind-a-refused-name-is-refused": "v3 illegal name, v0, v0",
+    "the-second-request-without-api-versions-closes": "handshake v0, handshake v0",
+    "the-table-shrinks-on-repeat": "v0, v0",
+    "v0-as-first-request-gets-an-error": "v0",
+    "v2-behind-a-refused-name-is-refused": "v3 illegal name, v2",
+}
+"""The stateful defects of the registry that one connection shows, each with the shortest word that does."""
+
+
+FEW = ("v0", "v3", "newest+1", "Metadata", "negative size")
+
+
+@pytest.mark.parametrize(
+    ("listener", "states"), [(PLAINTEXT, 2), (SASL_PLAINTEXT, 6), (CONTROLLER, 2)]
+)
+def test_the_model_has_few_states(listener: str, states: int) -> None:
+    """The machine of the reference broker has the states of a connection, and no more with the large alphabet."""
+    assert len(model_machine(listener).moves) == states
+    assert len(model_machine(listener, LARGE).moves) == states
+
+
+@pytest.mark.parametrize("listener", [PLAINTEXT, SASL_PLAINTEXT])
+def test_learning_finds_the_machine_of_the_model(listener: str) -> None:
+    """What is learned from outside, without any knowledge of the states, is the machine of the model."""
+    assert learn_machine(listening(listener), extra_states=1) == model_machine(listener)
+
+
+def test_a_healthy_target_is_like_its_model() -> None:
+    """No word of the suite distinguishes a healthy broker from its model, and nothing is learned."""
+    learned = learn_listener(listening(), model_machine(), extra_states=1)
+    assert learned.difference is None
+    assert learned.machine is learned.model
+    assert (learned.queries, learned.steps) == (589, 1569)
+
+
+@pytest.mark.parametrize("name", REGISTERED)
+def test_stateful_defects_of_the_registry_are_found(name: str) -> None:
+    """The shortest word that shows a stateful defect of the registry is found."""
+    subject = listening(tampering=DEFECTS[name].tampering)
+    found = shortest_difference(subject, model_machine(), extra_states=1)
+    assert found is not None
+    assert ", ".join(found.word) == REGISTERED[name]
+
+
+@pytest.mark.parametrize("name", STATEFUL_DEFECTS)
+def test_new_stateful_defects_are_found(name: str) -> None:
+    """The shortest word that shows a new stateful defect is found with the bound that it needs."""
+    defect = STATEFUL_DEFECTS[name]
+    subject, model = listening(defect.listener, defect.tampering), model_machine(defect.listener)
+    if defect.extra_states > 1:
+        # The words of the next bound are twenty times as many.
+        subject, model = few_letters(subject, FEW), model.restricted_to(FEW)
+    found = shortest_difference(subject, model, defect.extra_states)
+    assert found is not None
+    assert ", ".join(found.word) == defect.word
+
+
+def _beyond(extra_states: int) -> list[StatefulDefect]:
+    return [each for each in STATEFUL_DEFECTS.values() if each.extra_states > extra_states]
+
+
+def test_a_defect_beyond_the_bound_is_not_found() -> None:
+    """A counter that needs more states than the bound excludes is not found: the bound is no promise beyond itself."""
+    (defect,) = _beyond(1)
+    subject = listening(defect.listener, defect.tampering)
+    assert shortest_difference(subject, model_machine(defect.listener), extra_states=1) is None
+
+
+def test_the_machine_of_a_defect_is_learned() -> None:
+    """The machine of a target with a defect is learned to the end, with the state that the model does not have."""
+    subject = listening(tampering=STATEFUL_DEFECTS["the-third-v0-closes"].tampering)
+    learned = learn_listener(subject, model_machine(), extra_states=1)
+    assert learned.machine is not None
+    assert len(learned.machine.moves) == 4
+    assert learned.machine.run(("v0", "v2", "v0", "v0"))[-1] == "closed"
+    assert learned.difference is not None
+    assert learned.difference.word == ("v0", "v0", "v0")

@@ -1,0 +1,100 @@
+"""Words are sent once, answers are remembered by their beginnings, and unstable or silent targets end learning early."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import count
+
+import pytest
+
+from conformance.learning import learner
+from conformance.learning.querying import Listening, SilencingLetter
+from conformance.learning.results import learn_listener
+from fixtures.client.running_broker import SaslAccess
+from reference_model.fault_injection import RequestContext, Stage, Tampering
+from reference_model.reaction import Listing
+from tests.conformance.learning.stateful_defects import STATEFUL_DEFECTS
+from tests.conformance.learning.subjects_in_memory import few_letters, listening, model_machine
+from wire.api_keys import LIST_GROUPS_KEY
+from wire.exchange import Outcome
+
+FEW = ("v0", "v3", "newest+1", "ListGroups", "negative size")
+
+
+def _listening(act: Callable[[RequestContext], None] | None = None) -> Listening:
+    tampering = None if act is None else Tampering(stage=Stage.REACTION, act=act)
+    return few_letters(listening(tampering=tampering), FEW)
+
+
+def test_known_words_are_not_sent_again() -> None:
+    """A word whose outputs are known, or that goes on after the end of the connection, costs no connection."""
+    subject = _listening()
+    assert subject.ask(("v0", "negative size")) == ("NONE v0 full", "closed")
+    assert subject.ask(("v0",)) == ("NONE v0 full",)
+    assert subject.ask(("v0", "negative size", "v3", "v0"))[2:] == ("closed", "closed")
+    assert (subject.queries, subject.steps) == (1, 2)
+    assert subject.all_received()["v0",][8:10] == b"\0\0"
+    assert subject.sent()["negative size"] == ["ffffffff"]
+
+
+def test_tokens_of_given_credentials_are_not_shown() -> None:
+    """The bytes of a letter that carries a user's own token are left out."""
+    subject = listening()
+    access = SaslAccess(username="u", password="p", mechanisms=("PLAIN",), is_given=True)
+    subject.broker.running = replace(subject.broker.running, sasl=access)
+    assert subject.sent()["token"] == []
+    assert subject.sent()["v0"] != []
+
+
+def test_unstable_words_are_measured() -> None:
+    """A word that got two answers is sent several times more, and its rate is known."""
+    attempts, begun = count(), [False]
+
+    def every_third_table_is_short(context: RequestContext) -> None:
+        is_table = context.reaction.listing is Listing.EVERYTHING
+        if is_table and begun[0] and next(attempts) % 3 == 2:
+            context.reaction = replace(context.reaction, listing=Listing.ITSELF)
+
+    subject = _listening(every_third_table_is_short)
+    begun[0] = True
+    for letter in FEW * 3:
+        subject.ask(("v0", letter))
+    unstable = subject.unstable["v0",]
+    assert set(unstable.seen) == {"NONE v0 full", "NONE v0 itself"}
+    assert 0 < unstable.rate < 0.5
+    assert subject.ask(("v0",)) == ("NONE v0 full",)
+
+
+def test_a_silencing_letter_is_left_out() -> None:
+    """A letter that silences the target is a difference, costs a few silence bounds, and the rest is learned."""
+
+    def group_lists_are_silent(context: RequestContext) -> None:
+        if context.header is not None and context.header.api_key == LIST_GROUPS_KEY:
+            context.reaction = replace(context.reaction, outcome=Outcome.SILENT)
+
+    subject = _listening(group_lists_are_silent)
+    learned = learn_listener(subject, model_machine().restricted_to(FEW), extra_states=1)
+    assert learned.difference is not None
+    assert (learned.difference.word, learned.difference.seen) == (("ListGroups",), ("silent",))
+    assert learned.silencing == ("ListGroups",)
+    assert learned.machine == learned.model
+    with pytest.raises(SilencingLetter, match="ListGroups"):
+        _ask_for_silence(group_lists_are_silent)
+
+
+def _ask_for_silence(act: Callable[[RequestContext], None]) -> None:
+    subject = _listening(act)
+    for first in FEW[:4]:
+        subject.ask((first, "v0", "ListGroups"))
+
+
+def test_a_target_with_too_many_states_is_not_learned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Learning ends if a target has more states than a connection can have reasons for; the difference is kept."""
+    monkeypatch.setattr(learner, "MOST_STATES", 3)
+    subject = _listening(STATEFUL_DEFECTS["the-third-v0-closes"].tampering.act)
+    learned = learn_listener(subject, model_machine().restricted_to(FEW), extra_states=1)
+    assert learned.machine is None
+    assert learned.stopped == "the target has more than 3 states"
+    assert learned.difference is not None
+    assert learned.difference.word == ("v0", "v0", "v0")
