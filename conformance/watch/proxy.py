@@ -345,6 +345,11 @@ class WatchProxy:
             return await self._serve(following, [broker])
         return await self._serve(0, [broker])
 
+    @property
+    def not_rehearsed(self) -> frozenset[int]:
+        """The APIs that cannot be rehearsed, because a broker and the release serve no version in common."""
+        return frozenset[int]().union(*(each.not_shared for each in self._rehearsals.values()))
+
     async def _connect(
         self, opened: _Open, addresses: Sequence[Address]
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

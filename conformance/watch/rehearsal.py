@@ -33,7 +33,12 @@ _UNKNOWN = Identity()
 
 
 class Rehearsal:
-    """One release, rehearsed on a broker."""
+    """One release, rehearsed on a broker.
+
+    Attributes:
+        not_shared: the APIs that both list and of which they serve no version in common, once a client has asked: what a client
+            does with them on the release cannot be rehearsed on this broker.
+    """
 
     def __init__(self, release: Release, newest: int) -> None:
         """Rehearse a release.
@@ -44,6 +49,7 @@ class Rehearsal:
         """
         self._release = release
         self._newest = min(newest, NEWEST_VERSION)
+        self.not_shared: frozenset[int] = frozenset()
 
     def substitute(self, head: RequestHead) -> bytes | None:
         """Return the frame that replaces a request; None if it is passed on. It sets what becomes of the response."""
@@ -85,12 +91,21 @@ class Rehearsal:
         """Return what a broker lists as far as the release lists it too; features only if the release has some."""
         own = {each.api_key: each for each in self._release.profile.api_keys}
         own[API_VERSIONS_KEY] = self._release.profile.own_range
+        self.not_shared = frozenset(
+            each.api_key for each in told.api_keys if self._shares_none(each)
+        )
         told = replace(told, unknown_tagged_fields=(), tag_order=())
         if not self._release.profile.supported_features:
             told = replace(
                 told, supported_features=(), finalized_features=(), finalized_features_epoch=-1
             )
         return replace(told, api_keys=tuple(_shared(told.api_keys, own)))
+
+    def _shares_none(self, listed: ApiVersion) -> bool:
+        served = self._release.served(listed.api_key)
+        return served is not None and (
+            listed.max_version < served.lowest or served.highest < listed.min_version
+        )
 
 
 def _shared(listed: tuple[ApiVersion, ...], own: dict[int, ApiVersion]) -> list[ApiVersion]:

@@ -6,9 +6,10 @@ import asyncio
 import contextlib
 import os
 import resource
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from conformance.api_versions.known_apis import label_of
 from conformance.watch.carrying import Ways, connect, newest_api_versions, reason_of
 from conformance.watch.proxy import WatchProxy
 from conformance.watch.releases import Release
@@ -90,7 +91,7 @@ async def watch_until_ended(
             watcher.watched,
             plan.releases,
             violations=watcher.violations() if is_last else {},
-            remarks=tuple(proxy.obstacles),
+            remarks=(*proxy.obstacles, *_not_rehearsed(proxy.not_rehearsed)),
             rehearsed="" if plan.rehearsed is None else plan.rehearsed.id,
             command_status=command_status,
         )
@@ -121,6 +122,16 @@ async def _show(watcher: Watcher, show: Callable[[], None]) -> None:
             shown, began = watcher.requests, loop.time()
             show()
             pause_s = max(LOOK_EVERY_S, MOST_SHARE * (loop.time() - began))
+
+
+def _not_rehearsed(api_keys: Collection[int]) -> list[str]:
+    """Return the sentence about what a rehearsal cannot show, if there is something."""
+    if not api_keys:
+        return []
+    names = ", ".join(sorted(map(label_of, api_keys)))
+    return [
+        f"cannot be rehearsed on this cluster: {names}; it serves no version of them that the release serves, so a program has to do without"
+    ]
 
 
 def _allow_many_connections() -> None:

@@ -22,6 +22,7 @@ from tests.conformance.watch.relay import (
     start_broker,
     table,
 )
+from wire.api_keys import DESCRIBE_CONFIGS_KEY
 from wire.api_versions import ApiVersion, ApiVersionsResponse
 from wire.broker_addresses import addresses_in
 from wire.codec import decode, encode
@@ -125,7 +126,32 @@ async def a_newer_release_is_rehearsed() -> None:
         assert (API_VERSIONS, 5) in [(each.api_key, each.max_version) for each in told.api_keys]
 
 
+async def serve_old_configs(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """List DescribeConfigs as release 0.11 does, whose only version release 4.0 refuses."""
+    listed = [(API_VERSIONS, 0, 1), (METADATA_KEY, 0, 4), (DESCRIBE_CONFIGS_KEY, 0, 0)]
+    keys = [ApiVersion(api_key=key, min_version=low, max_version=high) for key, low, high in listed]
+    while True:
+        frame = await next_frame(reader)
+        _, version, number = struct.unpack_from(">hhi", frame, SIZE_BYTES)
+        body = encode(
+            ApiVersionsResponse(error_code=ErrorCode.NONE, api_keys=tuple(keys)),
+            version=min(version, 1),
+        )
+        writer.write(response(body, number=number))
+
+
+async def what_cannot_be_rehearsed_is_known() -> None:
+    """An API of which the broker and the release serve no version in common is not listed, and remembered."""
+    async with relayed(serve_old_configs, release_named("apache-kafka-4.0.2")) as relay:
+        reader, writer = await relay.connect()
+        writer.write(asking(1))
+        told = decode(ApiVersionsResponse, (await next_frame(reader))[8:], version=1)
+        assert {each.api_key for each in told.api_keys} == {API_VERSIONS, METADATA_KEY}
+        assert relay.proxy.not_rehearsed == {DESCRIBE_CONFIGS_KEY}
+
+
 REHEARSAL_CHECKS = (
+    what_cannot_be_rehearsed_is_known,
     a_rehearsed_release_answers,
     nothing_comes_after_a_refused_request,
     brokers_of_several_releases_are_rehearsed,

@@ -17,7 +17,15 @@ from conformance.watch.releases import release_named
 from conformance.watch.report import WatchReport
 from conformance.watch.running import OPEN_FILES, CannotWatch, WatchPlan, watch_until_ended
 from fixtures.client.running_broker import Address
-from tests.conformance.watch.relay import HOST, asking, next_frame, serve_tables, start_broker
+from tests.conformance.watch.rehearsal_checks import serve_old_configs
+from tests.conformance.watch.relay import (
+    HOST,
+    Handler,
+    asking,
+    next_frame,
+    serve_tables,
+    start_broker,
+)
 
 ENOUGH_S = 30
 RELEASE = "apache-kafka-4.4.0"
@@ -31,19 +39,21 @@ def watched(
     time_s: float | None = None,
     rehearsed: str = "",
     is_killed: bool = False,
+    handler: Handler = serve_tables,
+    asked_version: int = 3,
 ) -> WatchReport:
     """Watch a broker that serves ApiVersions, with one client that asks it."""
 
     async def run() -> WatchReport:
         writers: list[asyncio.StreamWriter] = []
         asked: list[asyncio.Task[None]] = []
-        server = await start_broker(serve_tables, writers)
+        server = await start_broker(handler, writers)
         broker = Address(HOST, int(server.sockets[0].getsockname()[1]))
 
         async def ask(place: Address) -> None:
             reader, writer = await asyncio.open_connection(place.host, place.port)
             try:
-                writer.write(asking(3))
+                writer.write(asking(asked_version))
                 await next_frame(reader)
             finally:
                 # A command that ends at once ends the proxy before the answer.
@@ -124,6 +134,16 @@ def test_a_command_that_cannot_be_executed_is_refused(tmp_path: Path) -> None:
 def test_the_first_server_that_answers_is_asked_for_a_rehearsal() -> None:
     """The report names the release that was rehearsed."""
     assert watched(time_s=0.2, rehearsed="apache-kafka-4.0.2").rehearsed == "apache-kafka-4.0.2"
+
+
+def test_what_cannot_be_rehearsed_is_said() -> None:
+    """An API of which the cluster and the release serve no version in common is named."""
+    report = watched(
+        time_s=0.2, rehearsed="apache-kafka-4.0.2", handler=serve_old_configs, asked_version=1
+    )
+    assert "cannot be rehearsed on this cluster: DescribeConfigs" in report.remarks[-1]
+    served = watched(time_s=0.2, rehearsed="apache-kafka-4.0.2")
+    assert not any("cannot be rehearsed" in each for each in served.remarks)
 
 
 def test_an_address_in_use_is_refused() -> None:
