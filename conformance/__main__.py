@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Mapping
 from importlib import import_module
+from pathlib import Path
 from types import MappingProxyType
 
 import click
@@ -27,6 +30,16 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
 """The module of `conformance.commands` that defines each command under its own name."""
 
 
+FAULTS_OF_DISKS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO}
+"""Numbers of errors of a disk or folder that a command was given, or of the temporary files."""
+
+
+class CannotWork(click.ClickException):
+    """The machine does not let the command do its work; the status is that of a fault of the suite."""
+
+    exit_code = 10
+
+
 class Commands(click.Group):
     """Imports a command only when it is needed; importing all of them takes a second."""
 
@@ -43,13 +56,30 @@ class Commands(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command; any signal that ends it does what Ctrl-C does, and the exit status is 2."""
+        """Run the command; any signal that ends it does what Ctrl-C does, and the exit status is 2.
+
+        A full disk, or a folder that cannot be written to or does not exist any more, ends it with 10 and a sentence.
+        """
         interrupt_when_ended()
         try:
+            _check_working_folder()
             return super().invoke(ctx)
+        except OSError as error:
+            if error.errno not in FAULTS_OF_DISKS:
+                raise
+            place = error.filename or "a file could not be read or written"
+            raise CannotWork(f"{place}: {os.strerror(error.errno)}") from error
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
             raise SystemExit(INTERRUPTED) from None
+
+
+def _check_working_folder() -> None:
+    """Check that the working folder exists: relative paths have no meaning without it, and Java does not start."""
+    try:
+        Path.cwd()
+    except FileNotFoundError as error:
+        raise CannotWork("the working folder does not exist any more; change to another") from error
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

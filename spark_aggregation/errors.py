@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from typing import ClassVar
 
 
@@ -37,3 +39,38 @@ class HistoryMoved(RollUpError):
     """Another roll-up added to the history in the meantime."""
 
     exit_status = 4
+
+
+class CannotWrite(RollUpError):
+    """A disk is full, or a folder cannot be written to: nothing can be said of the runs."""
+
+    exit_status = 10
+
+
+_FAULTS_OF_DISKS = (
+    "No space left on device",
+    "Disk quota exceeded",
+    "Read-only file system",
+    "Permission denied",
+    "Input/output error",
+    "Mkdirs failed to create",
+    "mkdir of",
+    "(Not a directory)",
+)
+_LINE = re.compile(f".*({'|'.join(map(re.escape, _FAULTS_OF_DISKS))}).*")
+_CLASS_NAMES = re.compile(r"^\s*(Caused by: |: )?([\w.$]+(Exception|Error): )+")
+
+
+def fault_of_disk(error: BaseException) -> str | None:
+    """Return the sentence about a disk or folder for which an error says that it cannot be written to; None for others.
+
+    Args:
+        error: Python's own, or one that Java raised, whose text has the lines of all its causes.
+    """
+    if isinstance(error, OSError) and error.errno is not None:
+        place = f"{error.filename}: " if error.filename else ""
+        sentence = f"{place}{os.strerror(error.errno)}"
+        return sentence if any(each in sentence for each in _FAULTS_OF_DISKS) else None
+    # The last one is the cause of the others.
+    lines = [found[0] for found in _LINE.finditer(str(error))]
+    return _CLASS_NAMES.sub("", lines[-1]).strip() if lines else None

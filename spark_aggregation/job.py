@@ -3,7 +3,8 @@
     python -m spark_aggregation.job RUN... --history URI --out DIR
 
 Without `--history` the history begins empty and is not kept. Exit status: 0 if a run was valid or already known; 1 if
-none was; 2 for wrong usage; 3 if Spark does not start here; 4 if another roll-up added to the history in the meantime.
+none was; 2 for wrong usage; 3 if Spark does not start here; 4 if another roll-up adds to the history at the same time;
+10 if a disk is full or a folder cannot be written to.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from collections.abc import Sequence
 import click
 
 from reports.refused_runs import RunLists
-from spark_aggregation.errors import RollUpError
+from spark_aggregation.errors import CannotWrite, RollUpError, SparkUnavailable, fault_of_disk
+from spark_aggregation.held_back import stderr_held_back
 from spark_aggregation.python_worker import wake_python
 from spark_aggregation.reading.given_runs import is_small
 from spark_aggregation.reading.screening import screened
 from spark_aggregation.reading.storage import Storage
-from spark_aggregation.run_roll_up import RollUpRequest, aggregate
+from spark_aggregation.run_roll_up import RollUpRequest, RollUpResult, aggregate
 from spark_aggregation.session import start_session
 
 _FEW_BYTES = 1_000_000
@@ -62,24 +64,43 @@ def command(
         changes=changes,
     )
     try:
-        # A history may be of any size.
-        few = history is None and is_small(given.roots, most=_FEW_BYTES)
-        spark = start_session(quick=is_small(given.roots), interpreted=few)
-        if few:
-            wake_python(spark)
-        outcome = aggregate(spark, asked)
-        _list(Storage(spark, out), outcome.lists)
+        with stderr_held_back(_is_explained):
+            outcome = _rolled_up(asked)
     except RollUpError as error:
         click.echo(f"Error: {error}", err=True)
         sys.exit(error.exit_status)
+    _name(outcome.lists)
     if runs and not outcome.counted:
         click.echo("Error: none of the given runs is valid", err=True)
         sys.exit(1)
 
 
-def _list(out: Storage, lists: RunLists) -> None:
-    for name, text in lists.texts().items():
-        out.write_text(name, text)
+def _rolled_up(asked: RollUpRequest) -> RollUpResult:
+    try:
+        # A history may be of any size.
+        few = asked.history is None and is_small(asked.roots, most=_FEW_BYTES)
+        spark = start_session(quick=is_small(asked.roots), interpreted=few)
+        if few:
+            wake_python(spark)
+        outcome = aggregate(spark, asked)
+        for name, text in outcome.lists.texts().items():
+            Storage(spark, asked.out).write_text(name, text)
+    except RollUpError:
+        raise
+    except Exception as error:
+        fault = fault_of_disk(error)
+        if fault is None:
+            raise
+        raise CannotWrite(f"the roll-up could not be written: {fault}") from error
+    return outcome
+
+
+def _is_explained(error: BaseException) -> bool:
+    """Return whether an error needs no words of Spark."""
+    return isinstance(error, RollUpError) and not isinstance(error, SparkUnavailable)
+
+
+def _name(lists: RunLists) -> None:
     for run in lists.refused:
         click.echo(f"refused {run.folder}: {run.reason}", err=True)
     for noticed in lists.notices:

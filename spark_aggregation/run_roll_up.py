@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -18,6 +19,7 @@ from spark_aggregation.history.history import History, batches_of
 from spark_aggregation.history.ingest import Ingested, changed_clauses, ingest
 from spark_aggregation.history.state import State, empty_state, fold
 from spark_aggregation.history.tables_from_facts import roll_up, shown
+from spark_aggregation.history.writer_lock import only_writer
 from spark_aggregation.reading.frames import checkpointed
 from spark_aggregation.reading.given_runs import local_path
 from spark_aggregation.reading.storage import Storage
@@ -87,10 +89,23 @@ def aggregate(spark: SparkSession, asked: RollUpRequest) -> RollUpResult:
         PathNotFound: a path does not exist.
         UnreadableReport: the mutation score or the release changes cannot be read.
         ForeignHistory: the history has a different layout.
-        HistoryMoved: another roll-up added to the history in the meantime.
+        HistoryMoved: another roll-up is adding to the history, or did so in the meantime.
+        OSError: the folder of the history cannot be written to.
     """
     given = given_tables(spark, mutation=asked.mutation, changes=asked.changes)
-    history = History(spark, asked.history) if asked.history is not None else None
+    if asked.history is None:
+        return _rolled_up(spark, asked, None, given)
+    # One that adds and removes nothing needs no lock, and may read a history that it cannot write to.
+    writes = bool(asked.roots) or asked.keep_days is not None
+    with only_writer(asked.history) if writes else nullcontext(False) as alone:
+        history = History(spark, asked.history, alone=alone)
+        with history.writing():
+            return _rolled_up(spark, asked, history, given)
+
+
+def _rolled_up(
+    spark: SparkSession, asked: RollUpRequest, history: History | None, given: GivenTables
+) -> RollUpResult:
     state = history.state() if history and not asked.rebuild else empty_state(spark)
     outcome, facts = RollUpResult(), None
     if asked.roots:

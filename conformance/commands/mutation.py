@@ -7,7 +7,6 @@ import fnmatch
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +28,7 @@ from conformance.mutation.score import Blame, Kill, Score
 from conformance.mutation.tables import markdown, summary, terminal_tables
 from conformance.mutation.tails import SEEDS_OF_TAILS, measured_reaches
 from conformance.mutation.trials import FIRST_SEED
+from fixtures.cleanup.temporary_folder import temporary_folder
 from fixtures.errors import HarnessError
 from reference_model.defects import DEFECTS
 from reference_model.defects.equivalent import EQUIVALENT_CHANGES
@@ -228,8 +228,8 @@ def mutation(
     property must kill at least one, and a standard run must reach the rare values of every dimension of a request.
     """
     planted = selected_planted(patterns)
-    with tempfile.TemporaryDirectory(prefix="kafka-conformance-mutation-") as scratch:
-        folder = Path(scratch) if out is None else out
+    with temporary_folder() as scratch:
+        folder = scratch if out is None else out
         try:
             score = measured_score(
                 planted,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from conformance.commands.errors import InvalidFile
+from conformance.commands.errors import FULL_DISK, InvalidFile
 from conformance.commands.progress import status_line
 from reports.errors import StatementWithoutEvidence
 from reports.grid.row_keys import ROW_KEYS
@@ -32,6 +32,8 @@ def site(grid: Path) -> None:
     try:
         write_site(grid)
     except (ValueError, TypeError, KeyError, OSError) as error:
+        if isinstance(error, OSError) and error.errno in FULL_DISK:
+            raise
         raise InvalidFile(f"{grid} cannot be read as a grid: {error}") from error
 
 

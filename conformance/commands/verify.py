@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pyarrow as pa
 
-from conformance.commands.errors import InvalidFile
+from conformance.commands.errors import FULL_DISK, InvalidFile
 from conformance.commands.grid import as_options
 from conformance.commands.progress import status_line
 from conformance.commands.spark_jobs import spark_job, status_of
@@ -67,6 +67,9 @@ def verify(
                 found += differing_lists(site, again, of_last_roll_up=with_history)
                 found += _differing_pages(site, again, rendered, taken_over)
     except (ValueError, TypeError, KeyError, OSError, pa.ArrowException) as error:
+        if isinstance(error, OSError) and error.errno in FULL_DISK:
+            # The disk of the temporary files, to which the grid is computed again.
+            raise
         raise InvalidFile(f"{published} cannot be read as a grid: {error}") from error
     for line in _lines(found, taken_over):
         click.echo(line)

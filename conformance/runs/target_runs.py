@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from clauses.catalogue import catalogue
 from conformance.runs.run_identity import file_sha256
 from conformance.runs.suite_processes import EndedRun, SuiteProcesses
 from fixtures.artefacts.kafka_home import HOME
+from fixtures.cleanup.temporary_folder import temporary_folder
 from fixtures.images.published_image import ran_from_wanted_image
 from fixtures.launchers import is_as_wanted
 from fixtures.registry.targets import Target
@@ -193,8 +193,8 @@ class TargetRuns:
             finished: called with each run as it ends.
             tick: called several times a second.
         """
-        with TemporaryDirectory() as files:
-            file_of = {target: Path(files) / target for target in targets}
+        with temporary_folder() as files:
+            file_of = {target: files / target for target in targets}
             options = {
                 target: [*self._named(target), RUN_FOLDER_FILE, str(file), *self._options]
                 for target, file in file_of.items()

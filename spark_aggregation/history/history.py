@@ -10,9 +10,11 @@ Rules:
 
 1. Written files never change. A batch and the state after it are written under a unique name; then the commit
    appears atomically. A roll-up that is killed before its commit leaves folders that no one reads. One that is killed
-   after its commit only lacks its tables and the removal of what it replaced. The next commit removes all leftovers.
-2. A commit's number follows that of the state it was made from, and there is one file per number. Of two concurrent
-   writers, the slower one fails with an error.
+   after its commit only lacks its tables and the removal of what it replaced. The next commit removes all leftovers,
+   but none of the same number if it did not hold the lock: they may be those of a roll-up that still runs.
+2. A commit's number follows that of the state it was made from, and there is one file per number. On a local disk, one
+   roll-up at a time may write (`writer_lock`). Elsewhere, of two concurrent writers the slower one fails with
+   `HistoryMoved`, also if files that it reads were removed in the meantime.
 3. A night reads the state and its own batch. It reads other batches only if the grid shows one of their runs, and
    their cells only if a late or corrected run changes a column's past.
 """
@@ -21,7 +23,8 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 
 from pyspark.sql import DataFrame, SparkSession
@@ -35,6 +38,7 @@ from spark_aggregation.reading.storage import AlreadyThere, Storage
 
 _COMMITS, _STATES, _FACTS = "commits", "states", "facts"
 _KEPT_FOR_GOOD = "cells"
+_MOVED = "another roll-up added to the history at the same time; run this one again"
 LAYOUT = 2
 """Layout number in each commit. Increase it when a table of the facts or of the state gets other columns."""
 
@@ -57,11 +61,44 @@ class Batch:
 class History:
     """A history as it was when it was opened; empty if nothing was ever committed."""
 
-    def __init__(self, spark: SparkSession, uri: str) -> None:
+    def __init__(self, spark: SparkSession, uri: str, *, alone: bool = False) -> None:
+        """Find the newest commit.
+
+        Args:
+            spark: the session.
+            uri: folder of the history.
+            alone: whether no other roll-up can write to it, so that all that is uncommitted is left over.
+        """
         self._spark = spark
         self._storage = Storage(spark, uri)
+        self._alone = alone
+        self._newest = self._newest_commit()
+
+    def _newest_commit(self) -> str | None:
         commits = [name for name in self._storage.names(_COMMITS) if name.endswith(".json")]
-        self._newest = commits[-1] if commits else None
+        return commits[-1] if commits else None
+
+    def check_unmoved(self) -> None:
+        """Check that the newest commit is still the one that was found when the history was opened.
+
+        Raises:
+            HistoryMoved: another roll-up committed in the meantime.
+        """
+        if self._newest_commit() != self._newest:
+            raise HistoryMoved(_MOVED)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Explain an error in the block if another roll-up is its cause, because it removed what this one reads.
+
+        Raises:
+            HistoryMoved: the block failed, and another roll-up committed in the meantime.
+        """
+        try:
+            yield
+        except Exception:
+            self.check_unmoved()
+            raise
 
     def state(self) -> State:
         """Read the state after the newest commit.
@@ -129,6 +166,7 @@ class History:
         """
         for name, frame in state.by_name().items():
             frame.coalesce(1).write.parquet(self._storage.uri(_STATES, batch.name, name))
+        self.check_unmoved()
         entry = {"layout": LAYOUT, "batch": batch.name, "replaces": batch.replaces}
         text = json.dumps(entry) + "\n"
         commit = f"{batch.number:08}.json"
@@ -137,9 +175,7 @@ class History:
                 f"{_COMMITS}/{commit}", text, draft=f"drafts/{batch.name}.json"
             )
         except AlreadyThere as error:
-            raise HistoryMoved(
-                "another roll-up added to the history at the same time; run this one again"
-            ) from error
+            raise HistoryMoved(_MOVED) from error
         self._newest = commit
         committed = self.state()
         self._remove_leftovers(batch, committed.runs)
@@ -150,12 +186,13 @@ class History:
         named = batches_of(runs)
         for name in self._storage.names(_STATES):
             # Keep the previous state for a reader that has already started with it.
-            if _number(name) < batch.number - 1 or _is_attempt(name, batch):
+            if _number(name) < batch.number - 1 or (self._alone and _is_attempt(name, batch)):
                 self._storage.delete(f"{_STATES}/{name}")
         for table in FACTS:
             for folder in self._storage.names(f"{_FACTS}/{table}"):
                 name = folder.removeprefix("batch=")
-                if _number(name) <= batch.number and name not in named:
+                attempt = _number(name) < batch.number or (self._alone and _is_attempt(name, batch))
+                if attempt and name not in named:
                     self._storage.delete(f"{_FACTS}/{table}/{folder}")
 
     def drop_days(self, state: State) -> None:

@@ -1,0 +1,79 @@
+"""A full disk, a folder that cannot be written to and a removed one end every command with 10 and one sentence."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from unittest.mock import Mock
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from conformance import __main__ as console_script
+from conformance.commands import errors, site, verify
+from conformance.commands import grid as grid_command
+
+FAULTS = sorted(console_script.FAULTS_OF_DISKS)
+
+
+@pytest.mark.parametrize("number", FAULTS, ids=errno.errorcode.get)
+@pytest.mark.parametrize("name", ["/a/b", None], ids=["named", "unnamed"])
+def test_fault_of_a_disk_is_one_sentence(
+    number: int, name: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever command meets it."""
+
+    @click.command()
+    def command() -> None:
+        raise OSError(number, "in other words", name)
+
+    monkeypatch.setattr(grid_command, "grid", command)
+    ended = CliRunner().invoke(console_script.main, ["grid"])
+    place = name or "a file could not be read or written"
+    assert (ended.exit_code, ended.output) == (10, f"Error: {place}: {os.strerror(number)}\n")
+
+
+def test_other_errors_are_faults_of_the_suite(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A missing file has a cause that only its command knows."""
+
+    @click.command()
+    def command() -> None:
+        raise FileNotFoundError(errno.ENOENT, "", "/a/b")
+
+    monkeypatch.setattr(grid_command, "grid", command)
+    ended = CliRunner().invoke(console_script.main, ["grid"])
+    assert isinstance(ended.exception, FileNotFoundError)
+
+
+def test_removed_working_folder_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is started."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    ended = CliRunner().invoke(console_script.main, ["targets"])
+    assert ended.exit_code == 10
+    assert ended.output == "Error: the working folder does not exist any more; change to another\n"
+    monkeypatch.undo()
+
+
+@pytest.mark.parametrize("number", sorted(errors.FULL_DISK), ids=errno.errorcode.get)
+def test_full_disk_blames_no_grid(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`verify` and `site` say nothing about the grid if the disk is full, and name it if it cannot be read."""
+    (tmp_path / "tables" / "cells.parquet").mkdir(parents=True)
+    commands = (["verify", str(tmp_path), str(tmp_path)], ["site", str(tmp_path)])
+    for raised, status in ((OSError(number, ""), 10), (ValueError(), errors.USAGE_ERROR)):
+        fault = Mock(side_effect=raised)
+        monkeypatch.setattr(verify, "differing_files", fault)
+        monkeypatch.setattr(site, "write_site", fault)
+        monkeypatch.setattr(site, "_missing", lambda grid: [])
+        for arguments in commands:
+            ended = CliRunner().invoke(console_script.main, arguments)
+            assert ended.exit_code == status
+            assert ("cannot be read as a grid" in ended.output) == (status != 10)

@@ -1,0 +1,173 @@
+"""Of two roll-ups that add to one history, the loser ends with 4 and a sentence, and harms the other in no way."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import filelock
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_aggregation.errors import CannotWrite, HistoryMoved, fault_of_disk
+from spark_aggregation.history.history import Batch, History
+from spark_aggregation.history.writer_lock import only_writer
+from spark_aggregation.job import main
+from tests.spark_aggregation.histories import SmallRun
+
+
+def test_one_roll_up_at_a_time_holds_the_lock(tmp_path: Path) -> None:
+    """The other one gets a sentence, whichever way it names the folder; afterwards the lock is free."""
+    folder = tmp_path / "new" / "a history"
+    for _ in range(2):
+        with only_writer(str(folder)) as alone:
+            assert alone
+            for uri in (str(folder), folder.as_uri()):
+                with (
+                    pytest.raises(HistoryMoved, match="is writing to the history"),
+                    only_writer(uri),
+                ):
+                    pytest.fail("two hold it")
+
+
+def test_other_file_systems_have_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A URI of a cluster is not locked, and neither is a disk that cannot."""
+    with only_writer("hdfs://somewhere/history") as alone:
+        assert not alone
+
+    def no_locks(*_: object, **__: object) -> None:
+        raise NotImplementedError
+
+    monkeypatch.setattr(filelock.FileLock, "acquire", no_locks)
+    with only_writer(str(tmp_path)) as alone:
+        assert not alone
+
+
+def test_history_in_use_ends_the_command_with_4(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command says so, writes nothing, and leaves what the other one has not finished."""
+    run = SmallRun(number=1, day=1).write(tmp_path / "runs")
+    history, out = tmp_path / "history", tmp_path / "out"
+    unfinished = history / "facts" / "cells" / "batch=00000001-unfinished"
+    unfinished.mkdir(parents=True)
+    with only_writer(str(history)), pytest.raises(SystemExit) as ended:
+        main([str(run), "--history", str(history), "--out", str(out)])
+    assert ended.value.code == 4
+    assert capsys.readouterr().err == (
+        f"Error: another roll-up is writing to the history {history}; run this one again when it has ended\n"
+    )
+    assert unfinished.exists()
+    assert not out.exists()
+
+
+def _unfinished(root: Path, batch: Batch) -> Path:
+    """Write the first folder of a batch."""
+    folder = root / "facts" / "cells" / f"batch={batch.name}"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def _others_committed(root: Path, name: str) -> None:
+    (root / "commits").mkdir()
+    (root / "commits" / name).touch()
+
+
+def _commit(history: History) -> Batch:
+    batch = history.begin()
+    history.commit(batch, history.state())
+    return batch
+
+
+def test_without_a_lock_the_loser_keeps_its_files_and_its_sentence(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """The faster one removes no unfinished batch with the same number; the next one of its kind removes an older one."""
+    uri = str(tmp_path)
+    slow, fast = History(spark, uri), History(spark, uri)
+    unfinished = slow.begin()
+    written = _unfinished(tmp_path, unfinished)
+    _commit(fast)
+    assert written.exists()
+    with pytest.raises(HistoryMoved):
+        slow.check_unmoved()
+    _commit(fast)
+    assert not written.exists()
+
+
+def test_holder_of_the_lock_removes_what_is_left_over(spark: SparkSession, tmp_path: Path) -> None:
+    """What has the number of its commit can only be left by a roll-up that died."""
+    dead = History(spark, str(tmp_path))
+    written = _unfinished(tmp_path, dead.begin())
+    _commit(History(spark, str(tmp_path), alone=True))
+    assert not written.exists()
+
+
+def test_state_read_at_the_start_is_the_one_at_the_commit(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """A roll-up whose commit was numbered before others came is late, even if its own number is free."""
+    late = History(spark, str(tmp_path))
+    batch, state = late.begin(), late.state()
+    _others_committed(tmp_path, "00000002.json")
+    with pytest.raises(HistoryMoved):
+        late.commit(batch, state)
+
+
+def test_failure_that_another_roll_up_caused_is_explained(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """A removed file is no error of Spark's if the history moved; without that it stays what it is."""
+    slow = History(spark, str(tmp_path))
+    with pytest.raises(FileNotFoundError), slow.writing():
+        raise FileNotFoundError
+    _others_committed(tmp_path, "00000001.json")
+    with pytest.raises(HistoryMoved), slow.writing():
+        raise FileNotFoundError
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (OSError(errno.ENOSPC, "", "/a/b"), "/a/b: No space left on device"),
+        (OSError(errno.EROFS, "in the words of Arrow"), "Read-only file system"),
+        (
+            RuntimeError(
+                "An error occurred while calling o1.parquet.\n: org.apache.spark.SparkException: Job aborted.\n"
+                "Caused by: java.io.IOException: No space left on device\n\tat java.base/java.io.File.x(File.java:1)"
+            ),
+            "No space left on device",
+        ),
+        (
+            RuntimeError(": java.io.IOException: Mkdirs failed to create file:/a/b (exists=false)"),
+            "Mkdirs failed to create file:/a/b (exists=false)",
+        ),
+        (FileNotFoundError(errno.ENOENT, "", "/a/b"), None),
+        (ValueError("a fault of ours"), None),
+    ],
+    ids=["full", "read-only", "full in Java", "folder in Java", "missing", "other"],
+)
+def test_faults_of_disks_are_found(error: Exception, sentence: str | None) -> None:
+    """Those of Python and of Java, and no others."""
+    assert fault_of_disk(error) == sentence
+
+
+def test_full_disk_ends_the_command_with_10(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """One sentence and no traceback."""
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "", "/out")
+
+    monkeypatch.setattr("spark_aggregation.job.aggregate", full)
+    run = SmallRun(number=1, day=1).write(tmp_path / "runs")
+    with pytest.raises(SystemExit) as ended:
+        main([str(run), "--out", str(tmp_path / "out")])
+    assert ended.value.code == CannotWrite.exit_status
+    assert capsys.readouterr().err == (
+        "Error: the roll-up could not be written: /out: No space left on device\n"
+    )
