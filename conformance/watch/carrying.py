@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import ssl
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ CONNECT_S = 10.0
 ASK_S = 10.0
 CLOSE_S = 5.0
 """How long what was written may take to arrive before a connection is cut."""
+NO_FILES = (errno.EMFILE, errno.ENFILE)
+"""Errors of a process, or of a machine, that has opened as many files and connections as it may."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +95,8 @@ async def _ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> in
 
 def reason_of(error: OSError) -> str:
     """Return why there is no connection, in words."""
+    if error.errno in NO_FILES:
+        return "this program may not open more files: raise the limit of open files, which `ulimit -n` shows"
     return str(error) or f"no connection within {CONNECT_S:.0f} s"
 
 

@@ -8,9 +8,11 @@ import os
 import resource
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from conformance.api_versions.known_apis import label_of
-from conformance.watch.carrying import Ways, connect, newest_api_versions, reason_of
+from conformance.watch.carrying import NO_FILES, Ways, connect, newest_api_versions, reason_of
 from conformance.watch.proxy import WatchProxy
 from conformance.watch.releases import Release
 from conformance.watch.report import WatchReport, report_of
@@ -82,6 +84,7 @@ async def watch_until_ended(
     for sentence in _PROXY_LIMITS:
         watcher.sightings.say_cannot_see(sentence)
     proxy = WatchProxy(watcher, plan.ways, plan.rehearsed)
+    loop.set_exception_handler(partial(_keep_errors_short, proxy))
     command_status = 0
 
     def report(*, is_last: bool) -> WatchReport:
@@ -122,6 +125,17 @@ async def _show(watcher: Watcher, show: Callable[[], None]) -> None:
             shown, began = watcher.requests, loop.time()
             show()
             pause_s = max(LOOK_EVERY_S, MOST_SHARE * (loop.time() - began))
+
+
+def _keep_errors_short(
+    proxy: WatchProxy, loop: asyncio.AbstractEventLoop, context: dict[str, Any]
+) -> None:
+    """Note that connections were refused for want of open files, which asyncio would print each second; leave the rest to it."""
+    error = context.get("exception")
+    if isinstance(error, OSError) and error.errno in NO_FILES:
+        proxy.obstacles[f"connections were not accepted in time: {reason_of(error)}"] = None
+    else:
+        loop.default_exception_handler(context)
 
 
 def _not_rehearsed(api_keys: Collection[int]) -> list[str]:

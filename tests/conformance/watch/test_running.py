@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import resource
 import signal
@@ -103,6 +104,25 @@ def test_there_may_be_as_many_connections_as_the_machine_allows() -> None:
         assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == min(OPEN_FILES, before[1])
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def test_more_connections_than_the_machine_allows_are_one_sentence(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """What asyncio reports each second as a traceback is noted once; other errors are still reported."""
+
+    async def broker(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await next_frame(reader)
+        loop = asyncio.get_running_loop()
+        for code in (errno.EMFILE, errno.EMFILE, errno.EPIPE):
+            error = OSError(code, os.strerror(code))
+            loop.call_exception_handler({"message": f"error {code}", "exception": error})
+        writer.close()
+
+    report = watched(time_s=0.2, handler=broker)
+    assert sum("were not accepted in time: " in each for each in report.remarks) == 1
+    assert f"error {errno.EPIPE}" in caplog.text
+    assert f"error {errno.EMFILE}" not in caplog.text
 
 
 def test_a_command_finds_the_address_and_ends_it() -> None:
