@@ -149,6 +149,8 @@ def _learn(
     Raises:
         HarnessError: it does not start, or a listener cannot be learned.
     """
+    if not target.handshake:
+        raise HarnessError("it does not know ApiVersions")
     target = with_secured_controllers(target, wanted)
     name, _ = choose_launcher(target, launcher)
     with status_line(f"starting {target.id}"):

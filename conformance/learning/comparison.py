@@ -62,3 +62,11 @@ def shortest_difference(
 def difference_at(listening: Listening, model: Machine, word: Word) -> Difference:
     """Return the difference at the end of a word."""
     return Difference(word=word, seen=listening.ask(word), expected=model.run(word))
+
+
+def silence_difference(listening: Listening, model: Machine, letter: str) -> Difference | None:
+    """Return the difference of the shortest word that ends with the silence of a letter; None if the model is silent too."""
+    for word in in_order(listening.silent_after(letter), model.letters):
+        if model.run(word)[-1] != listening.ask(word)[-1]:
+            return difference_at(listening, model, word)
+    return None

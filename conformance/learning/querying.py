@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from conformance.learning.letters import Alphabet, Word
@@ -18,6 +18,9 @@ REPETITIONS = 10
 """How often a word is sent again that got two different answers."""
 MOST_SILENCES = 3
 """Words that end with the silence of one letter; each costs a silence bound."""
+
+
+OnWord = Callable[[Word, Outputs, tuple[Exchange, ...]], None]
 
 
 class SilencingLetter(Exception):
@@ -57,6 +60,7 @@ class Listening:
         abstraction: turns what the target does into outputs.
         queries: how many words were sent, each on its own connection.
         steps: how many letters were sent.
+        on_word: called with each word that was sent, its outputs up to the end of the connection, and its exchanges.
         unstable: the words that got different answers.
     """
 
@@ -65,6 +69,7 @@ class Listening:
     abstraction: Abstraction
     queries: int = 0
     steps: int = 0
+    on_word: OnWord = lambda *_: None
     unstable: dict[Word, Unstable] = field(default_factory=dict)
     _silences: Counter[str] = field(default_factory=Counter)
     _outputs: dict[Word, str] = field(default_factory=dict)
@@ -82,7 +87,7 @@ class Listening:
             known = self._known(word)
             if known is not None:
                 return known
-            self._remember(word, self._send(word))
+            self._remember(word, self.send(word))
         raise HarnessError(f"{', '.join(word)} never got the same outputs up to its end")
 
     def sent(self) -> dict[str, list[str]]:
@@ -129,9 +134,11 @@ class Listening:
         last = last_of(outputs[-1]) if outputs else ""
         return (*outputs, *[last] * missing)
 
-    def _send(self, word: Word) -> list[str]:
+    def send(self, word: Word) -> list[str]:
+        """Send a word on a new connection, whether or not its outputs are known; return them up to the end of the connection."""
         self.queries += 1
         outputs: list[str] = []
+        all_exchanges: list[Exchange] = []
         self.broker.begin_example()
         with self.broker.connect(authenticate=False) as connection:
             for length, name in enumerate(word, start=1):
@@ -142,9 +149,11 @@ class Listening:
                 self.steps += 1
                 outputs.append(self.abstraction.output(letter, exchanges))
                 self._keep(word[:length], exchanges)
+                all_exchanges += exchanges
                 if ends_word(outputs[-1]):
                     self._silences[name] += last_of(outputs[-1]) == SILENT
                     break
+        self.on_word(word, tuple(outputs), tuple(all_exchanges))
         return outputs
 
     def _keep(self, word: Word, exchanges: tuple[Exchange, ...]) -> None:
@@ -164,7 +173,7 @@ class Listening:
             return
         seen = Counter(outputs)
         for _ in range(REPETITIONS):
-            sent = self._send(word)
+            sent = self.send(word)
             seen[sent[-1] if len(sent) == len(word) else self._padded(word, sent)[-1]] += 1
         self.unstable[word] = Unstable(word, dict(seen))
         self._outputs[word] = seen.most_common(1)[0][0]

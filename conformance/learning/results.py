@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from conformance.learning.comparison import Difference, difference_at, shortest_difference
+from conformance.learning.comparison import (
+    Difference,
+    difference_at,
+    shortest_difference,
+    silence_difference,
+)
 from conformance.learning.learner import TooManyStates, learn_machine
 from conformance.learning.letters import Alphabet
 from conformance.learning.machine import Machine, distinguishing_word
@@ -69,7 +74,7 @@ def learn_listener(listening: Listening, model: Machine, extra_states: int) -> L
         except SilencingLetter as error:
             # Silence that the model has too is no difference, but it is as slow.
             silencing.append(error.letter)
-            difference = difference or _silence(listening, model, error.letter)
+            difference = difference or silence_difference(listening, model, error.letter)
             listening.leave_out(error.letter)
             model = model.restricted_to(tuple(listening.alphabet))
         except TooManyStates as error:
@@ -93,11 +98,3 @@ def learn_listener(listening: Listening, model: Machine, extra_states: int) -> L
         silencing=tuple(silencing),
         stopped=stopped,
     )
-
-
-def _silence(listening: Listening, model: Machine, letter: str) -> Difference | None:
-    """Return the difference of the shortest word that ends with the silence of a letter, if the model has another output."""
-    for word in sorted(listening.silent_after(letter), key=len):
-        if model.run(word)[-1] != listening.ask(word)[-1]:
-            return difference_at(listening, model, word)
-    return None
