@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from conformance.learning.letters import Letter, Sending
 from reference_model.reaction import AnswerKind
 from reference_model.same_response import StablePart, stable_part_of_body
+from reports.escaping import printable
 from wire import primitives
 from wire.api_keys import API_VERSIONS_KEY, LIST_GROUPS_KEY, METADATA_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
@@ -108,7 +109,8 @@ class Abstraction:
         version = min(max(exchange.request.api_version, 0), 1)
         response = decode(SaslHandshakeResponse, body, version=version)
         listed = frozenset(response.mechanisms)
-        text = "all" if listed == self.mechanisms else ",".join(sorted(listed)) or "none"
+        names = printable(",".join(sorted(listed)))
+        text = "all" if listed == self.mechanisms else names or "none"
         return f"{_name(response.error_code)} lists {text}"
 
     def authenticate(self, exchange: Exchange, body: bytes) -> str:
