@@ -12,10 +12,10 @@ from conformance.engine.interrupts import INTERRUPTS
 from conformance.engine.property_judge import JUDGE
 from conformance.engine.repeating import FailingExample
 from conformance.learning.alphabets import LARGE, SMALL
-from conformance.learning.comparison import shortest_difference, silence_difference
+from conformance.learning.comparison import costly_difference, shortest_difference
 from conformance.learning.letters import Word
 from conformance.learning.machine import Outputs
-from conformance.learning.querying import Listening, SilencingLetter
+from conformance.learning.querying import CostlyLetter, Listening
 from conformance.learning.subjects import listening_to, machine_of_model, model_for
 from fixtures.under_test.broker import Broker
 from reference_model.listeners import LISTENERS, SASL_PLAINTEXT
@@ -67,18 +67,18 @@ def test_the_machine_of_a_connection_is_that_of_the_model(broker: Broker) -> Non
     listening.on_word = keep
     try:
         difference = shortest_difference(listening, model, EXTRA_STATES)
-    except SilencingLetter as silence:
-        difference = silence_difference(listening, model, silence.letter)
-        judge.leaves_out(f"words with a letter that silences the target: {silence.letter}")
+    except CostlyLetter as costly:
+        difference = costly_difference(listening, model, costly.letter)
+        judge.leaves_out(f"the words after {costly}")
+    else:
+        if difference is None:
+            judge.leaves_out(
+                f"machines with more than {len(model.moves) + EXTRA_STATES} states: {listening.queries} words of "
+                f"{len(listening.alphabet)} letters exclude every machine but the model's with no more than that"
+            )
     if difference is not None:
         what = message(difference.word, difference.seen[-1], difference.expected[-1])
         listening.send(difference.word)
         example = FailingExample(word_agrees, {"broker": broker, "word": difference.word})
         judge.differs(AssertionError(what), tuple(broker.journal), example)
-    else:
-        states = len(model.moves)
-        judge.leaves_out(
-            f"machines with more than {states + EXTRA_STATES} states: {listening.queries} words of "
-            f"{len(listening.alphabet)} letters exclude every machine but the model's with no more than that"
-        )
     judge.raise_first()

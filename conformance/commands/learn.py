@@ -192,8 +192,8 @@ def _print(learned: Learned, *, with_table: bool) -> None:
     )
     if learned.difference is not None:
         click.echo(printable(f"  {learned.difference}"))
-    for letter in learned.silencing:
-        click.echo(printable(f"  left out, because there is no response and no close: {letter}"))
+    for letter in learned.left_out:
+        click.echo(printable(f"  letter left out: {letter}"))
     if learned.stopped:
         click.echo(f"  not learned to the end: {learned.stopped}")
     for each in learned.unstable:

@@ -64,9 +64,9 @@ def difference_at(listening: Listening, model: Machine, word: Word) -> Differenc
     return Difference(word=word, seen=listening.ask(word), expected=model.run(word))
 
 
-def silence_difference(listening: Listening, model: Machine, letter: str) -> Difference | None:
-    """Return the difference of the shortest word that ends with the silence of a letter; None if the model is silent too."""
-    for word in in_order(listening.silent_after(letter), model.letters):
+def costly_difference(listening: Listening, model: Machine, letter: str) -> Difference | None:
+    """Return the difference of the shortest word with which a letter silences or ends the target; None if the model does the same."""
+    for word in in_order(listening.costly_words(letter), model.letters):
         if model.run(word)[-1] != listening.ask(word)[-1]:
             return difference_at(listening, model, word)
     return None

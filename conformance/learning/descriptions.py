@@ -143,7 +143,7 @@ def as_json(
         "extra_states": learned.extra_states,
         "queries": learned.queries,
         "steps": learned.steps,
-        "silencing": list(learned.silencing),
+        "left_out": list(learned.left_out),
         "stopped": learned.stopped,
         "unstable": [
             {"word": list(each.word), "seen": dict(each.seen), "rate": each.rate}

@@ -26,6 +26,8 @@ from wire.headers import CORRELATION_ID_BYTES, correlation_id_bytes
 from wire.sasl import FIRST_FLEXIBLE_AUTHENTICATE, SaslHandshakeResponse
 
 CLOSED, SILENT = Outcome.CLOSED.value, Outcome.SILENT.value
+ENDED = "the target ends"
+"""The output of a letter that ends the target; it is started again."""
 AND_THEN = "; "
 _STARTING_UP = (14, 15)
 """Errors of ListGroups while the coordinator loads; whether a broker is still loading is no state of a connection."""
@@ -37,8 +39,8 @@ def last_of(output: str) -> str:
 
 
 def ends_word(output: str) -> bool:
-    """Return whether the output of every further letter is known: the connection is closed, or silent."""
-    return last_of(output) in (CLOSED, SILENT)
+    """Return whether the output of every further letter is known: the connection is closed or silent, or its broker is gone."""
+    return last_of(output) in (CLOSED, SILENT, ENDED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

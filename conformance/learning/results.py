@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from conformance.learning.comparison import (
     Difference,
+    costly_difference,
     difference_at,
     shortest_difference,
-    silence_difference,
 )
 from conformance.learning.learner import TooManyStates, learn_machine
 from conformance.learning.letters import Alphabet
 from conformance.learning.machine import Machine, distinguishing_word
-from conformance.learning.querying import Listening, SilencingLetter, Unstable
+from conformance.learning.querying import CostlyLetter, Listening, Unstable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class Learned:
         queries: how many connections it took.
         steps: how many letters were sent.
         unstable: words that did not always get the same outputs.
-        silencing: letters that were left out, because the target leaves them without response or close.
+        left_out: letters that were left out, each with what it costs: the silence of the target, or its end.
         stopped: why the machine could not be learned; empty if it was.
     """
 
@@ -46,7 +46,7 @@ class Learned:
     queries: int
     steps: int
     unstable: Sequence[Unstable]
-    silencing: Sequence[str] = ()
+    left_out: Sequence[str] = ()
     stopped: str = ""
 
 
@@ -62,7 +62,7 @@ def learn_listener(listening: Listening, model: Machine, extra_states: int) -> L
         HarnessError: the target cannot be reached, or kept us waiting for too long.
     """
     difference: Difference | None = None
-    silencing: list[str] = []
+    costly: list[str] = []
     machine: Machine | None
     while True:
         try:
@@ -71,16 +71,16 @@ def learn_listener(listening: Listening, model: Machine, extra_states: int) -> L
             machine = model if found is None else learn_machine(listening, extra_states)
             stopped = ""
             break
-        except SilencingLetter as error:
+        except CostlyLetter as error:
             # Silence that the model has too is no difference, but it is as slow.
-            silencing.append(error.letter)
-            difference = difference or silence_difference(listening, model, error.letter)
+            costly.append(str(error))
+            difference = difference or costly_difference(listening, model, error.letter)
             listening.leave_out(error.letter)
             model = model.restricted_to(tuple(listening.alphabet))
         except TooManyStates as error:
             machine, stopped = None, str(error)
             break
-    if machine is not None and not silencing:
+    if machine is not None and not costly:
         word = distinguishing_word(machine, model)
         if difference is not None and word is not None and len(word) < len(difference.word):
             difference = difference_at(listening, model, word)
@@ -95,6 +95,6 @@ def learn_listener(listening: Listening, model: Machine, extra_states: int) -> L
         queries=listening.queries,
         steps=listening.steps,
         unstable=tuple(listening.unstable.values()),
-        silencing=tuple(silencing),
+        left_out=tuple(costly),
         stopped=stopped,
     )
