@@ -21,6 +21,7 @@ from conformance.learning.descriptions import (
     as_table,
     in_one_line,
 )
+from conformance.learning.groups import machines_page
 from conformance.learning.machine import distinguishing_words
 from conformance.learning.querying import Listening
 from conformance.learning.results import Learned, learn_listener
@@ -40,6 +41,8 @@ from reports.escaping import printable
 
 PATIENCE_S = 60.0
 """How long a listener may keep us waiting in vain."""
+MOST_COMPARED = 6
+"""With more targets than this, only the page compares them."""
 MOST_WORDS = 5
 """Of the words that distinguish two targets, this many are printed."""
 
@@ -71,7 +74,7 @@ MOST_WORDS = 5
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
-    help="write machine.dot, machine.mmd and machine.json, with all bytes, into DIR/TARGET-LISTENER",
+    help="write a page of all machines, and machine.dot, machine.mmd and machine.json with all bytes into DIR/TARGET-LISTENER",
     metavar="DIR",
 )
 @click.option("--launcher", type=click.Choice(LAUNCHERS), default="auto", show_default=True)
@@ -94,7 +97,7 @@ def learn(
     """Learn how connections of brokers behave, and compare that with the reference model.
 
     A TARGET is an id or a glob that `kafka-conformance targets` lists, the folder of a build of Kafka, or the [PROTOCOL://]HOST:PORT
-    of a broker that runs already. Of several targets, the shortest words that distinguish any two of them are printed.
+    of a broker that runs already. Of up to six targets, the shortest words that distinguish any two of them are printed.
 
     The exit status is 1 if a target differs from its model, and 10 if one could not be learned.
     """
@@ -115,8 +118,12 @@ def learn(
         except HarnessError as error:
             failed = True
             click.echo(f"{target.id} could not be learned: {printable(str(error))}", err=True)
-    for line in _between(results):
-        click.echo(line)
+    if len(chosen) <= MOST_COMPARED:
+        for line in _between(results):
+            click.echo(line)
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        (out / "index.html").write_text(machines_page(results), encoding="utf-8")
     if failed:
         raise SystemExit(CouldNotTell.exit_code)
     raise SystemExit(any(each.difference is not None for each in results))
@@ -149,6 +156,8 @@ def _learn(
     Raises:
         HarnessError: it does not start, or a listener cannot be learned.
     """
+    if not target.handshake:
+        raise HarnessError("it does not know ApiVersions")
     target = with_secured_controllers(target, wanted)
     name, _ = choose_launcher(target, launcher)
     with status_line(f"starting {target.id}"):
@@ -183,8 +192,8 @@ def _print(learned: Learned, *, with_table: bool) -> None:
     )
     if learned.difference is not None:
         click.echo(printable(f"  {learned.difference}"))
-    for letter in learned.silencing:
-        click.echo(printable(f"  left out, because there is no response and no close: {letter}"))
+    for letter in learned.left_out:
+        click.echo(printable(f"  letter left out: {letter}"))
     if learned.stopped:
         click.echo(f"  not learned to the end: {learned.stopped}")
     for each in learned.unstable:

@@ -34,8 +34,12 @@ from strategies.hypothesis_adapter import body_of
 SUITE = Path(__file__).parents[1]
 PROPERTY_FOLDERS = {Role.BROKER.value: "brokers", Role.CLIENT.value: "clients"}
 """The folder of the properties that judge a role; such a property's parameter for its target has the role's name."""
-STORED_INPUT_CHECKS = {"entry": "answered_alone", "entries": "answered_after_others"}
-"""The checks that the corpus property makes of stored input, by the name of the value they take."""
+STORED_INPUT_CHECKS = {
+    "entry": "answered_alone",
+    "entries": "answered_after_others",
+    "word": "word_agrees",
+}
+"""The checks that properties make of input that is not drawn, by the name of the value they take."""
 SWEPT_ITEM = "item"
 """Name of the value that a sweep checks."""
 _Items = Callable[[Broker], Iterable[Item]]

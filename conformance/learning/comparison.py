@@ -62,3 +62,11 @@ def shortest_difference(
 def difference_at(listening: Listening, model: Machine, word: Word) -> Difference:
     """Return the difference at the end of a word."""
     return Difference(word=word, seen=listening.ask(word), expected=model.run(word))
+
+
+def costly_difference(listening: Listening, model: Machine, letter: str) -> Difference | None:
+    """Return the difference of the shortest word with which a letter silences or ends the target; None if the model does the same."""
+    for word in in_order(listening.costly_words(letter), model.letters):
+        if model.run(word)[-1] != listening.ask(word)[-1]:
+            return difference_at(listening, model, word)
+    return None

@@ -36,6 +36,15 @@ def arrows_of(machine: Machine) -> dict[tuple[int, int, str], list[str]]:
     return arrows
 
 
+def rows_of(machine: Machine, state: int) -> list[tuple[str, int, list[str]]]:
+    """Return the arrows of a state: output, next state and letters."""
+    return [
+        (output, after, letters)
+        for (start, after, output), letters in arrows_of(machine).items()
+        if start == state
+    ]
+
+
 def is_end(machine: Machine, state: int) -> bool:
     """Return whether nothing can happen in a state any more: the connection is closed, or silent."""
     return all(ends_word(output) for output, _ in machine.moves[state].values())
@@ -43,14 +52,12 @@ def is_end(machine: Machine, state: int) -> bool:
 
 def as_table(machine: Machine) -> Iterator[str]:
     """Yield the lines of a text that has every state with its arrows."""
-    arrows = arrows_of(machine)
     for state in range(len(machine.moves)):
         end = " (the end)" if is_end(machine, state) else ""
         yield f"state {state}: after {name_of_state(machine, state)}{end}"
-        for (start, after, output), letters in arrows.items():
-            if start == state:
-                where = "stays" if after == state else f"to state {after}"
-                yield f"  {output}, {where}: {', '.join(letters)}"
+        for output, after, letters in rows_of(machine, state):
+            where = "stays" if after == state else f"to state {after}"
+            yield f"  {output}, {where}: {', '.join(letters)}"
 
 
 def _labels(machine: Machine) -> dict[tuple[int, int], list[str]]:
@@ -136,7 +143,7 @@ def as_json(
         "extra_states": learned.extra_states,
         "queries": learned.queries,
         "steps": learned.steps,
-        "silencing": list(learned.silencing),
+        "left_out": list(learned.left_out),
         "stopped": learned.stopped,
         "unstable": [
             {"word": list(each.word), "seen": dict(each.seen), "rate": each.rate}

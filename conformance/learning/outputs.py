@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from conformance.learning.letters import Letter, Sending
 from reference_model.reaction import AnswerKind
 from reference_model.same_response import StablePart, stable_part_of_body
+from reports.escaping import printable
 from wire import primitives
 from wire.api_keys import API_VERSIONS_KEY, LIST_GROUPS_KEY, METADATA_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
@@ -25,6 +26,8 @@ from wire.headers import CORRELATION_ID_BYTES, correlation_id_bytes
 from wire.sasl import FIRST_FLEXIBLE_AUTHENTICATE, SaslHandshakeResponse
 
 CLOSED, SILENT = Outcome.CLOSED.value, Outcome.SILENT.value
+ENDED = "the target ends"
+"""The output of a letter that ends the target; it is started again."""
 AND_THEN = "; "
 _STARTING_UP = (14, 15)
 """Errors of ListGroups while the coordinator loads; whether a broker is still loading is no state of a connection."""
@@ -36,8 +39,8 @@ def last_of(output: str) -> str:
 
 
 def ends_word(output: str) -> bool:
-    """Return whether the output of every further letter is known: the connection is closed, or silent."""
-    return last_of(output) in (CLOSED, SILENT)
+    """Return whether the output of every further letter is known: the connection is closed or silent, or its broker is gone."""
+    return last_of(output) in (CLOSED, SILENT, ENDED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +111,8 @@ class Abstraction:
         version = min(max(exchange.request.api_version, 0), 1)
         response = decode(SaslHandshakeResponse, body, version=version)
         listed = frozenset(response.mechanisms)
-        text = "all" if listed == self.mechanisms else ",".join(sorted(listed)) or "none"
+        names = printable(",".join(sorted(listed)))
+        text = "all" if listed == self.mechanisms else names or "none"
         return f"{_name(response.error_code)} lists {text}"
 
     def authenticate(self, exchange: Exchange, body: bytes) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from conformance.learning.letters import Alphabet, Word
 from conformance.learning.machine import Outputs
-from conformance.learning.outputs import SILENT, Abstraction, ends_word, last_of
-from fixtures.errors import HarnessError
+from conformance.learning.outputs import ENDED, SILENT, Abstraction, ends_word, last_of
+from fixtures.client.connection import Connection
+from fixtures.errors import BrokerGone, HarnessError
 from fixtures.under_test.broker import Broker
 from wire.exchange import Exchange
 from wire.hidden_tokens import is_token
@@ -20,12 +21,15 @@ MOST_SILENCES = 3
 """Words that end with the silence of one letter; each costs a silence bound."""
 
 
-class SilencingLetter(Exception):
-    """A letter that silences the target too often to be tried in every word."""
+OnWord = Callable[[Word, Outputs, tuple[Exchange, ...]], None]
 
-    def __init__(self, letter: str) -> None:
-        """Store the name of the letter."""
-        super().__init__(f"{letter} is left without response or close")
+
+class CostlyLetter(Exception):
+    """A letter that silences or ends the target, which costs too much to try it in every word."""
+
+    def __init__(self, letter: str, what: str) -> None:
+        """Store the name of the letter, and in a few words what it does."""
+        super().__init__(f"{letter}: {what}")
         self.letter = letter
 
 
@@ -57,6 +61,7 @@ class Listening:
         abstraction: turns what the target does into outputs.
         queries: how many words were sent, each on its own connection.
         steps: how many letters were sent.
+        on_word: called with each word that was sent, its outputs up to the end of the connection, and its exchanges.
         unstable: the words that got different answers.
     """
 
@@ -65,7 +70,9 @@ class Listening:
     abstraction: Abstraction
     queries: int = 0
     steps: int = 0
+    on_word: OnWord = lambda *_: None
     unstable: dict[Word, Unstable] = field(default_factory=dict)
+    _last: Word = ()
     _silences: Counter[str] = field(default_factory=Counter)
     _outputs: dict[Word, str] = field(default_factory=dict)
     _received: dict[Word, bytes] = field(default_factory=dict)
@@ -75,14 +82,15 @@ class Listening:
         """Return the outputs of a word; it is sent only if they are not known.
 
         Raises:
-            SilencingLetter: it has a letter that was left without response or close in `MOST_SILENCES` words.
+            CostlyLetter: it has a letter that was left without response or close in `MOST_SILENCES` words, or the word before it
+                ended the target.
             HarnessError: the target cannot be reached, or never does the same.
         """
         for _ in range(REPETITIONS):
             known = self._known(word)
             if known is not None:
                 return known
-            self._remember(word, self._send(word))
+            self._remember(word, self.send(word))
         raise HarnessError(f"{', '.join(word)} never got the same outputs up to its end")
 
     def sent(self) -> dict[str, list[str]]:
@@ -100,12 +108,12 @@ class Listening:
         """Return the bytes that came for the last letter of each word, or beginning of one, that was sent."""
         return self._received
 
-    def silent_after(self, letter: str) -> list[Word]:
-        """Return the words that ended with the silence of a letter."""
+    def costly_words(self, letter: str) -> list[Word]:
+        """Return the words that ended with the silence or the end of the target after a letter."""
         return [
             word
             for word, output in self._outputs.items()
-            if word[-1] == letter and last_of(output) == SILENT
+            if word[-1] == letter and last_of(output) in (SILENT, ENDED)
         ]
 
     def leave_out(self, letter: str) -> None:
@@ -129,26 +137,47 @@ class Listening:
         last = last_of(outputs[-1]) if outputs else ""
         return (*outputs, *[last] * missing)
 
-    def _send(self, word: Word) -> list[str]:
+    def send(self, word: Word) -> list[str]:
+        """Send a word on a new connection, whether or not its outputs are known; return them up to the end of the connection."""
         self.queries += 1
         outputs: list[str] = []
+        all_exchanges: list[Exchange] = []
         self.broker.begin_example()
-        with self.broker.connect(authenticate=False) as connection:
+        with self._connect() as connection:
             for length, name in enumerate(word, start=1):
                 if self._silences[name] >= MOST_SILENCES:
-                    raise SilencingLetter(name)
+                    raise CostlyLetter(name, "no response and no close")
                 letter = self.alphabet[name]
                 exchanges = letter.send(connection)
                 self.steps += 1
                 outputs.append(self.abstraction.output(letter, exchanges))
                 self._keep(word[:length], exchanges)
+                all_exchanges += exchanges
                 if ends_word(outputs[-1]):
                     self._silences[name] += last_of(outputs[-1]) == SILENT
                     break
+        self.on_word(word, tuple(outputs), tuple(all_exchanges))
         return outputs
+
+    def _connect(self) -> Connection:
+        """Open a connection; if the last word has ended the target, start it again.
+
+        Raises:
+            CostlyLetter: the last letter that was sent has ended the target.
+            BrokerGone: the target has ended, and cannot be started again.
+        """
+        try:
+            return self.broker.connect(authenticate=False)
+        except BrokerGone:
+            if not self._last or not self.broker.can_restart:
+                raise
+            self.broker.restart()
+        self._outputs[self._last] = ENDED
+        raise CostlyLetter(self._last[-1], ENDED)
 
     def _keep(self, word: Word, exchanges: tuple[Exchange, ...]) -> None:
         data = b"".join(each.received for each in exchanges)
+        self._last = word
         self._received[word] = self._interned.setdefault(data, data)
 
     def _remember(self, word: Word, outputs: list[str]) -> None:
@@ -164,7 +193,7 @@ class Listening:
             return
         seen = Counter(outputs)
         for _ in range(REPETITIONS):
-            sent = self._send(word)
+            sent = self.send(word)
             seen[sent[-1] if len(sent) == len(word) else self._padded(word, sent)[-1]] += 1
         self.unstable[word] = Unstable(word, dict(seen))
         self._outputs[word] = seen.most_common(1)[0][0]

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from conformance.learning.comparison import Difference, difference_at, shortest_difference
+from conformance.learning.comparison import (
+    Difference,
+    costly_difference,
+    difference_at,
+    shortest_difference,
+)
 from conformance.learning.learner import TooManyStates, learn_machine
 from conformance.learning.letters import Alphabet
 from conformance.learning.machine import Machine, distinguishing_word
-from conformance.learning.querying import Listening, SilencingLetter, Unstable
+from conformance.learning.querying import CostlyLetter, Listening, Unstable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +32,7 @@ class Learned:
         queries: how many connections it took.
         steps: how many letters were sent.
         unstable: words that did not always get the same outputs.
-        silencing: letters that were left out, because the target leaves them without response or close.
+        left_out: letters that were left out, each with what it costs: the silence of the target, or its end.
         stopped: why the machine could not be learned; empty if it was.
     """
 
@@ -41,7 +46,7 @@ class Learned:
     queries: int
     steps: int
     unstable: Sequence[Unstable]
-    silencing: Sequence[str] = ()
+    left_out: Sequence[str] = ()
     stopped: str = ""
 
 
@@ -57,7 +62,7 @@ def learn_listener(listening: Listening, model: Machine, extra_states: int) -> L
         HarnessError: the target cannot be reached, or kept us waiting for too long.
     """
     difference: Difference | None = None
-    silencing: list[str] = []
+    costly: list[str] = []
     machine: Machine | None
     while True:
         try:
@@ -66,16 +71,16 @@ def learn_listener(listening: Listening, model: Machine, extra_states: int) -> L
             machine = model if found is None else learn_machine(listening, extra_states)
             stopped = ""
             break
-        except SilencingLetter as error:
+        except CostlyLetter as error:
             # Silence that the model has too is no difference, but it is as slow.
-            silencing.append(error.letter)
-            difference = difference or _silence(listening, model, error.letter)
+            costly.append(str(error))
+            difference = difference or costly_difference(listening, model, error.letter)
             listening.leave_out(error.letter)
             model = model.restricted_to(tuple(listening.alphabet))
         except TooManyStates as error:
             machine, stopped = None, str(error)
             break
-    if machine is not None and not silencing:
+    if machine is not None and not costly:
         word = distinguishing_word(machine, model)
         if difference is not None and word is not None and len(word) < len(difference.word):
             difference = difference_at(listening, model, word)
@@ -90,14 +95,6 @@ def learn_listener(listening: Listening, model: Machine, extra_states: int) -> L
         queries=listening.queries,
         steps=listening.steps,
         unstable=tuple(listening.unstable.values()),
-        silencing=tuple(silencing),
+        left_out=tuple(costly),
         stopped=stopped,
     )
-
-
-def _silence(listening: Listening, model: Machine, letter: str) -> Difference | None:
-    """Return the difference of the shortest word that ends with the silence of a letter, if the model has another output."""
-    for word in sorted(listening.silent_after(letter), key=len):
-        if model.run(word)[-1] != listening.ask(word)[-1]:
-            return difference_at(listening, model, word)
-    return None

@@ -87,11 +87,11 @@ class Property:
         return self._marked(marks.LISTENERS)
 
     def listeners_of(self, broker: Broker) -> tuple[str, ...]:
-        """Return the listeners of a broker that the property runs on; none if a need is not met."""
+        """Return the listeners of a broker that the property runs on, in its own order; none if a need is not met."""
         if not all(NEEDS[name].is_met(broker) for name in self.needs):
             return ()
         there = broker.running.addresses
-        return tuple(name for name in there if not self.listeners or name in self.listeners)
+        return tuple(name for name in dict.fromkeys(self.listeners or there) if name in there)
 
     @property
     def is_deep(self) -> bool:

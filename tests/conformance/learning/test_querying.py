@@ -9,9 +9,12 @@ from itertools import count
 import pytest
 
 from conformance.learning import learner
-from conformance.learning.querying import Listening, SilencingLetter
+from conformance.learning.outputs import ENDED
+from conformance.learning.querying import CostlyLetter, Listening
 from conformance.learning.results import learn_listener
+from fixtures.client.connection import Connection
 from fixtures.client.running_broker import SaslAccess
+from fixtures.errors import BrokerGone
 from reference_model.fault_injection import RequestContext, Stage, Tampering
 from reference_model.reaction import Listing
 from tests.conformance.learning.stateful_defects import STATEFUL_DEFECTS
@@ -77,9 +80,9 @@ def test_a_silencing_letter_is_left_out() -> None:
     learned = learn_listener(subject, model_machine().restricted_to(FEW), extra_states=1)
     assert learned.difference is not None
     assert (learned.difference.word, learned.difference.seen) == (("ListGroups",), ("silent",))
-    assert learned.silencing == ("ListGroups",)
+    assert learned.left_out == ("ListGroups: no response and no close",)
     assert learned.machine == learned.model
-    with pytest.raises(SilencingLetter, match="ListGroups"):
+    with pytest.raises(CostlyLetter, match="ListGroups"):
         _ask_for_silence(group_lists_are_silent)
 
 
@@ -98,3 +101,37 @@ def test_a_target_with_too_many_states_is_not_learned(monkeypatch: pytest.Monkey
     assert learned.stopped == "the target has more than 3 states"
     assert learned.difference is not None
     assert learned.difference.word == ("v0", "v0", "v0")
+
+
+def test_a_letter_that_ends_the_target_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A target that is gone after a letter is started again, and the letter is a difference that is tried once."""
+    subject = _listening()
+    broker, connect = subject.broker, subject.broker.connect
+    starts: list[bool] = []
+
+    def connect_unless_gone(*, authenticate: bool) -> Connection:
+        if not starts and subject.all_received().get(("ListGroups",)) is not None:
+            raise BrokerGone("exit status 2")
+        return connect(authenticate=authenticate)
+
+    monkeypatch.setattr(broker, "connect", connect_unless_gone)
+    monkeypatch.setattr(type(broker), "can_restart", True)
+    monkeypatch.setattr(broker, "restart", lambda: starts.append(True))
+    subject.ask(("ListGroups",))
+    learned = learn_listener(subject, model_machine().restricted_to(FEW), extra_states=1)
+    assert learned.left_out == ("ListGroups: the target ends",)
+    assert learned.difference is not None
+    assert (learned.difference.word, learned.difference.seen) == (("ListGroups",), (ENDED,))
+    assert starts == [True]
+
+
+def test_a_target_that_is_gone_for_good_cannot_be_learned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A target that cannot be started again ends learning."""
+    subject = _listening()
+
+    def gone(**_: bool) -> Connection:
+        raise BrokerGone("exit status 2")
+
+    monkeypatch.setattr(subject.broker, "connect", gone)
+    with pytest.raises(BrokerGone):
+        subject.ask(("v0",))

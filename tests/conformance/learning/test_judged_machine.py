@@ -1,0 +1,92 @@
+"""The property that judges learned machines finds stateful defects, records them, and its failures can be replayed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace as with_changes
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from conformance.brokers.test_learned_machine import message, word_agrees
+from conformance.commands.replay import replay
+from conformance.mutation.properties import all_properties, holds
+from reference_model.defects import DEFECTS
+from reference_model.fault_injection import RequestContext, Stage, Tampering
+from reference_model.listeners import SASL_PLAINTEXT
+from tests.conformance.learning.stateful_defects import STATEFUL_DEFECTS
+from tests.conformance.learning.subjects_in_memory import broker_in_memory
+from tests.conformance.suite_runs import run_suite
+from wire.api_keys import METADATA_KEY
+from wire.exchange import Outcome
+
+PROPERTY = "test_the_machine_of_a_connection_is_that_of_the_model"
+ON_SASL = (
+    "a-null-mechanism-is-unsupported",
+    "a-refused-handshake-lists-the-mechanisms",
+    "a-refused-name-uses-up-the-one-request",
+    "a-second-handshake-is-taken",
+    "any-bare-token-is-taken",
+    "groups-are-listed-behind-the-handshake",
+    "groups-are-listed-once-versions-are-told",
+    "late-metadata-does-not-cost-the-connection",
+    "metadata-is-served-before-authentication",
+    "versions-are-told-again-before-the-handshake",
+)
+"""Defects that break only `MODEL.sequence-agrees` and that the suite of the SASL listener finds."""
+
+
+def _conforms(listener: str, tampering: Tampering | None) -> bool:
+    return holds(all_properties()[PROPERTY], broker_in_memory(listener, tampering), {})
+
+
+def test_a_healthy_broker_conforms() -> None:
+    """The reference broker has the machine of its model."""
+    assert _conforms("plaintext", None)
+
+
+@pytest.mark.parametrize("name", ON_SASL)
+def test_defects_of_authentication_are_found(name: str) -> None:
+    """A defect of the steps of SASL is a violation."""
+    assert not _conforms(SASL_PLAINTEXT, DEFECTS[name].tampering)
+
+
+def test_a_silencing_letter_is_found() -> None:
+    """A letter that silences the target is a violation, and ends the property."""
+
+    def metadata_is_silent(context: RequestContext) -> None:
+        if context.header is not None and context.header.api_key == METADATA_KEY:
+            context.reaction = with_changes(context.reaction, outcome=Outcome.SILENT)
+
+    assert not _conforms("plaintext", Tampering(stage=Stage.REACTION, act=metadata_is_silent))
+
+
+def test_a_word_is_judged_alone() -> None:
+    """The word of a failure is judged again without the rest of the suite."""
+    defect = STATEFUL_DEFECTS["the-third-v0-closes"]
+    broken = broker_in_memory(tampering=defect.tampering)
+    with pytest.raises(AssertionError, match="after v0, then v0, v0: closed; the model has NONE"):
+        word_agrees(broken, ("v0", "v0", "v0"))
+    word_agrees(broken, ("v0", "v0"))
+
+
+def test_a_message_names_the_word_and_both_outputs() -> None:
+    """The message about a word of one letter has no other letters."""
+    assert message(("v0",), "closed", "NONE v0 full") == "v0: closed; the model has NONE v0 full"
+
+
+def test_a_failure_is_recorded_and_replayed(tmp_path: Path) -> None:
+    """A deep run records the shortest word with its bytes, and `replay` judges it again."""
+    target = ("--broker", "reference+a-connection-stays-refused", "--listener", "plaintext")
+    run_suite(*target, "--tier", "deep", "-k", PROPERTY, runs=tmp_path)
+    (facts,) = tmp_path.glob("*/failures/*/failure.json")
+    failure = json.loads(facts.read_text())
+    assert failure["example"] == "{'word': ('newest+1', 'v0')}"
+    assert [bytes.fromhex(step["data"])[4:8].hex() for step in failure["sent"]] == [
+        "00120006",
+        "00120000",
+    ]
+    result = CliRunner().invoke(replay, [str(facts.parent)])
+    assert result.exit_code == 1
+    assert "still fails: MODEL.sequence-agrees" in result.output
