@@ -39,7 +39,7 @@ def in_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_is_written_meanwhile_is_no_command(capfd: pytest.CaptureFixture[str]) -> None:
     """The same words outside of the block are; the token is another one each time."""
-    tokens = set()
+    tokens: set[str] = set()
     for _ in range(2):
         with commands_stopped(), commands_stopped():
             print(_FOREIGN)  # noqa: T201
