@@ -146,7 +146,7 @@ def _write_run(root: Path, run: SyntheticRun) -> int:
     exchanges = _write_exchanges(folder, run, cells, per_cell)
     header["footer"] = {
         "finished_at": (run.started_at + timedelta(seconds=40)).isoformat(timespec="seconds"),
-        "exit_status": 0,
+        "exit_status": 1,
         "example_rows": rows,
         "exchange_rows": exchanges,
         "files": hashes_of(folder),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from clauses.catalogue import CatalogueError, Clause
 from clauses.marks import CLAUSE, MARKS
 from clauses.operations import clause_or_row
+from reports.job_log import commands_stopped
 from reports.run.exit_status import ENDED_EARLY, ExitStatus, exit_status_of
 from reports.run.recorder import RunRecorder
 from reports.run.run_summary import summary_markdown
@@ -55,6 +57,18 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare the marks."""
     for mark, meaning in MARKS.items():
         config.addinivalue_line("markers", f"{mark}: {meaning}")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Have a CI job's log carry out no commands until the end: what comes may have words of the target in it."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None:
+        return
+    stopped = ExitStack()
+    # Not to standard output, which pytest captures.
+    stopped.enter_context(commands_stopped(lambda text: reporter.write(text, flush=True)))
+    session.config.add_cleanup(stopped.close)
 
 
 def clauses_of(item: pytest.Item) -> tuple[Clause, ...]:

@@ -101,12 +101,16 @@ def gates(level: str, *, strict: bool = False) -> bool:
     return level in GATING_LEVELS or (strict and level == Level.SHOULD)
 
 
+CLOCKS_DIFFER_BY_H = 1
+"""A run that is dated later than this, in hours from now, is not believed: it would stay the newest of its target."""
+
+
 class Refusal(enum.StrEnum):
     """Why a reader refuses a run folder. No row of a refused folder changes a cell.
 
     A clause or target is unknown if a cell or row names one that the run's own header does not list. A run is not
     refused if only today's catalogue or registry lacks it: clauses get removed, and users may judge targets of their
-    own.
+    own. A run contradicts itself if its times, its exit status or its role cannot be those of its rows.
     """
 
     SPECIAL_FILE = "special_file"
@@ -118,6 +122,7 @@ class Refusal(enum.StrEnum):
     UNKNOWN_CLAUSE = "unknown_clause"
     UNKNOWN_TARGET = "unknown_target"
     CUT_OFF = "cut_off"
+    CONTRADICTION = "contradiction"
     DAMAGED_FILE = "damaged_file"
     ROW_COUNT_DIFFERS = "row_count_differs"
     CHANGED_FILE = "changed_file"

@@ -69,6 +69,14 @@ def _write_header_in_latin_1(folder: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b"standard", "größer".encode("latin-1")))
 
 
+def _add_to_header(more: bytes) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        path = folder / "run.json"
+        path.write_bytes(path.read_bytes() + more)
+
+    return change
+
+
 def _truncate_header(folder: Path) -> None:
     path = folder / "run.json"
     path.write_bytes(path.read_bytes()[:-20])
@@ -185,6 +193,25 @@ BROKEN: Mapping[str, tuple[Callable[[Path], object], Refusal]] = {
     "no planned cells": (_leave_out("planned_cells"), Refusal.INVALID_HEADER),
     "no finish": (_leave_out("footer", "finished_at"), Refusal.INVALID_HEADER),
     "words for a number": (_change_footer(example_rows="three"), Refusal.INVALID_HEADER),
+    "no such day at the end": (
+        _change_footer(finished_at="2026-02-30T00:00:00Z"),
+        Refusal.INVALID_HEADER,
+    ),
+    "bytes after the header": (_add_to_header(b"x"), Refusal.DAMAGED_HEADER),
+    "another object after the header": (_add_to_header(b"{}"), Refusal.DAMAGED_HEADER),
+    "the end of a list after the header": (_add_to_header(b"] "), Refusal.DAMAGED_HEADER),
+    "begun in the future": (
+        _change_header(started_at="2999-01-01T00:00:00+00:00"),
+        Refusal.CONTRADICTION,
+    ),
+    "finished in the future": (
+        _change_footer(finished_at="2999-01-01T00:00:00+00:00"),
+        Refusal.CONTRADICTION,
+    ),
+    "finished before it began": (
+        _change_footer(finished_at="2026-11-21T14:29:59+00:00"),
+        Refusal.CONTRADICTION,
+    ),
     "no such day": (_change_header(started_at="2026-02-30T00:00:00Z"), Refusal.INVALID_HEADER),
     "no offset": (_change_header(started_at="2026-11-21T14:30:00"), Refusal.INVALID_HEADER),
     "a path as run id": (_change_header(run_id="../../etc"), Refusal.INVALID_HEADER),

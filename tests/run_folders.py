@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -62,12 +63,14 @@ def run_header(planned: Sequence[Mapping[str, Any]], **changes: Any) -> dict[str
 
     Clauses and targets are those that the planned cells name, in order of appearance.
     """
+    started_at = changes.get("started_at", "2026-11-21T14:30:00+00:00")
+    finished_at = datetime.fromisoformat(started_at) + timedelta(minutes=1)
     clauses = dict.fromkeys(cell["clause"] for cell in planned)
     targets = dict.fromkeys(cell["target"] for cell in planned)
     return {
         "record_schema_version": RECORD_SCHEMA_VERSION,
         "run_id": "20261121T143000Z-1a2b3c4d",
-        "started_at": "2026-11-21T14:30:00+00:00",
+        "started_at": started_at,
         "suite": {
             "version": "0.1.0",
             "catalogue_sha256": "cd" * 32,
@@ -82,7 +85,7 @@ def run_header(planned: Sequence[Mapping[str, Any]], **changes: Any) -> dict[str
         "clauses": [clause_entry(id_) for id_ in clauses],
         "planned_cells": [dict(cell) for cell in planned],
         "footer": {
-            "finished_at": "2026-11-21T14:31:00+00:00",
+            "finished_at": finished_at.isoformat(),
             "exit_status": 0,
             "example_rows": 0,
             "exchange_rows": 0,
@@ -156,9 +159,11 @@ def example_row(header: Mapping[str, Any], number: int = 0, **changes: Any) -> d
 def write_run(
     folder: Path, header: Mapping[str, Any], examples: Sequence[Mapping[str, Any]] = ()
 ) -> Path:
-    """Write a run folder whose footer counts the given rows, and return the folder."""
+    """Write a run folder whose footer counts the given rows and fits their verdicts, and return the folder."""
     folder.mkdir(parents=True)
-    footer = {**header["footer"], "example_rows": len(examples)}
+    failed = any(row["verdict"] == "violates" for row in examples)
+    status = header["footer"]["exit_status"] or int(failed)
+    footer = {**header["footer"], "example_rows": len(examples), "exit_status": status}
     write_header(folder, {**header, "footer": footer})
     if examples:
         write_examples(folder / "examples" / "part-0.parquet", rows_table(examples))

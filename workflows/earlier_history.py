@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from reports.job_log import ForeignWords
 from workflows.github import gh, gh_json
 
 ARTEFACT = "history"
@@ -40,7 +41,7 @@ def _is_own(run: Mapping[str, Any] | None, branch: str) -> bool:
     )
 
 
-@click.command(name="workflows.earlier_history")
+@click.command(cls=ForeignWords, name="workflows.earlier_history")
 @click.option("--repository", required=True, metavar="OWNER/NAME")
 @click.option("--branch", required=True)
 @click.option("--out", required=True, type=click.Path(path_type=Path, file_okay=False))

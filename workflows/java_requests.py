@@ -20,6 +20,7 @@ from conformance.api_versions.java_requests import FILE, JAVA_CLIENT, JavaReques
 from conformance.api_versions.known_apis import known_apis
 from fixtures.artefacts.maven import fetch_pinned
 from fixtures.registry.clients import all_clients
+from reports.job_log import ForeignWords
 
 _OF_CLIENTS = (
     "org/apache/kafka/clients/",
@@ -49,7 +50,7 @@ def _builders_in(archive: zipfile.ZipFile) -> Iterator[bytes]:
             yield from _BUILDER.findall(archive.read(name))
 
 
-@click.command(name="workflows.java_requests")
+@click.command(cls=ForeignWords, name="workflows.java_requests")
 def main() -> None:
     """Write which requests each of Kafka's own clients can send."""
     pinned = {

@@ -18,6 +18,7 @@ from reports.exports.violations import Violation, marker, violations_of
 from reports.grid.grid_tables import Grid, read_grid
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import Transition, read_history_tables
+from reports.job_log import ForeignWords
 from reports.records import VIOLATED_VERDICTS
 from workflows.github import gh, gh_json
 from workflows.job_outputs import write_summary
@@ -83,7 +84,7 @@ def open_issues(
             yield f"- opened again: #{number} {violation.key}"
 
 
-@click.command(name="workflows.new_issues")
+@click.command(cls=ForeignWords, name="workflows.new_issues")
 @click.argument("site", type=click.Path(path_type=Path, file_okay=False, exists=True))
 @click.option("--repository", required=True, metavar="OWNER/NAME")
 @click.option("--page", required=True, metavar="URL", help="address of the published site")

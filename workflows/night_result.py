@@ -18,6 +18,7 @@ import click
 import pytest
 
 from reports.errors import RunRefused
+from reports.job_log import ForeignWords
 from reports.records import HEADER_FILE, OPERATION, UNSETTLED_VERDICTS
 from reports.run.exit_status import ExitStatus
 from reports.run.run_folder import read_run_header
@@ -80,7 +81,7 @@ def shortfalls(planned: Sequence[str], judged: Mapping[str, Judged]) -> list[str
     return lines
 
 
-@click.command(name="workflows.night_result")
+@click.command(cls=ForeignWords, name="workflows.night_result")
 @click.argument("runs", type=click.Path(path_type=Path, file_okay=False, exists=True))
 @click.option("--targets", required=True, metavar="IDS", help="planned targets")
 def main(runs: Path, targets: str) -> None:

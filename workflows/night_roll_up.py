@@ -15,6 +15,7 @@ from pathlib import Path
 
 import click
 
+from reports.job_log import ForeignWords
 from workflows.job_outputs import write_summary
 
 ARCHIVE = "history.tar"
@@ -54,7 +55,7 @@ def grid_command(runs: Path, history: Path, given: Path | None, out: Path) -> li
     return [sys.executable, "-m", "conformance", *command]
 
 
-@click.command(name="workflows.night_roll_up")
+@click.command(cls=ForeignWords, name="workflows.night_roll_up")
 @click.argument("runs", type=click.Path(path_type=Path, file_okay=False, exists=True))
 @click.option("--kept", required=True, type=click.Path(path_type=Path, file_okay=False))
 @click.option("--given", type=click.Path(path_type=Path, file_okay=False))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -22,6 +22,7 @@ from reports.arrow_schemas import arrow_schema
 from reports.errors import RunRefused
 from reports.hash_list import altered_files
 from reports.records import (
+    CLOCKS_DIFFER_BY_H,
     EXAMPLE_FIELDS,
     EXCHANGE_FIELDS,
     HEADER_FILE,
@@ -72,6 +73,8 @@ def read_run_header(folder: Path) -> Header:
     if "footer" not in header:
         detail = "run.json has no footer: the run did not end"
         raise RunRefused(folder, Refusal.CUT_OFF, detail)
+    if contradiction := fault_of_times(header["started_at"], header["footer"]["finished_at"]):
+        raise RunRefused(folder, Refusal.CONTRADICTION, contradiction)
     _check_rows(folder, header["footer"])
     _check_files(folder, header["footer"].get("files") or {})
     return header
@@ -97,13 +100,28 @@ def _header_faults(header: Header) -> Iterator[str]:
         yield f"{error.json_path}: {error.message}"
         # The checks below rely on a valid structure.
         return
-    try:
-        datetime.fromisoformat(header["started_at"])
-    except ValueError as error:
-        yield f"$.started_at: {error}"
+    times = {"started_at": header["started_at"], **header.get("footer", {})}
+    for name in ("started_at", "finished_at"):
+        try:
+            datetime.fromisoformat(times.get(name, times["started_at"]))
+        except ValueError as error:
+            yield f"$.{name}: {error}"
     cells = [(cell["clause"], cell["target"], cell["listener"]) for cell in header["planned_cells"]]
     if len(set(cells)) < len(cells):
         yield "$.planned_cells: a cell is planned twice"
+
+
+def fault_of_times(started_at: str, finished_at: str) -> str | None:
+    """Return why a run cannot have these times; None if it can.
+
+    Args:
+        started_at: as its header has it.
+        finished_at: as its footer has it.
+    """
+    started, finished = map(datetime.fromisoformat, (started_at, finished_at))
+    if max(started, finished) > datetime.now(UTC) + timedelta(hours=CLOCKS_DIFFER_BY_H):
+        return f"it is dated in the future: {finished_at if finished > started else started_at}"
+    return f"it finished before it started, at {started_at}" if finished < started else None
 
 
 def _check_cells(folder: Path, header: Header) -> None:

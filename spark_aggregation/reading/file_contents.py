@@ -74,6 +74,7 @@ CONTENTS = pa.schema(
         ("excess", pa.string()),
         ("example_rows", pa.int64()),
         ("incomplete_rows", pa.int64()),
+        ("client_rows", pa.int64()),
         ("exchange_rows", pa.int64()),
         ("partials", _PARTIALS),
         ("reached", _REACHED),
@@ -87,7 +88,7 @@ CONTENTS = pa.schema(
 - `folder` (of the run, as Spark names it), `name` (relative to the folder), `sha256`;
 - `damaged`: true if the rows of the file's table cannot be read; `excess`: why they are not, if a limit forbids it;
 - `example_rows`, `exchange_rows`; `incomplete_rows`: example rows with a null in a column that allows none; they are
-  left out of all lists;
+  left out of all lists; `client_rows`: complete example rows that name a client;
 - `partials`: one entry per distinct `PARTIAL_KEYS`, with `examples` (how many rows) and `smallest_example`;
 - `reached`: one entry per distinct `REACHED_KEYS`, with `examples`, shrinking left out;
 - `latencies`: one entry per distinct `LATENCY_KEYS`, with `examples`, shrinking and rows without a latency left out;
@@ -157,7 +158,7 @@ def _one_value(value: object, type_: pa.DataType) -> pa.Array:
 
 def _read_examples(content: pa.Buffer, pinned_examples: Mapping[str, int]) -> _Found:
     keys = list(dict.fromkeys((*PARTIAL_KEYS, *REACHED_KEYS, *LATENCY_KEYS)))
-    written = _read_rows(content, EXAMPLE_FIELDS, [*keys, "example_number"])
+    written = _read_rows(content, EXAMPLE_FIELDS, [*keys, "client", "example_number"])
     rows = _complete(written, EXAMPLE_FIELDS)
     numbers = rows["example_number"].to_numpy()
     # From here on, most of the work is per group, not per row.
@@ -171,6 +172,7 @@ def _read_examples(content: pa.Buffer, pinned_examples: Mapping[str, int]) -> _F
     return {
         "example_rows": written.num_rows,
         "incomplete_rows": written.num_rows - rows.num_rows,
+        "client_rows": rows.num_rows - rows["client"].null_count,
         "partials": _partials(folded, counts, groups.minima(numbers)),
         "reached": _counts(_REACHED, REACHED_KEYS, folded, counts, generated),
         "latencies": _counts(_LATENCIES, LATENCY_KEYS, folded, counts, timed),

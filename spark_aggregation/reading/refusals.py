@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import secrets
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from reports.records import EXAMPLE_VERDICTS, RECORD_SCHEMA_VERSION, Phase, Refusal
+from reports.records import (
+    CLOCKS_DIFFER_BY_H,
+    EXAMPLE_VERDICTS,
+    GATING_LEVELS,
+    RECORD_SCHEMA_VERSION,
+    Phase,
+    Refusal,
+    Verdict,
+)
 from spark_aggregation.reading.run_files import planned_cells
 from spark_aggregation.reading.schema import HEADER, is_incomplete
 
@@ -16,6 +25,8 @@ INSTANT_PATTERN = (
     "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?"
     "(Z|[+-][0-9]{2}:[0-9]{2})$"
 )
+TESTS_FAILED = 1
+"""Exit status of every run with a violation that gates."""
 MOST_NAMED = 20
 """Unknown clauses or targets that a reason names."""
 _EMPTY = hashlib.sha256(b"").hexdigest()
@@ -45,6 +56,7 @@ def refusals(
         # Ignore files that belong to no run, unless they have rows.
         .where("text IS NOT NULL OR example_rows > 0")
         .fillna(0, subset=["example_rows", "incomplete_rows", "wrong_rows", "exchange_rows"])
+        .fillna(0, subset=["client_rows"])
         .withColumn("altered", _altered_files())
     )
     judged = found.select(
@@ -86,12 +98,13 @@ def _files(contents: DataFrame) -> DataFrame:
     """Sum up the files of each folder.
 
     Returns:
-        One row per folder: `example_rows`, `incomplete_rows`, `exchange_rows`, `files` (their names and hashes),
+        One row per folder: `example_rows`, `incomplete_rows`, `client_rows`, `exchange_rows`, `files` (their names and hashes),
         `damaged` (names) and `excess` (the first file beyond a limit, and why; null if there is none).
     """
     return contents.groupBy("folder").agg(
         F.sum("example_rows").alias("example_rows"),
         F.sum("incomplete_rows").alias("incomplete_rows"),
+        F.sum("client_rows").alias("client_rows"),
         F.sum("exchange_rows").alias("exchange_rows"),
         F.collect_set(F.struct("name", "sha256")).alias("files"),
         F.array_sort(F.collect_set(F.when(F.col("damaged"), F.col("name")))).alias("damaged"),
@@ -103,9 +116,17 @@ def _wrong_rows(headers: DataFrame, partials: DataFrame) -> DataFrame:
     """Return one row per folder with complete rows, which describes what no run may contain.
 
     `wrong_rows` counts wrong rows. `unplanned_clause` and `unplanned_target` are the ids in rows that belong to no
-    planned cell.
+    planned cell. `violated` are the clauses with a violation that nothing excuses.
     """
-    planned = planned_cells(headers).select(*_CELL, F.col("run_id").alias("planned_run_id"))
+    excused = (
+        ~F.col("applicable")
+        | (F.col("known_violation") != "")
+        | F.col("flaky").isNotNull()
+        | (F.coalesce("unproven", F.lit("")) != "")
+    )
+    planned = planned_cells(headers).select(
+        *_CELL, F.col("run_id").alias("planned_run_id"), excused.alias("excused")
+    )
     rows = partials.join(planned.distinct().hint("shuffle_hash"), on=list(_CELL), how="left")
     wrong = (
         ~F.col("verdict").isin([verdict.value for verdict in EXAMPLE_VERDICTS])
@@ -113,8 +134,14 @@ def _wrong_rows(headers: DataFrame, partials: DataFrame) -> DataFrame:
         | ~F.col("run_id").eqNullSafe(F.col("planned_run_id"))
     )
     unplanned = F.col("planned_run_id").isNull()
+    violated = (
+        (F.col("verdict") == Verdict.VIOLATES.value)
+        & (F.col("phase") == Phase.GENERATE.value)
+        & ~F.col("excused")
+    )
     return rows.groupBy("folder").agg(
         F.sum(F.when(wrong, F.col("examples"))).alias("wrong_rows"),
+        F.collect_set(F.when(violated, F.col("clause"))).alias("violated"),
         *(
             F.collect_set(F.when(unplanned, F.col(name))).alias(f"unplanned_{name}")
             for name in _UNKNOWN
@@ -141,7 +168,7 @@ def _refusal(found: DataFrame) -> Column:
             _because(Refusal.NO_HEADER, F.lit("it has no run.json, or an empty one")),
         )
         .when(
-            F.json_object_keys("text").isNull(),
+            F.json_object_keys("text").isNull() | _goes_on(found["text"]),
             _because(Refusal.DAMAGED_HEADER, F.lit("run.json is not a complete JSON object")),
         )
         .when(
@@ -158,6 +185,7 @@ def _refusal(found: DataFrame) -> Column:
             footer.isNull(),
             _because(Refusal.CUT_OFF, F.lit("run.json has no footer: the run did not end")),
         )
+        .when(_fault_of_times(found).isNotNull(), _contradicts(_fault_of_times(found)))
         .when(found["excess"].isNotNull(), _because(Refusal.BEYOND_LIMITS, found["excess"]))
         .when(
             rows_differ & (F.size("damaged") > 0),
@@ -180,6 +208,64 @@ def _refusal(found: DataFrame) -> Column:
                 ),
             ),
         )
+        .when(_has_another_role(found), _contradicts(_role_reason(found)))
+        .when(F.size(_unexplained(found)) > 0, _contradicts(_status_reason(found)))
+    )
+
+
+def _contradicts(reason: Column) -> Column:
+    return _because(Refusal.CONTRADICTION, reason)
+
+
+def _goes_on(text: Column) -> Column:
+    """Return whether a text has more after its JSON value. Spark's own functions read no further than that value."""
+    # What follows in the text cannot contain a token that is drawn now.
+    token = secrets.token_hex(8)
+    followed = F.concat(F.lit("["), text, F.lit(f', "{token}"]'))
+    return ~F.get_json_object(followed, "$[1]").eqNullSafe(F.lit(token))
+
+
+def _fault_of_times(found: DataFrame) -> Column:
+    """Return why a run cannot have its times, as `reports.run.run_folder.fault_of_times` does."""
+    started_at, finished_at = found["header.started_at"], found["header.footer.finished_at"]
+    started, finished = F.try_to_timestamp(started_at), F.try_to_timestamp(finished_at)
+    latest = F.current_timestamp() + F.expr(f"INTERVAL {CLOCKS_DIFFER_BY_H} HOURS")
+    later = F.when(finished > started, finished_at).otherwise(started_at)
+    return F.when(
+        F.greatest(started, finished) > latest,
+        F.concat(F.lit("it is dated in the future: "), later),
+    ).when(finished < started, F.concat(F.lit("it finished before it started, at "), started_at))
+
+
+def _of_brokers(found: DataFrame) -> Column:
+    return F.array_contains(found["header.clauses.role"], "broker")
+
+
+def _has_another_role(found: DataFrame) -> Column:
+    """Return whether the rows of a run with clauses for brokers name clients, or those of another name none."""
+    expected = F.when(_of_brokers(found), F.lit(0)).otherwise(found["example_rows"])
+    return found["client_rows"] != expected
+
+
+def _role_reason(found: DataFrame) -> Column:
+    return F.when(
+        _of_brokers(found), F.lit("its clauses are those of brokers, but its rows name clients")
+    ).otherwise(F.lit("its clauses are those of clients, but it has rows that name no client"))
+
+
+def _unexplained(found: DataFrame) -> Column:
+    """Return the violated clauses for which a run must have failed, if its exit status says that it did not."""
+    gating = ", ".join(f"'{level.value}'" for level in GATING_LEVELS)
+    ids = F.expr(f"filter(header.clauses, clause -> clause.level IN ({gating})).id")
+    violated = F.array_sort(F.array_intersect(F.coalesce("violated", F.array()), ids))
+    return F.when(found["header.footer.exit_status"] != TESTS_FAILED, violated)
+
+
+def _status_reason(found: DataFrame) -> Column:
+    return F.format_string(
+        "its exit status is %d, but it has violations of %s",
+        found["header.footer.exit_status"],
+        F.array_join(F.slice(_unexplained(found), 1, MOST_NAMED), ", "),
     )
 
 
@@ -247,6 +333,10 @@ def _breaks_schema(header: Column) -> Column:
         | ~header["started_at"].rlike(INSTANT_PATTERN)
         | F.try_to_timestamp(header["started_at"]).isNull()
         | ~F.coalesce(header["footer"]["finished_at"].rlike(INSTANT_PATTERN), F.lit(True))
+        | (
+            header["footer"]["finished_at"].isNotNull()
+            & F.try_to_timestamp(header["footer"]["finished_at"]).isNull()
+        )
         | ~header["run_id"].rlike(RUN_ID_PATTERN)
         | (F.size(F.array_distinct(keys)) < F.size(cells))
     )

@@ -90,7 +90,11 @@ def _write_runs(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
         )
         (root / run_id / "examples").mkdir(parents=True)
         rows = _write_rows(connection, root / run_id, header, len(cells))
-        footer = {**header["footer"], "example_rows": rows + (run_id == "short")}
+        footer = {
+            **header["footer"],
+            "example_rows": rows + (run_id == "short"),
+            "exit_status": 1,
+        }
         if run_id == "cut-off":
             del header["footer"]
         else:

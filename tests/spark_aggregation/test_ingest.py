@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pytest
@@ -12,14 +15,20 @@ from reports.records import Refusal
 from spark_aggregation.reading import run_files
 from tests.broken_run_folders import BROKEN, write_hashes, write_whole_run
 from tests.run_folders import (
+    DEFAULT_CLAUSE,
+    clause_entry,
     example_row,
     planned_cell,
     rows_table,
     run_header,
     write_examples,
+    write_header,
     write_run,
 )
+from tests.spark_aggregation.histories import FLAKE_RATE
 from tests.spark_aggregation.rolled_up import ingested, refused_folders, tables_of
+
+_VIOLATION = f"violations of {DEFAULT_CLAUSE}"
 
 
 def test_every_broken_folder_is_refused_as_the_single_folder_reader_does(
@@ -62,6 +71,45 @@ def test_run_with_a_wrong_row_is_refused(spark: SparkSession, tmp_path: Path) ->
         rows = [example_row(header, 0), example_row(header, 1, **change)]
         write_run(tmp_path / name, header, rows)
     assert refused_folders(spark, tmp_path) == dict.fromkeys(changes, Refusal.INVALID_ROWS.value)
+
+
+def test_run_that_contradicts_itself_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    """Its rows name clients although its clauses are those of brokers, or the reverse; or it claims to have passed.
+
+    A violation that is declared, was only seen once, or does not fail a run explains any exit status.
+    """
+    violating = {"verdict": "violates", "failure_signature": "f1"}
+    of_clients = {"clauses": [clause_entry(role="client")]}
+    should = {"clauses": [clause_entry(level="SHOULD")]}
+    known, passed = {"known_violation": "KAFKA-1"}, {"exit_status": 0}
+    # Changes of the header, of its cell, of its footer and of a row; and the beginning of the reason.
+    runs: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any], dict[str, Any], str]] = {
+        "a client's": ({}, {}, {}, {"client": "kafkajs"}, "its clauses are those of brokers"),
+        "no client's": (of_clients, {}, {}, {}, "its clauses are those of clients"),
+        "passed": ({}, {}, passed, violating, f"its exit status is 0, but it has {_VIOLATION}"),
+        "incomplete": ({}, {}, {"exit_status": 11}, violating, "its exit status is 11, but"),
+        "failed": ({}, {}, {"exit_status": 1}, violating, ""),
+        "declared": ({}, known, passed, violating, ""),
+        "unproven": ({}, {"unproven": "slow"}, passed, violating, ""),
+        "flaky": ({}, {"flaky": FLAKE_RATE}, passed, violating, ""),
+        "shrunk": ({}, {}, passed, {**violating, "phase": "shrink"}, ""),
+        "should": (should, {}, passed, violating, ""),
+    }
+    for name, (changes, of_cell, of_footer, of_row, _) in runs.items():
+        header = run_header([planned_cell(**of_cell)], run_id=name.replace(" ", "-"), **changes)
+        header["run_id"] = header["run_id"].replace("'", "")
+        header["footer"] |= of_footer
+        folder = write_run(tmp_path / name, header, [example_row(header, **of_row)])
+        written = json.loads((folder / "run.json").read_text())
+        footer = {**written["footer"], **of_footer}
+        write_header(folder, {**written, "footer": footer})
+    judged = {Path(row.folder).name: row for row in ingested(spark, tmp_path).judged.collect()}
+    reasons = {unquote(name): row.reason or "" for name, row in judged.items()}
+    for name, (*_, reason) in runs.items():
+        assert reasons[name].startswith(reason), name
+        assert bool(reasons[name]) == bool(reason), name
+    refusals = {row.refusal for row in judged.values()}
+    assert refusals == {None, Refusal.CONTRADICTION.value}
 
 
 def test_run_with_a_null_where_none_may_be_is_refused(spark: SparkSession, tmp_path: Path) -> None:
