@@ -21,7 +21,7 @@ from reports.errors import RunRefused
 from reports.job_log import ForeignWords
 from reports.records import HEADER_FILE, OPERATION, UNSETTLED_VERDICTS
 from reports.run.exit_status import ExitStatus
-from reports.run.run_folder import read_run_header
+from reports.run.run_folder import Header, read_run_header
 from reports.run.run_verdicts import run_verdicts
 from reports.verdict_labels import counted
 from workflows.job_outputs import write_summary
@@ -50,7 +50,7 @@ def of_operations(target: str) -> str:
 def judged_targets(runs: Path) -> Mapping[str, Judged]:
     """Return each judged target with the result of its newest complete run."""
     judged: dict[str, Judged] = {}
-    for path in sorted(runs.glob(f"*/{HEADER_FILE}")):
+    for path in sorted(runs.rglob(HEADER_FILE), key=lambda path: path.parent.name):
         try:
             header = read_run_header(path.parent)
         except RunRefused:
@@ -59,12 +59,16 @@ def judged_targets(runs: Path) -> Mapping[str, Judged]:
         open_cells = Counter(
             key.target for key, verdict in verdicts.items() if verdict in UNSETTLED_VERDICTS
         )
-        for target in header["targets"]:
-            id_ = target["id"]
-            tries_operations = any(each["role"] == OPERATION for each in header["clauses"])
-            name = of_operations(id_) if tries_operations else id_
+        for name, id_ in names_of(header).items():
             judged[name] = Judged(header["footer"]["exit_status"], open_cells[id_])
     return judged
+
+
+def names_of(header: Header) -> Mapping[str, str]:
+    """Return the ids of a run's targets by the names that they have in a plan."""
+    tries_operations = any(each["role"] == OPERATION for each in header["clauses"])
+    ids = [target["id"] for target in header["targets"]]
+    return {of_operations(id_) if tries_operations else id_: id_ for id_ in ids}
 
 
 def shortfalls(planned: Sequence[str], judged: Mapping[str, Judged]) -> list[str]:

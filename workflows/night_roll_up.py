@@ -1,6 +1,6 @@
 """Adds a night's runs to the history and makes the site.
 
-    python -m workflows.night_roll_up RUNS --kept DIR --given DIR --out SITE
+    python -m workflows.night_roll_up RUNS --kept DIR --given DIR --out SITE --plan JSON
 
 DIR of `--kept` contains the earlier history as `history.tar`, if there is one, and afterwards the new one. It is one
 file because an artefact keeps neither empty folders nor hidden files.
@@ -17,6 +17,7 @@ import click
 
 from reports.job_log import ForeignWords
 from workflows.job_outputs import write_summary
+from workflows.planned_runs import leave_out_unplanned
 
 ARCHIVE = "history.tar"
 HISTORY = "history"
@@ -60,8 +61,14 @@ def grid_command(runs: Path, history: Path, given: Path | None, out: Path) -> li
 @click.option("--kept", required=True, type=click.Path(path_type=Path, file_okay=False))
 @click.option("--given", type=click.Path(path_type=Path, file_okay=False))
 @click.option("--out", required=True, type=click.Path(path_type=Path, file_okay=False))
-def main(runs: Path, kept: Path, given: Path | None, out: Path) -> None:
+@click.option(
+    "--plan", metavar="JSON", help="the plan's matrix, if RUNS has a folder for each of its jobs"
+)
+def main(runs: Path, kept: Path, given: Path | None, out: Path, plan: str | None) -> None:
     """Roll up a night."""
+    for line in [] if plan is None else leave_out_unplanned(runs, plan):
+        click.echo(line, err=True)
+        write_summary(f"- {line}")
     history = unpack(kept)
     command = grid_command(runs, history, given, out)
     finished = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True)

@@ -25,7 +25,7 @@ from wire.headers import CORRELATION_ID_BYTES, read_correlation_id, read_error_c
 from wire.sasl import BARE_TOKEN
 
 FIRST_STEPS, LAST_STEPS = 40, 20
-"""Steps of a client's play that are dumped; a client may send hundreds of requests, and the capture has all of them."""
+"""Steps of a client's play that are dumped; a client may send hundreds of requests, and the capture has more of them."""
 
 TOKEN_HIDDEN = "the tokens of both sides are hidden, because the credentials were given"
 """The remark about a request whose token is not shown."""

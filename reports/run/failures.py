@@ -311,7 +311,7 @@ def render_dump(failure: Failure) -> str:
         return text
     kept = text[: text.rfind("\n", 0, LONGEST_DUMP) + 1]
     missing = len(text[len(kept) :].splitlines())
-    return f"{kept}{missing:,} more lines; the capture has all bytes"
+    return f"{kept}{missing:,} more lines; the capture has more of the bytes"
 
 
 def facts(failure: Failure) -> Mapping[str, Any]:

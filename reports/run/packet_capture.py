@@ -29,6 +29,8 @@ LARGEST_PACKET_BYTES = 2**16 - 1
 LINKTYPE_RAW = 101
 """Packets begin with their IP header, so no link layer has to be made up."""
 
+LARGEST_CAPTURE_BYTES = 2**22
+"""Packets beyond it are left out: a hostile target sends megabytes in each response, and readers refuse larger files."""
 PACKET_MS = 1
 SILENCE_MS = 1_000
 
@@ -61,7 +63,7 @@ class _PacketWriter:
         return self._file.getvalue()
 
     def write(self, sender: _Side, receiver: _Side, flags: int, data: bytes = b"") -> None:
-        """Write one segment."""
+        """Write one segment, unless the file is full; the next sequence number shows what is missing."""
         segment = TCP(
             sport=sender.port,
             dport=receiver.port,
@@ -72,7 +74,8 @@ class _PacketWriter:
         )
         source, destination = sender.address.packed, receiver.address.packed
         packet = IP(src=source, dst=destination, p=IP_PROTO_TCP, data=segment)
-        self._pcap.writepkt(packet, self.now_ms / 1000)
+        if self._file.tell() < LARGEST_CAPTURE_BYTES:
+            self._pcap.writepkt(packet, self.now_ms / 1000)
         self.now_ms += PACKET_MS
         sender.next_byte += len(data) + bool(flags & (TH_SYN | TH_FIN))
 
@@ -119,7 +122,7 @@ class _TcpConnection:
 
 
 def render_capture(steps: Sequence[Step], *, listener: str) -> bytes:
-    """Return a packet capture (pcap) of everything that was sent and received.
+    """Return a packet capture (pcap) of what was sent and received, up to `LARGEST_CAPTURE_BYTES`.
 
     A second without a packet means that the target was silent.
 

@@ -38,6 +38,8 @@ from reports.records import (
 )
 
 ROWS_PER_PART = 20_000
+BYTES_PER_PART = 2**23
+"""A part is also full with this much of responses, of which a hostile target sends megabytes: readers refuse large files."""
 HASHED_PARTS = ("examples", "exchanges", "answers", "failures")
 """Parts of the folder that the footer has hashes of: all that a grid is made from, except `run.json` itself."""
 CODE_FOLDERS = (
@@ -69,13 +71,15 @@ class PartWriter:
         self._schema = arrow_schema(fields)
         self._dictionary = dictionary_columns(fields)
         self._rows: list[Row] = []
+        self._bytes = 0
         self._parts = 0
 
     def add(self, row: Row) -> None:
         """Add one row; a full batch is written immediately."""
         self._rows.append(row)
         self.count += 1
-        if len(self._rows) >= ROWS_PER_PART:
+        self._bytes += sum(len(value) for value in row.values() if isinstance(value, bytes))
+        if len(self._rows) >= ROWS_PER_PART or self._bytes >= BYTES_PER_PART:
             self.flush()
 
     def flush(self) -> None:
@@ -89,7 +93,7 @@ class PartWriter:
         pq.write_table(table, unfinished, use_dictionary=self._dictionary)
         unfinished.rename(part)
         self._parts += 1
-        self._rows = []
+        self._rows, self._bytes = [], 0
 
 
 def new_run_id(now: datetime) -> str:

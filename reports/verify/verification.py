@@ -60,7 +60,7 @@ def differing_files(published: Path) -> Iterator[Difference]:
     listed = read_hash_list(published)
     for name, what in altered_files(published, listed):
         yield Difference("file", f"{name} {what} since the grid was written")
-    for name in hashes_of(published, [TABLES_FOLDER]):
+    for name in hashes_of(published):
         if name not in listed:
             yield Difference("file", f"{name} is not in {HASH_LIST}")
 

@@ -120,7 +120,7 @@ def test_a_dump_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(failures, "LONGEST_DUMP", len("\n".join(whole[:3])) + 5)
     *kept, last = render_dump(failure()).splitlines()
     assert kept == whole[:3]
-    assert last == f"{len(whole) - 3:,} more lines; the capture has all bytes"
+    assert last == f"{len(whole) - 3:,} more lines; the capture has more of the bytes"
 
 
 def test_equal_responses_are_dumped_once() -> None:

@@ -12,7 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fixtures.client.connection import Connection
-from reports.run.packet_capture import FIRST_BROKER, SILENCE_MS, render_capture
+from reports.run.packet_capture import (
+    FIRST_BROKER,
+    LARGEST_CAPTURE_BYTES,
+    SILENCE_MS,
+    render_capture,
+)
+from reports.run_limits import LARGEST_FILE_BYTES
 from strategies.api_versions import build_request
 from tests.reports.captures import segments_of, stream_of
 from wire.exchange import Exchange, Outcome, Step
@@ -210,3 +216,14 @@ def test_listeners_have_addresses_of_their_own() -> None:
     segments = segments_of(render_capture(steps, listener="plaintext"))
     brokers = {segment.connection: IPv4Address(segment.broker) for segment in segments}
     assert brokers == {0: FIRST_BROKER + 1, 1: FIRST_BROKER, 2: FIRST_BROKER + 2}
+
+
+def test_capture_of_a_hostile_target_is_cut() -> None:
+    """Four megabytes and more in each of many responses make no file that readers refuse; sequence numbers go on."""
+    response = bytes(2**22)
+    exchange = Exchange(request=REQUEST, outcome=Outcome.ANSWER, payload=response, usable=True)
+    steps = [Step(connection=0, exchanges=(exchange,)) for _ in range(6)]
+    capture = render_capture(steps, listener="plaintext")
+    assert LARGEST_CAPTURE_BYTES <= len(capture) < LARGEST_CAPTURE_BYTES + 2**16
+    assert LARGEST_CAPTURE_BYTES < LARGEST_FILE_BYTES
+    assert len(stream_of(segments_of(capture), 0, from_client=False)) > LARGEST_CAPTURE_BYTES // 2

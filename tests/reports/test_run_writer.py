@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from reports.records import ANSWER_FIELDS
 from reports.run import run_writer
 from reports.run.run_writer import PartWriter, new_run_id
+from reports.run_limits import LARGEST_FILE_BYTES, fault_of_files
 from tests.reports.recorders import key_of, recorder_for
 
 
@@ -30,6 +32,20 @@ def test_full_batches_go_to_disk_at_once(tmp_path: Path, monkeypatch: pytest.Mon
     parts = sorted((tmp_path / "answers").iterdir())
     assert [pq.read_metadata(part).num_rows for part in parts] == [2, 2, 1]
     assert writer.count == 5
+
+
+def test_large_responses_make_no_large_file(tmp_path: Path) -> None:
+    """A hostile target sends megabytes that no compression makes small, and readers refuse files that are too large."""
+    writer = PartWriter(tmp_path / "answers", ANSWER_FIELDS)
+    for number in range(8):
+        writer.add(
+            {"answer_sha256": str(number), "received": random.Random(number).randbytes(2**22)}
+        )
+    writer.flush()
+    sizes = [part.stat().st_size for part in (tmp_path / "answers").iterdir()]
+    assert len(sizes) == 4
+    assert max(sizes) < LARGEST_FILE_BYTES
+    assert fault_of_files(tmp_path) is None
 
 
 def test_nothing_is_written_for_no_rows(tmp_path: Path) -> None:

@@ -206,6 +206,9 @@ def test_file_that_was_not_written_is_named(site: Path) -> None:
     """A second file in a table's folder is named, because it would be read as part of the table."""
     (site / "tables" / "more.parquet").write_bytes(b"")
     assert "tables/more.parquet is not in " in _sentences(differing_files(site))[0]
+    (site / "tables" / "more.parquet").unlink()
+    (site / "more.html").write_bytes(b"")
+    assert _sentences(differing_files(site)) == ["file: more.html is not in SHA256SUMS"]
     (site / HASH_LIST).unlink()
     assert "SHA256SUMS is missing" in _sentences(differing_files(site))[0]
 

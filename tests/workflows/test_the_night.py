@@ -88,9 +88,10 @@ def runner(tmp_path: Path) -> Runner:
 
 
 def judge(runner: Runner, shard: str) -> None:
-    """Run one job of the matrix. All jobs write below one folder, which stands in for merging their artefacts."""
+    """Run one job of the matrix. Its artefact becomes a folder of its own, as when all are downloaded."""
     script = step_of("judge", "kafka-conformance matrix")
     runner.run(script, TARGETS=TARGETS, SHARD=shard, TIER="smoke", LAUNCHER="auto", OPTION="")
+    runner.run(f"mkdir -p all && mv runs all/runs-{shard[0]}")
 
 
 def test_a_night_is_planned(runner: Runner) -> None:
@@ -116,19 +117,24 @@ def test_a_night_goes_from_its_shards_to_issues(runner: Runner) -> None:
     """Two shards, roll-up, a second night on top, hashes, issues: each step uses the output of the one before."""
     judge(runner, "1/2")
     judge(runner, "2/2")
+    runner.run("mv all runs")
+    plan = json.dumps(
+        {"include": [{"name": str(n + 1), "judged": id_} for n, id_ in enumerate(TARGETS.split())]}
+    )
     runner.run(step_of("whole", "night_result"), TARGETS=TARGETS)
     assert "2 of 2 planned targets were judged" in runner.summary.read_text()
     runner.run(step_of("whole", "night_result"), TARGETS=f"{TARGETS} missing-target", status=1)
 
     assert "a new one begins" in runner.run(step_of("roll-up", "earlier_history"))
-    runner.run(step_of("roll-up", "night_roll_up"))
-    first = {path.name for path in (runner.folder / "runs").iterdir()}
+    runner.run(step_of("roll-up", "night_roll_up"), PLAN=plan)
+    first = {path.name for path in (runner.folder / "runs").glob("*/*") if path.is_dir()}
+    assert len(first) == 2
     assert_history_knows(runner, first)
 
     # The next night gets only the archive, as downloaded from the artefact, and no new runs: its grid is the same.
     before = (runner.folder / "site" / "grid.csv").read_text()
     runner.run("rm -r kept/history site")
-    runner.run(step_of("roll-up", "night_roll_up"))
+    runner.run(step_of("roll-up", "night_roll_up"), PLAN=plan)
     assert (runner.folder / "site" / "grid.csv").read_text() == before
     assert_hashes_hold(runner.folder / "site")
 
