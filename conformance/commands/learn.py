@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from itertools import combinations, islice
@@ -110,8 +111,10 @@ def learn(
     failed = False
     for target in chosen:
         try:
-            for learned, listening in _learn(target, launcher, listeners, size, extra_states):
-                _print(learned, with_table=out is None)
+            for learned, listening, seconds in _learn(
+                target, launcher, listeners, size, extra_states
+            ):
+                _print(learned, seconds, with_table=out is None)
                 if out is not None:
                     _write(learned, listening, out)
                 results.append(learned)
@@ -150,8 +153,8 @@ def _targets(text: str, config: Path | None, *, may_be_elsewhere: bool) -> Seque
 
 def _learn(
     target: Target, launcher: str, wanted: Sequence[str], size: str, extra_states: int
-) -> Iterator[tuple[Learned, Listening]]:
-    """Start a target, and learn its listeners one by one.
+) -> Iterator[tuple[Learned, Listening, float]]:
+    """Start a target, and learn its listeners one by one; yield for each how many seconds that took, too.
 
     Raises:
         HarnessError: it does not start, or a listener cannot be learned.
@@ -165,8 +168,10 @@ def _learn(
     with closing(launched):
         for listener in launched.running.addresses:
             if listener in wanted or not wanted:
+                begun_at = time.monotonic()
                 with status_line(f"learning {target.id} {listener}"):
-                    yield _learn_listener(launched, listener, size, extra_states)
+                    found = _learn_listener(launched, listener, size, extra_states)
+                yield *found, time.monotonic() - begun_at
 
 
 def _learn_listener(
@@ -180,14 +185,14 @@ def _learn_listener(
     return learn_listener(listening, model, extra_states), listening
 
 
-def _print(learned: Learned, *, with_table: bool) -> None:
+def _print(learned: Learned, seconds: float, *, with_table: bool) -> None:
     where = f"{learned.target} {learned.listener}"
     states = "?" if learned.machine is None else len(learned.machine.moves)
     verdict = "like the model" if learned.difference is None else "unlike the model"
     click.echo(
         printable(
             f"{where}: {states} states, {verdict}; {len(learned.alphabet)} letters, {learned.queries} connections, "
-            f"{learned.steps} steps; up to {learned.extra_states} more states are excluded"
+            f"{learned.steps} steps in {seconds:.1f} s; up to {learned.extra_states} more states are excluded"
         )
     )
     if learned.difference is not None:

@@ -128,7 +128,8 @@ class _Writer:
         cluster_id, node_id = self._facts.identity.cluster_id, self._facts.identity.node_id
         if cluster_id is not None and node_id is not None:
             yield self._ids("right ids", cluster_id, node_id)
-        yield self._ids("wrong ids", OTHER_CLUSTER, 1)
+            # If the target's own are not known, the model allows two responses to wrong ids.
+            yield self._ids("wrong ids", OTHER_CLUSTER, 1)
         yield self._ids("half the ids", OTHER_CLUSTER, -1)
 
     def more(self) -> Iterable[Letter]:

@@ -16,10 +16,12 @@ from conformance.learning.querying import Listening
 
 MOST_STATES = 40
 """A machine with more states is not learned to the end: something counts without a limit, or answers at random."""
+MOST_QUESTIONS = 100_000
+"""So often the algorithm asks at most. A target whose answers no machine explains would make it ask for ever."""
 
 
-class TooManyStates(Exception):
-    """The target has more states than are learned."""
+class NotLearned(Exception):
+    """The machine of a target cannot be learned; the message says why."""
 
 
 def learn_machine(listening: Listening, extra_states: int) -> Machine:
@@ -30,7 +32,7 @@ def learn_machine(listening: Listening, extra_states: int) -> Machine:
         extra_states: how many states more than the result the target may have to be distinguished from it.
 
     Raises:
-        TooManyStates: it has more than `MOST_STATES`.
+        NotLearned: it has more states than `MOST_STATES`, or no machine explains its answers.
         OutOfPatience: it kept us waiting for too long.
     """
     letters = tuple(listening.alphabet)
@@ -54,7 +56,14 @@ class _Subject(SUL):  # type: ignore[misc]
         self._listening = listening
 
     def query(self, word: Word) -> list[str]:
-        """Return the outputs of a word."""
+        """Return the outputs of a word.
+
+        Raises:
+            NotLearned: too many words were asked.
+        """
+        self.num_queries += 1
+        if self.num_queries > MOST_QUESTIONS:
+            raise NotLearned("no machine was found that explains all its answers")
         return list(self._listening.ask(tuple(word)))
 
     def pre(self) -> None:
@@ -81,7 +90,7 @@ class _SuiteOracle(Oracle):  # type: ignore[misc]
         """Return a word to which hypothesis and listener respond differently; None if the suite has none."""
         machine = _as_machine(self._letters, hypothesis)
         if len(machine.moves) > MOST_STATES:
-            raise TooManyStates(f"the target has more than {MOST_STATES} states")
+            raise NotLearned(f"the target has more than {MOST_STATES} states")
         return first_difference(self._listening, machine, self._extra_states)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from conformance.learning.letters import Letter, Sending
 from reference_model.reaction import AnswerKind
@@ -16,7 +17,7 @@ from reference_model.same_response import StablePart, stable_part_of_body
 from reports.escaping import printable
 from wire import primitives
 from wire.api_keys import API_VERSIONS_KEY, LIST_GROUPS_KEY, METADATA_KEY
-from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsResponse
 from wire.codec import decode
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
@@ -91,7 +92,8 @@ class Abstraction:
     def api_versions(self, exchange: Exchange, body: bytes) -> str:
         """Describe a response to ApiVersions by its error code, layout and table."""
         version, part = _layout_of(body, exchange.request.api_version)
-        return f"{_name(part.error_code)} v{version} {self._table(part, version)}"
+        tags = ", unknown tags" if _has_unknown_tags(body, version) else ""
+        return f"{_name(part.error_code)} v{version} {self._table(part, version)}{tags}"
 
     def _table(self, part: StablePart, version: int) -> str:
         own = self.plain.get(version)
@@ -156,6 +158,16 @@ def _layout_of(body: bytes, requested: int) -> tuple[int, StablePart]:
         except DecodeError:
             continue
     return last, stable_part_of_body(body, last)
+
+
+@lru_cache(maxsize=4096)
+def _has_unknown_tags(body: bytes, version: int) -> bool:
+    """Return whether a response, or an entry of its table, has tagged fields that its version does not describe."""
+    if version < FIRST_FLEXIBLE_VERSION:
+        return False
+    response = decode(ApiVersionsResponse, body, version=version)
+    entries = any(entry.unknown_tagged_fields for entry in response.api_keys)
+    return entries or bool(response.unknown_tagged_fields)
 
 
 def _name(code: int) -> str:

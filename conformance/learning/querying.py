@@ -72,7 +72,7 @@ class Listening:
     steps: int = 0
     on_word: OnWord = lambda *_: None
     unstable: dict[Word, Unstable] = field(default_factory=dict)
-    _last: Word = ()
+    _last_words: tuple[Word, ...] = ()
     _silences: Counter[str] = field(default_factory=Counter)
     _outputs: dict[Word, str] = field(default_factory=dict)
     _received: dict[Word, bytes] = field(default_factory=dict)
@@ -156,28 +156,53 @@ class Listening:
                 if ends_word(outputs[-1]):
                     self._silences[name] += last_of(outputs[-1]) == SILENT
                     break
+        self._last_words = (*self._last_words[-1:], word[: len(outputs)])
         self.on_word(word, tuple(outputs), tuple(all_exchanges))
         return outputs
 
     def _connect(self) -> Connection:
-        """Open a connection; if the last word has ended the target, start it again.
+        """Open a connection; if one of the last words has ended the target, start it again.
 
         Raises:
-            CostlyLetter: the last letter that was sent has ended the target.
-            BrokerGone: the target has ended, and cannot be started again.
+            CostlyLetter: the last letter of one of the last words has ended the target.
+            BrokerGone: the target has ended for another reason, or cannot be started again.
         """
         try:
             return self.broker.connect(authenticate=False)
-        except BrokerGone:
-            if not self._last or not self.broker.can_restart:
+        except BrokerGone as gone:
+            ending = self._ending_word()
+            if ending is None:
                 raise
+            self._outputs[ending] = ENDED
+            raise CostlyLetter(ending[-1], ENDED) from gone
+
+    def _ending_word(self) -> Word | None:
+        """Return which of the last words ends the target: it may have taken one more before it was gone.
+
+        Returns:
+            None if none of them does so again.
+        """
+        suspects = self._last_words
+        self._last_words = ()
+        for word in suspects:
+            # What came for it may have been the end of the target.
+            self._outputs.pop(word, None)
+        for word in suspects:
+            if not self.broker.can_restart:
+                return None
             self.broker.restart()
-        self._outputs[self._last] = ENDED
-        raise CostlyLetter(self._last[-1], ENDED)
+            try:
+                self.send(word)
+                self.broker.await_end()
+            except BrokerGone:
+                if self.broker.can_restart:
+                    self.broker.restart()
+                    return word
+                return None
+        return None
 
     def _keep(self, word: Word, exchanges: tuple[Exchange, ...]) -> None:
         data = b"".join(each.received for each in exchanges)
-        self._last = word
         self._received[word] = self._interned.setdefault(data, data)
 
     def _remember(self, word: Word, outputs: list[str]) -> None:

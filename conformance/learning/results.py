@@ -11,7 +11,7 @@ from conformance.learning.comparison import (
     difference_at,
     shortest_difference,
 )
-from conformance.learning.learner import TooManyStates, learn_machine
+from conformance.learning.learner import NotLearned, learn_machine
 from conformance.learning.letters import Alphabet
 from conformance.learning.machine import Machine, distinguishing_word
 from conformance.learning.querying import CostlyLetter, Listening, Unstable
@@ -77,7 +77,7 @@ def learn_listener(listening: Listening, model: Machine, extra_states: int) -> L
             difference = difference or costly_difference(listening, model, error.letter)
             listening.leave_out(error.letter)
             model = model.restricted_to(tuple(listening.alphabet))
-        except TooManyStates as error:
+        except NotLearned as error:
             machine, stopped = None, str(error)
             break
     if machine is not None and not costly:

@@ -103,26 +103,67 @@ def test_a_target_with_too_many_states_is_not_learned(monkeypatch: pytest.Monkey
     assert learned.difference.word == ("v0", "v0", "v0")
 
 
+def test_a_target_that_no_machine_explains_is_not_learned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Learning ends if the algorithm asks too often."""
+    monkeypatch.setattr(learner, "MOST_QUESTIONS", 9)
+    subject = _listening(STATEFUL_DEFECTS["the-third-v0-closes"].tampering.act)
+    learned = learn_listener(subject, model_machine().restricted_to(FEW), extra_states=1)
+    assert learned.machine is None
+    assert learned.stopped == "no machine was found that explains all its answers"
+
+
 def test_a_letter_that_ends_the_target_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A target that is gone after a letter is started again, and the letter is a difference that is tried once."""
+    """Of the last words the one that ends a fresh target too is a difference, though the target took another one after it."""
     subject = _listening()
-    broker, connect = subject.broker, subject.broker.connect
-    starts: list[bool] = []
+    broker, ended = subject.broker, [False]
 
     def connect_unless_gone(*, authenticate: bool) -> Connection:
-        if not starts and subject.all_received().get(("ListGroups",)) is not None:
+        words = list(subject.all_received())
+        # It ends after one more word.
+        if ("ListGroups",) in words[:-1] and not ended[0]:
             raise BrokerGone("exit status 2")
         return connect(authenticate=authenticate)
 
+    def end_after_group_lists() -> None:
+        if b"\0\x10" in broker.last_sent[-2].pieces[0][4:6]:
+            raise BrokerGone("exit status 2")
+
+    connect = broker.connect
     monkeypatch.setattr(broker, "connect", connect_unless_gone)
     monkeypatch.setattr(type(broker), "can_restart", True)
-    monkeypatch.setattr(broker, "restart", lambda: starts.append(True))
+    monkeypatch.setattr(broker, "restart", lambda: ended.__setitem__(0, True))
+    monkeypatch.setattr(broker, "await_end", end_after_group_lists)
     subject.ask(("ListGroups",))
+    subject.ask(("v0",))
     learned = learn_listener(subject, model_machine().restricted_to(FEW), extra_states=1)
     assert learned.left_out == ("ListGroups: the target ends",)
     assert learned.difference is not None
     assert (learned.difference.word, learned.difference.seen) == (("ListGroups",), (ENDED,))
+    assert learned.machine == learned.model
+
+
+def test_a_target_that_ends_for_another_reason_cannot_be_learned(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """If no word ends a fresh target, or it cannot be started again, learning ends."""
+    subject = _listening()
+    subject.ask(("v0",))
+    starts: list[bool] = []
+
+    def gone_at_first(*, authenticate: bool) -> Connection:
+        if not starts:
+            raise BrokerGone("exit status 2")
+        return connect(authenticate=authenticate)
+
+    connect = subject.broker.connect
+    monkeypatch.setattr(subject.broker, "connect", gone_at_first)
+    monkeypatch.setattr(subject.broker, "restart", lambda: starts.append(True))
+    monkeypatch.setattr(subject.broker, "await_end", lambda: None)
+    monkeypatch.setattr(type(subject.broker), "can_restart", True)
+    with pytest.raises(BrokerGone):
+        subject.ask(("v3",))
     assert starts == [True]
+    assert subject.ask(("v3",)) == ("NONE v3 full",)
 
 
 def test_a_target_that_is_gone_for_good_cannot_be_learned(monkeypatch: pytest.MonkeyPatch) -> None:
