@@ -1,15 +1,20 @@
-"""The capture and the request log of one real broker show the same clients."""
+"""The proxy, the capture and the request log of one real broker show the same clients."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from conformance.watch.captures import read_captures
 from conformance.watch.listed_versions import Tables
+from conformance.watch.request_headers import RequestHeaders
 from conformance.watch.request_logs import read_request_logs
 from conformance.watch.sightings import Sighting, Sightings
+from conformance.watch.tcp_packets import Endpoint, PacketCounts, read_segments
+from conformance.watch.watcher import Watcher
 
+BROKER = Endpoint("127.0.0.1", 40579)
 FOLDER = Path(__file__).parents[2] / "vectors" / "same-traffic"
 
 
@@ -43,3 +48,18 @@ def test_whether_a_client_asks_is_the_same() -> None:
     asked = [[each.asked(client) for client in each.clients] for each in (captured, logged)]
     assert asked[0] == asked[1]
     assert {True, False} == set(asked[0])
+
+
+def test_the_proxy_sees_the_same() -> None:
+    """What clients sent, read as the proxy reads it, gives the rows of the capture."""
+    captured, watcher = Sightings(), Watcher(lambda: 0)
+    read_captures([FOLDER / "requests.pcap"], captured)
+    connections: dict[Endpoint, RequestHeaders] = {}
+    for segment in read_segments(FOLDER / "requests.pcap", PacketCounts()):
+        if segment.source == BROKER or not segment.data:
+            continue
+        if segment.source not in connections:
+            watched = watcher.opened(segment.source.host, 0)
+            connections[segment.source] = RequestHeaders(partial(watcher.requested, watched))
+        connections[segment.source].feed(segment.data)
+    assert list(watcher.sightings) == list(captured)
