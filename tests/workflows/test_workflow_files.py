@@ -190,3 +190,27 @@ def test_runs_are_kept_as_long_as_the_tables_show_them() -> None:
     """The nightly workflow keeps the runs of a night for as many days as its roll-up does."""
     days = re.findall(r"retention-days: (\d+)", (GITHUB / "workflows" / "nightly.yml").read_text())
     assert {int(number) for number in days} == {KEEP_DAYS}
+
+
+def test_dependabot_looks_at_every_folder_with_pins() -> None:
+    """Each folder with pins of an ecosystem is in an entry of it; versions of clients, which are judged, stay."""
+    content: Mapping[str, Any] = YAML(typ="safe").load(GITHUB / "dependabot.yml")
+    files = {"gomod": "go.mod", "npm": "package.json", "cargo": "Cargo.toml", "pip": "*.txt"}
+    for ecosystem, name in files.items():
+        entries = [each for each in content["updates"] if each["package-ecosystem"] == ecosystem]
+        globs = [
+            place.removeprefix("/")
+            for each in entries
+            for place in each.get("directories", [each.get("directory")])
+        ]
+        covered = {folder for place in globs for folder in REPOSITORY.glob(place)}
+        for base in ("fixtures", "requirements", "tests"):
+            found = (REPOSITORY / base).rglob(name)
+            folders = {
+                path.parent
+                for path in found
+                if name != "*.txt" or "requirements" in str(path.relative_to(REPOSITORY))
+            }
+            assert folders <= covered, ecosystem
+        of_clients = [each for each in entries if "/fixtures/clients/*" in str(each)]
+        assert [each["open-pull-requests-limit"] for each in of_clients] == [0]
