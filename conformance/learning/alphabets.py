@@ -21,7 +21,7 @@ from wire.api_keys import (
     SASL_HANDSHAKE_KEY,
     VOTE_KEY,
 )
-from wire.api_versions import ApiVersionsRequest
+from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
 from wire.exchange import Request, encode_request
 from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES, encode_frame
 from wire.headers import PLAIN_CLIENT_ID, PLAIN_REQUEST_HEADER, RequestHeader
@@ -48,7 +48,8 @@ class TargetFacts:
     """What the letters for a listener depend on.
 
     Attributes:
-        newest: the highest version of ApiVersions that the target serves.
+        newest: the highest version of ApiVersions that the target serves and a schema describes.
+        highest: the highest version that it serves.
         identity: its ids; without them no letter has the right ones.
         username: the user that the listener accepts.
         password: that user's password.
@@ -56,6 +57,7 @@ class TargetFacts:
     """
 
     newest: int
+    highest: int
     identity: Identity
     username: str = "nobody"
     password: str = "nothing"
@@ -83,7 +85,15 @@ def alphabet_of(size: str, facts: TargetFacts) -> Alphabet:
     letters = [*writer.small()]
     if size == LARGE:
         letters += writer.more()
-    return {letter.name: letter for letter in letters}
+    return {letter.name: letter for letter in letters if _is_described(letter, facts.highest)}
+
+
+def _is_described(letter: Letter, highest: int) -> bool:
+    """Return whether no request of a letter is in a version that the target serves, but whose layout no schema describes."""
+    return not any(
+        each.api_key == API_VERSIONS_KEY and NEWEST_VERSION < each.api_version <= highest
+        for each in letter.requests
+    )
 
 
 class _Writer:
@@ -100,7 +110,7 @@ class _Writer:
         yield self._versions("v2", version=2)
         yield self._versions("v3", version=3)
         yield self._versions("newest", version=newest)
-        yield self._versions("newest+1", version=newest + 1)
+        yield self._versions("newest+1", version=min(self._facts.highest + 1, INT16_MAX))
         yield self._versions("v99", version=99)
         yield self._versions("v-1", version=-1)
         yield self._versions("v0 null client id", version=0, client_id=None)

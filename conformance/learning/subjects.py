@@ -37,6 +37,7 @@ def facts_of(broker: Broker) -> TargetFacts:
     access = broker.running.sasl
     facts = TargetFacts(
         newest=broker.described_version,
+        highest=broker.max_version,
         identity=broker.identity,
         is_encrypted=broker.speaks_tls,
     )

@@ -18,7 +18,7 @@ from wire.errors import DecodeError
 from wire.exchange import Exchange, Outcome
 from wire.headers import correlation_id_bytes
 
-FACTS = TargetFacts(newest=5, identity=Identity(cluster_id="c", node_id=1))
+FACTS = TargetFacts(newest=5, highest=5, identity=Identity(cluster_id="c", node_id=1))
 LETTERS = alphabet_of(LARGE, FACTS)
 TABLE = (
     ApiVersion(api_key=3, min_version=0, max_version=9),
@@ -54,10 +54,17 @@ def test_the_alphabets_have_their_sizes() -> None:
 
 def test_letters_without_ids_are_left_out() -> None:
     """Without the ids of a target no letter has the right ones, and over TLS none ends one side of the stream."""
-    facts = TargetFacts(newest=5, identity=Identity(), is_encrypted=True)
+    facts = TargetFacts(newest=5, highest=5, identity=Identity(), is_encrypted=True)
     assert "right ids" not in alphabet_of(SMALL, facts)
     assert "wrong ids" not in alphabet_of(SMALL, facts)
     assert len(alphabet_of(LARGE, facts)) == 70
+
+
+def test_versions_without_a_schema_are_left_out() -> None:
+    """No letter is in a version that the target serves and no schema describes; the first one that it does not serve is a letter."""
+    letters = alphabet_of(LARGE, replace(FACTS, highest=100))
+    assert "v99" not in letters
+    assert letters["newest+1"].requests[0].api_version == 101
 
 
 def _table(version: int, **changes: object) -> bytes:
