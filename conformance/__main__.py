@@ -8,13 +8,12 @@ from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 import click
 
 from fixtures.cleanup.ending_signals import INTERRUPTED, interrupt_when_ended
 from reports.distribution import suite_version
-from reports.job_log import commands_stopped
+from reports.job_log import ForeignWords
 
 COMMANDS: Mapping[str, str] = MappingProxyType(
     {
@@ -42,7 +41,7 @@ class CannotWork(click.ClickException):
     exit_code = 10
 
 
-class Commands(click.Group):
+class Commands(ForeignWords, click.Group):
     """Imports a command only when it is needed; importing all of them takes a second."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -56,11 +55,6 @@ class Commands(click.Group):
         module = import_module(f"conformance.commands.{COMMANDS[cmd_name]}")
         command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         return command
-
-    def main(self, *args: Any, **extra: Any) -> Any:
-        """Run the command, and show its errors, while a CI job's log carries out no commands."""
-        with commands_stopped():
-            return super().main(*args, **extra)
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; any signal that ends it does what Ctrl-C does, and the exit status is 2.

@@ -20,8 +20,7 @@ import pyarrow.parquet as parquet
 from rich.console import Console
 from rich.table import Table
 
-from conformance.api_versions.cluster_tables import Ranges
-from conformance.api_versions.known_apis import Range
+from conformance.api_versions.release_tables import ranges_of
 from conformance.watch.prediction import Outcome, predict, worst
 from conformance.watch.releases import Release, UnknownRelease, release_named
 from conformance.watch.request_headers import RequestHead, RequestHeaders
@@ -92,7 +91,7 @@ def tried_releases(runs: Path) -> Mapping[str, TriedRelease]:
         except RunRefused as error:
             click.echo(f"not compared: {error}", err=True)
             continue
-        if all(each["role"] == OPERATION for each in header["clauses"]):
+        if {each["role"] for each in header["clauses"]} == {OPERATION}:
             target = header["targets"][0]["id"]
             found = (header["started_at"], path.parent, header)
             newest[target] = max(newest.get(target, found), found, key=lambda each: each[0])
@@ -105,7 +104,7 @@ def tried_releases(runs: Path) -> Mapping[str, TriedRelease]:
 
 def compared(watched: TriedRelease, other: TriedRelease) -> Iterator[Compared]:
     """Yield what is predicted of each operation that works with the one release and was tried with the other."""
-    offered = _listed(watched.release)
+    offered = ranges_of(watched.release.profile.api_keys)
     for operation, sightings in watched.sent.items():
         if operation not in other.works:
             continue
@@ -155,16 +154,8 @@ def _sent_in(folder: Path) -> Mapping[str, Sightings]:
 
 
 def _count(sightings: Sightings, head: RequestHead) -> None:
-    client_id = None if head.client_id is None else head.client_id.decode(errors="replace")
-    client = ClientIdentity(client_id, address="")
+    client = ClientIdentity(head.client_name, address="")
     sightings.add(Sighting(client, head.api_key, head.api_version))
-
-
-def _listed(release: Release) -> Ranges:
-    """Return what clients found in the table of a release."""
-    return {
-        each.api_key: Range(each.min_version, each.max_version) for each in release.profile.api_keys
-    }
 
 
 def _table(found: Sequence[Compared]) -> Table:

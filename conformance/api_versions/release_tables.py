@@ -32,8 +32,8 @@ def tables_of_release(target: Target, *, controllers: bool) -> ClusterTables:
         node_id=1,
         host="recorded",
         port=0,
-        ranges=_ranges(profile.api_keys),
-        refused=_ranges(profile.traits.refused_listed),
+        ranges=ranges_of(profile.api_keys),
+        refused=ranges_of(profile.traits.refused_listed),
     )
     return ClusterTables(name=target.id, cluster_id=None, brokers=[broker])
 
@@ -52,7 +52,7 @@ def _refusals() -> tuple[tuple[Ranges, Ranges], ...]:
         if target.implementation == APACHE_KAFKA and target.release in RECORDED_RELEASES
     ]
     return tuple(
-        (_ranges(each.api_keys), _ranges(each.traits.refused_listed))
+        (ranges_of(each.api_keys), ranges_of(each.traits.refused_listed))
         for each in profiles
         if each.traits.refused_listed
     )
@@ -62,5 +62,6 @@ def _profile(target: Target, listener: str) -> Profile:
     return profile_of(target.release, quorum=target.quorum or "", listener=listener)
 
 
-def _ranges(entries: tuple[ApiVersion, ...]) -> Mapping[int, Range]:
+def ranges_of(entries: tuple[ApiVersion, ...]) -> Mapping[int, Range]:
+    """Return the entries of a table as ranges, by API key."""
     return {each.api_key: Range(each.min_version, each.max_version) for each in entries}

@@ -25,24 +25,14 @@ def in_one_line(word: Word) -> str:
     return ", then ".join(word) or "a new connection"
 
 
-def arrows_of(machine: Machine) -> dict[tuple[int, int, str], list[str]]:
-    """Return the letters of each arrow, by state, next state and output."""
-    arrows: dict[tuple[int, int, str], list[str]] = {}
-    for state, moves in enumerate(machine.moves):
-        if is_end(machine, state):
-            continue
-        for letter, (output, after) in moves.items():
-            arrows.setdefault((state, after, output), []).append(letter)
-    return arrows
-
-
 def rows_of(machine: Machine, state: int) -> list[tuple[str, int, list[str]]]:
-    """Return the arrows of a state: output, next state and letters."""
-    return [
-        (output, after, letters)
-        for (start, after, output), letters in arrows_of(machine).items()
-        if start == state
-    ]
+    """Return the arrows of a state, output, next state and letters; none of a state in which nothing can happen any more."""
+    if is_end(machine, state):
+        return []
+    arrows: dict[tuple[str, int], list[str]] = {}
+    for letter, (output, after) in machine.moves[state].items():
+        arrows.setdefault((output, after), []).append(letter)
+    return [(output, after, letters) for (output, after), letters in arrows.items()]
 
 
 def is_end(machine: Machine, state: int) -> bool:
@@ -63,11 +53,12 @@ def as_table(machine: Machine) -> Iterator[str]:
 def _labels(machine: Machine) -> dict[tuple[int, int], list[str]]:
     """Return the lines at the arrow between two states."""
     labels: dict[tuple[int, int], list[str]] = {}
-    for (state, after, output), letters in arrows_of(machine).items():
-        named = ", ".join(letters[:MOST_IN_A_LABEL])
-        more = len(letters) - MOST_IN_A_LABEL
-        text = f"{named} and {more} more" if more > 0 else named
-        labels.setdefault((state, after), []).append(f"{text} / {output}")
+    for state in range(len(machine.moves)):
+        for output, after, letters in rows_of(machine, state):
+            named = ", ".join(letters[:MOST_IN_A_LABEL])
+            more = len(letters) - MOST_IN_A_LABEL
+            text = f"{named} and {more} more" if more > 0 else named
+            labels.setdefault((state, after), []).append(f"{text} / {output}")
     return labels
 
 

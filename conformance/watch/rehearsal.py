@@ -82,6 +82,9 @@ class Rehearsal:
                 told = decode(ApiVersionsResponse, payload[CORRELATION_ID_BYTES:], version=asked)
             except DecodeError:
                 return payload
+            self.not_shared = frozenset(
+                each.api_key for each in told.api_keys if self._shares_none(each)
+            )
             body = encode(self._shared(told), version=reaction.response_version)
             return payload[:CORRELATION_ID_BYTES] + body
 
@@ -91,9 +94,6 @@ class Rehearsal:
         """Return what a broker lists as far as the release lists it too; features only if the release has some."""
         own = {each.api_key: each for each in self._release.profile.api_keys}
         own[API_VERSIONS_KEY] = self._release.profile.own_range
-        self.not_shared = frozenset(
-            each.api_key for each in told.api_keys if self._shares_none(each)
-        )
         told = replace(told, unknown_tagged_fields=(), tag_order=())
         if not self._release.profile.supported_features:
             told = replace(
@@ -138,12 +138,11 @@ def _plain(head: RequestHead) -> bytes:
 
 def _in_version(head: RequestHead, version: int) -> bytes:
     """Return an ApiVersions request with the correlation id, the client id and the software of another request."""
-    client_id = None if head.client_id is None else head.client_id.decode(errors="replace")
     header = RequestHeader(
         request_api_key=API_VERSIONS_KEY,
         request_api_version=version,
         correlation_id=head.correlation_id,
-        client_id=client_id,
+        client_id=head.client_name,
     )
     header_version = request_header_version(API_VERSIONS_KEY, version)
     body = ApiVersionsRequest()

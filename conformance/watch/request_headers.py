@@ -50,6 +50,16 @@ class RequestHead:
     answer: Callable[[bytes], bytes | None] | None = None
     is_last: bool = False
 
+    @property
+    def client_name(self) -> str | None:
+        """The client id as text, whatever its bytes are."""
+        return client_text(self.client_id)
+
+
+def client_text(client_id: bytes | None) -> str | None:
+    """Return a client id as text, whatever its bytes are; None if it is null."""
+    return None if client_id is None else client_id.decode(errors="replace")
+
 
 class RequestHeaders:
     """Reads one connection's requests.

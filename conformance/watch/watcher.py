@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from conformance.api_versions.cluster_tables import Ranges, intersection
 from conformance.api_versions.known_apis import Range
-from conformance.watch.request_headers import RequestHead
+from conformance.watch.request_headers import RequestHead, client_text
 from conformance.watch.sightings import MOST_CLIENTS, ClientIdentity, Sighting, Sightings
 from reference_model.clients.oracle import ForbiddenMove, forbidden_moves
 from reference_model.clients.reading import SHORTEST_REQUEST_BYTES, read_request
@@ -197,7 +197,7 @@ class Watcher:
         """Remember the software that an ApiVersions request names, for all connections of the client."""
         body = _seen(head, connection.number, 0).body
         if isinstance(body, ApiVersionsRequest) and body.client_software_name:
-            client = (_text(head.client_id), connection.address)
+            client = (head.client_name, connection.address)
             if client in self._software or len(self._software) < MOST_CLIENTS:
                 software = (body.client_software_name, body.client_software_version)
                 self._software[client] = software
@@ -211,14 +211,14 @@ class Watcher:
         connection.counts.clear()
 
     def _identity(self, client_id: bytes | None, address: str) -> ClientIdentity:
-        text = _text(client_id)
+        text = client_text(client_id)
         name, version = self._software.get((text, address), (None, None))
         return ClientIdentity(text, address, software_name=name, software_version=version)
 
     def _record(self, connection: WatchedConnection, head: RequestHead) -> None:
         """Keep the header of a request for the oracle, if there is room for it."""
         if connection.judged_number == _NEW:
-            self._begin_record(connection, (_text(head.client_id), connection.address))
+            self._begin_record(connection, (head.client_name, connection.address))
         judged = connection.judged
         if judged is None:
             return
@@ -301,7 +301,3 @@ def _seen(head: RequestHead, connection: int, at_ms: int, *, response: bytes = b
     payload = head.data[SIZE_BYTES:].ljust(SHORTEST_REQUEST_BYTES, b"\0")
     seen = read_request(payload, connection=connection, at_ms=at_ms)
     return replace(seen, data=head.data, response=response)
-
-
-def _text(client_id: bytes | None) -> str | None:
-    return None if client_id is None else client_id.decode(errors="replace")
