@@ -9,7 +9,6 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -43,14 +42,6 @@ trap '' INT TERM
 echo started > {started}
 while :; do sleep 60; done
 """
-
-
-@pytest.fixture
-def own_handler() -> Iterator[None]:
-    """Keep an interrupt of a test from the handler that would end the tests."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 def interrupt(process: subprocess.Popen[str]) -> tuple[SuiteRun, float]:
@@ -94,7 +85,6 @@ def test_interrupt_while_a_target_is_silent_ends_the_run(tmp_path: Path) -> None
     assert took_s <= MOST_S
 
 
-@pytest.mark.usefixtures("own_handler")
 def test_interrupt_while_a_target_is_launched_leaves_no_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,7 +6,6 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
@@ -14,19 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conformance.engine import plugin
-from conformance.engine.interrupts import Interrupts
+from conformance.engine.interrupts import INTERRUPTS, Interrupts
 from conformance.engine.overlapping import JUDGE_EXAMPLE
 from fixtures.cleanup.ending_signals import ENDING_SIGNALS, interrupts_held_back
-
-
-@pytest.fixture(autouse=True)
-def own_handler() -> Iterator[None]:
-    """Restore the process's handler afterwards."""
-    before = {each: signal.signal(each, signal.SIG_DFL) for each in ENDING_SIGNALS}
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    for each, handler in before.items():
-        signal.signal(each, handler)
 
 
 @pytest.mark.parametrize("number", ENDING_SIGNALS, ids=lambda number: number.name)
@@ -119,3 +108,11 @@ def test_an_interrupt_that_was_dropped_ends_shrinking(monkeypatch: pytest.Monkey
     finally:
         JUDGE_EXAMPLE.reset(before)
     assert failed == 3
+
+
+@pytest.mark.parametrize("number", ENDING_SIGNALS, ids=lambda number: number.name)
+def test_an_interrupt_of_a_test_is_not_remembered(number: signal.Signals) -> None:
+    """The suite's own handler does not run in tests: what it remembers would end a later test."""
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(number)
+    INTERRUPTS.check()

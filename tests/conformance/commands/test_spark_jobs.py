@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,15 +27,6 @@ pathlib.Path(os.environ["TMPDIR"], "left").touch()
 print(json.dumps({"child": child.pid, "folder": os.environ["TMPDIR"], "spark": os.environ["SPARK_LOCAL_DIRS"]}), flush=True)
 child.wait()
 """
-
-
-@pytest.fixture(autouse=True)
-def own_handlers() -> Iterator[None]:
-    """Let every signal end this process as it does a command, and restore the handlers afterwards."""
-    before = {each: signal.signal(each, signal.SIG_DFL) for each in ENDING_SIGNALS}
-    yield
-    for each, handler in before.items():
-        signal.signal(each, handler)
 
 
 def _interrupted(told: dict[str, Any]) -> None:
@@ -95,7 +85,8 @@ def test_every_signal_interrupts_every_command(
             cleaned.append(os.getpid())
 
     monkeypatch.setattr(grid_command, "grid", command)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for each in set(ENDING_SIGNALS) - {signal.SIGINT}:
+        signal.signal(each, signal.SIG_DFL)
     ended = CliRunner().invoke(console_script.main, ["grid"])
     assert (ended.exit_code, cleaned) == (2, [os.getpid()])
     assert ended.output == "interrupted\n"

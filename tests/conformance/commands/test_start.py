@@ -44,14 +44,6 @@ PRINT_ADDRESS = (
 )
 
 
-@pytest.fixture(autouse=True)
-def own_handler() -> Iterator[None]:
-    """Restore this process's handler of SIGTERM, which the command replaces."""
-    before = signal.getsignal(signal.SIGTERM)
-    yield
-    signal.signal(signal.SIGTERM, before)
-
-
 def reaches(listener: str, files: ClientFiles) -> None:
     """Check that `api-versions` and librdkafka reach a listener by each of its files."""
     option = "--bootstrap-controller" if listener == CONTROLLER else "--bootstrap-server"

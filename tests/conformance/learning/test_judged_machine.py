@@ -9,10 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from conformance.brokers import test_learned_machine
 from conformance.brokers.test_learned_machine import message, word_agrees
 from conformance.commands.replay import replay
-from conformance.engine.interrupts import Interrupts
 from conformance.mutation.properties import all_properties, holds
 from reference_model.defects import DEFECTS
 from reference_model.fault_injection import RequestContext, Stage, Tampering
@@ -37,12 +35,6 @@ ON_SASL = (
     "versions-are-told-again-before-the-handshake",
 )
 """Defects that break only `MODEL.sequence-agrees` and that the suite of the SASL listener finds."""
-
-
-@pytest.fixture(autouse=True)
-def _own_interrupts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep an interrupt that another test has sent from ending a property."""
-    monkeypatch.setattr(test_learned_machine, "INTERRUPTS", Interrupts())
 
 
 def _conforms(listener: str, tampering: Tampering | None) -> bool:
