@@ -14,6 +14,7 @@ import click
 from conformance.commands.errors import CouldNotTell, InvalidFile
 from conformance.commands.progress import status_line
 from conformance.commands.selection import command_config_option, runnable_targets
+from conformance.engine.jobs_plugin import fitting_jobs
 from conformance.learning.alphabets import SIZES, SMALL
 from conformance.learning.descriptions import (
     as_dot,
@@ -27,8 +28,10 @@ from conformance.learning.machine import distinguishing_words
 from conformance.learning.querying import Listening
 from conformance.learning.results import Learned, learn_listener
 from conformance.learning.subjects import listening_to, machine_of_model, model_for
+from fixtures import tiers
 from fixtures.client.command_config import read_properties
 from fixtures.client.patience import Patience
+from fixtures.client.traffic import TRAFFIC
 from fixtures.errors import HarnessError, InvalidCommandConfig, NotJudgeable
 from fixtures.kafka_setup.broker_properties import with_secured_controllers
 from fixtures.launchers import choose_launcher
@@ -84,6 +87,12 @@ MOST_WORDS = 5
     is_flag=True,
     help="learn a broker at an address that is not on loopback: it is sent requests that no correct client sends",
 )
+@click.option(
+    "--connections-per-second",
+    type=click.IntRange(min=0),
+    help="open at most so many connections to a broker in a second; 0: no limit; "
+    f"default: {tiers.CONNECTIONS_PER_SECOND_ELSEWHERE} for an address that is not on loopback, otherwise 0",
+)
 @command_config_option
 def learn(
     targets: tuple[str, ...],
@@ -93,6 +102,7 @@ def learn(
     out: Path | None,
     launcher: str,
     malformed: bool,
+    connections_per_second: int | None,
     command_config: Path | None,
 ) -> None:
     """Learn how connections of brokers behave, and compare that with the reference model.
@@ -110,6 +120,9 @@ def learn(
     results: list[Learned] = []
     failed = False
     for target in chosen:
+        TRAFFIC.limit(
+            tiers.connections_per_second(connections_per_second, is_elsewhere=is_elsewhere(target))
+        )
         try:
             for learned, listening, seconds in _learn(
                 target, launcher, listeners, size, extra_states
@@ -180,6 +193,8 @@ def _learn_listener(
     patience = Patience(PATIENCE_S)
     broker = Broker(launched.running, listener, launched=launched, patience=patience)
     broker.calibrate()
+    if fitting_jobs(broker) > 1:
+        broker.share()
     listening = listening_to(broker, size)
     model = machine_of_model(model_for(broker), listening.alphabet)
     return learn_listener(listening, model, extra_states), listening

@@ -9,6 +9,9 @@ from conformance.learning.machine import Machine, Outputs
 from conformance.learning.querying import Listening
 from conformance.learning.suite import in_order, suite_of
 
+WORDS_AHEAD = 64
+"""Words that a target far away is sent before the first of them is compared."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
@@ -31,7 +34,10 @@ class Difference:
 
 def first_difference(listening: Listening, machine: Machine, extra_states: int) -> Word | None:
     """Return a word of the machine's suite to which the target responds otherwise, cut after the first difference."""
-    for word in suite_of(machine, extra_states):
+    suite = suite_of(machine, extra_states)
+    for place, word in enumerate(suite):
+        if place % WORDS_AHEAD == 0:
+            listening.send_ahead(suite[place : place + WORDS_AHEAD])
         seen, expected = listening.ask(word), machine.run(word)
         for length in range(1, len(word) + 1):
             if seen[length - 1] != expected[length - 1]:

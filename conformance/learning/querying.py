@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from conformance.learning.letters import Alphabet, Word
@@ -51,6 +52,14 @@ class Unstable:
         return 1 - max(self.seen.values()) / sum(self.seen.values())
 
 
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What became of one letter."""
+
+    output: str
+    exchanges: tuple[Exchange, ...]
+
+
 @dataclass(slots=True)
 class Listening:
     """The connection to one listener as a system under learning.
@@ -63,6 +72,7 @@ class Listening:
         steps: how many letters were sent.
         on_word: called with each word that was sent, its outputs up to the end of the connection, and its exchanges.
         unstable: the words that got different answers.
+        at_once: how many words are sent at the same time, each on its own connection; 1 for a target that is near.
     """
 
     broker: Broker
@@ -72,6 +82,7 @@ class Listening:
     steps: int = 0
     on_word: OnWord = lambda *_: None
     unstable: dict[Word, Unstable] = field(default_factory=dict)
+    at_once: int = 1
     _last_words: tuple[Word, ...] = ()
     _silences: Counter[str] = field(default_factory=Counter)
     _outputs: dict[Word, str] = field(default_factory=dict)
@@ -140,24 +151,56 @@ class Listening:
     def send(self, word: Word) -> list[str]:
         """Send a word on a new connection, whether or not its outputs are known; return them up to the end of the connection."""
         self.queries += 1
-        outputs: list[str] = []
-        all_exchanges: list[Exchange] = []
         self.broker.begin_example()
         with self._connect() as connection:
-            for length, name in enumerate(word, start=1):
-                if self._silences[name] >= MOST_SILENCES:
-                    raise CostlyLetter(name, "no response and no close")
-                letter = self.alphabet[name]
-                exchanges = letter.send(connection)
-                self.steps += 1
-                outputs.append(self.abstraction.output(letter, exchanges))
-                self._keep(word[:length], exchanges)
-                all_exchanges += exchanges
-                if ends_word(outputs[-1]):
-                    self._silences[name] += last_of(outputs[-1]) == SILENT
-                    break
-        self._last_words = (*self._last_words[-1:], word[: len(outputs)])
-        self.on_word(word, tuple(outputs), tuple(all_exchanges))
+            steps = list(self._converse(connection, word))
+        return self._take(word, steps)
+
+    def send_ahead(self, words: Sequence[Word]) -> None:
+        """Send words at the same time, if the target is far away, and remember their outputs.
+
+        What silences a target, ends it or cannot be sent is left to `ask`.
+        """
+        unknown = [word for word in words if self._known(word) is None]
+        if self.at_once == 1 or len(unknown) == 1:
+            return
+        with ThreadPoolExecutor(self.at_once) as pool:
+            for word, steps in zip(unknown, pool.map(self._send_apart, unknown), strict=True):
+                self.queries += 1
+                if steps:
+                    self._remember(word, self._take(word, steps))
+
+    def _send_apart(self, word: Word) -> Sequence[_Step]:
+        """Send a word in another thread; return nothing if that has to be done again alone."""
+        try:
+            with self.broker.apart().connect(authenticate=False) as connection:
+                steps = list(self._converse(connection, word))
+        except (HarnessError, CostlyLetter):
+            return ()
+        return () if last_of(steps[-1].output) == SILENT else steps
+
+    def _converse(self, connection: Connection, word: Word) -> Iterator[_Step]:
+        """Send a word letter by letter, up to the end of the connection."""
+        for name in word:
+            if self._silences[name] >= MOST_SILENCES:
+                raise CostlyLetter(name, "no response and no close")
+            letter = self.alphabet[name]
+            exchanges = letter.send(connection)
+            step = _Step(self.abstraction.output(letter, exchanges), exchanges)
+            yield step
+            if ends_word(step.output):
+                break
+
+    def _take(self, word: Word, steps: Sequence[_Step]) -> list[str]:
+        """Keep what became of a word; return its outputs up to the end of the connection."""
+        outputs = [each.output for each in steps]
+        self.steps += len(steps)
+        for length, each in enumerate(steps, start=1):
+            self._keep(word[:length], each.exchanges)
+        sent = word[: len(steps)]
+        self._silences[sent[-1]] += last_of(outputs[-1]) == SILENT
+        self._last_words = (*self._last_words[-1:], sent)
+        self.on_word(word, tuple(outputs), tuple(e for step in steps for e in step.exchanges))
         return outputs
 
     def _connect(self) -> Connection:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from conformance.assertions.model_agreement import model_of
+from conformance.engine.examples_ahead import examples_at_once
 from conformance.learning.alphabets import TargetFacts, alphabet_of
 from conformance.learning.letters import Alphabet, Word
 from conformance.learning.machine import Machine, Move, minimal
@@ -29,7 +30,12 @@ def listening_to(broker: Broker, size: str) -> Listening:
     Raises:
         HarnessError: the target's plain responses cannot be read.
     """
-    return Listening(broker, alphabet_of(size, facts_of(broker)), abstraction_of(broker))
+    return Listening(
+        broker,
+        alphabet_of(size, facts_of(broker)),
+        abstraction_of(broker),
+        at_once=examples_at_once(broker),
+    )
 
 
 def facts_of(broker: Broker) -> TargetFacts:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner, Result
 
+from conformance.commands import learn as learn_command
 from conformance.commands.learn import learn
 from conformance.learning.descriptions import (
     as_dot,
@@ -17,6 +19,7 @@ from conformance.learning.descriptions import (
 )
 from conformance.learning.machine import Machine, Move, minimal
 from conformance.learning.results import learn_listener
+from fixtures.client.traffic import TRAFFIC
 from tests.conformance.learning.subjects_in_memory import listening, model_machine
 
 LETTERS = ('a "quoted" letter', "b", "c", "d", "e", "f", "g", "h")
@@ -70,6 +73,16 @@ def test_json_has_the_machine_the_difference_and_all_bytes() -> None:
 
 def _learn(*arguments: str) -> Result:
     return CliRunner().invoke(learn, [*arguments, "--listener", "plaintext"])
+
+
+def test_the_command_is_paced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A target is learned at the pace that is given, or that suits its place."""
+    paces: list[int] = []
+    monkeypatch.setattr(TRAFFIC, "limit", paces.append)
+    monkeypatch.setattr(learn_command, "_learn", lambda *_: ())
+    CliRunner().invoke(learn, ["reference"])
+    CliRunner().invoke(learn, ["reference", "--connections-per-second", "7"])
+    assert paces == [0, 7]
 
 
 def test_the_command_learns_the_reference_broker(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from itertools import count
 import pytest
 
 from conformance.learning import learner
+from conformance.learning.comparison import shortest_difference
 from conformance.learning.outputs import ENDED
 from conformance.learning.querying import CostlyLetter, Listening
 from conformance.learning.results import learn_listener
@@ -176,3 +177,34 @@ def test_a_target_that_is_gone_for_good_cannot_be_learned(monkeypatch: pytest.Mo
     monkeypatch.setattr(subject.broker, "connect", gone)
     with pytest.raises(BrokerGone):
         subject.ask(("v0",))
+
+
+def test_words_for_a_far_target_are_sent_at_the_same_time() -> None:
+    """Each goes out once; what silences the target is left to be asked alone."""
+
+    def group_lists_are_silent(context: RequestContext) -> None:
+        if context.header is not None and context.header.api_key == LIST_GROUPS_KEY:
+            context.reaction = replace(context.reaction, outcome=Outcome.SILENT)
+
+    near, far = _listening(group_lists_are_silent), _listening(group_lists_are_silent)
+    far.at_once = 4
+    words = [(one, other) for one in FEW for other in FEW]
+    far.send_ahead(words)
+    silent = {("ListGroups",), *((letter, "ListGroups") for letter in FEW)}
+    assert not silent.intersection(far.all_received())
+    assert far.queries == len(words)
+    sent_again = [word for word in words if word[0] == "v0" and "ListGroups" not in word]
+    assert [far.ask(word) for word in sent_again] == [near.ask(word) for word in sent_again]
+    assert far.queries == len(words)
+
+
+def test_a_far_target_differs_in_the_same_word() -> None:
+    """Words that are sent at the same time find the difference that words one by one find."""
+    found = []
+    for at_once in (1, 4):
+        subject = _listening(STATEFUL_DEFECTS["the-third-v0-closes"].tampering.act)
+        subject.at_once = at_once
+        model = model_machine().restricted_to(FEW)
+        found.append(shortest_difference(subject, model, extra_states=1))
+    assert str(found[0]) == "v0 | v0 | v0: closed, and the model has NONE v0 full"
+    assert found[1] == found[0]
