@@ -3,7 +3,7 @@
     python -m workflows.java_requests
 
 A broker can parse more than clients send: what brokers send each other, and what a later release's client asks for. So the
-classes of clients are searched for those that build requests. Rewrites `conformance/api_versions/java_requests.csv`.
+classes of clients are searched for those that build requests. Rewrites `reference_model/profiles/java_requests.csv`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from pathlib import Path
 
 import click
 
-from conformance.api_versions.java_requests import FILE, JAVA_CLIENT, JavaRequest, has_ranges
-from conformance.api_versions.known_apis import known_apis
 from fixtures.artefacts.maven import fetch_pinned
 from fixtures.registry.clients import all_clients
+from reference_model.java_requests import FILE, JAVA_CLIENT, JavaRequest, has_ranges
+from reference_model.known_apis import known_apis
 from reports.job_log import ForeignWords
 
 _OF_CLIENTS = (

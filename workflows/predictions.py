@@ -20,11 +20,11 @@ import pyarrow.parquet as parquet
 from rich.console import Console
 from rich.table import Table
 
-from conformance.api_versions.release_tables import ranges_of
 from conformance.watch.prediction import Outcome, predict, worst
 from conformance.watch.releases import Release, UnknownRelease, release_named
 from conformance.watch.request_headers import RequestHead, RequestHeaders
 from conformance.watch.sightings import ClientIdentity, Sighting, Sightings
+from reference_model.version_tables import ranges_of
 from reports.errors import RunRefused
 from reports.job_log import ForeignWords
 from reports.records import HEADER_FILE, OPERATION, SOUND_VERDICTS, VERDICTS_WITH_FAILURES

@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from conformance.api_versions.cluster_tables import BrokerTable, ClusterTables
-from conformance.api_versions.known_apis import Range
 from conformance.api_versions.release_tables import refused_with
 from fixtures.client.cluster_client import (
     PROBLEMS,
@@ -20,6 +19,7 @@ from fixtures.client.cluster_metadata import is_of_controller
 from fixtures.client.command_config import CommandConfig
 from fixtures.client.running_broker import Address
 from fixtures.errors import ConnectionFailed
+from reference_model.known_apis import Range
 
 _AT_ONCE = 16
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
 
-from conformance.api_versions.known_apis import Range
-
-Ranges = Mapping[int, Range]
-"""The versions that a broker or a client supports, by API key."""
+from reference_model.known_apis import Range
+from reference_model.version_tables import (
+    Ranges,
+    Table,
+    intersection,
+    served_ranges,
+    table_of,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +41,11 @@ class BrokerTable:
     features: Mapping[str, int] = field(default_factory=dict)
     problem: str = ""
 
+    @property
+    def served(self) -> Ranges:
+        """What it serves, by API key: what it lists without what it refuses."""
+        return served_ranges(table_of(self.ranges, self.refused))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterTables:
@@ -64,29 +72,22 @@ class ClusterTables:
         return [broker for broker in self.brokers if broker.problem]
 
     @property
-    def common(self) -> Ranges:
-        """What every broker that answered supports: an API is in it if all of them share a version of it."""
-        return intersection([broker.ranges for broker in self.answered])
+    def table(self) -> Table:
+        """What every broker that answered lists: an API is in it if all of them list a version of it.
+
+        What one of them refuses of the common versions is refused; if several do, from the lowest to the highest.
+        """
+        listed = intersection([broker.ranges for broker in self.answered])
+        refused: dict[int, Range] = {}
+        for broker in self.answered:
+            for key, range_ in broker.refused.items():
+                shared = listed[key].common_with(range_) if key in listed else None
+                if shared is not None:
+                    ends = (*refused.get(key, shared), *shared)
+                    refused[key] = Range(min(ends), max(ends))
+        return table_of(listed, refused)
 
     @property
-    def refused(self) -> Ranges:
-        """What a broker that answered refuses of the common versions; if several do, from the lowest to the highest."""
-        common = self.common
-        found: dict[int, Range] = {}
-        for broker in self.answered:
-            for key, refused in broker.refused.items():
-                shared = common[key].common_with(refused) if key in common else None
-                if shared is not None:
-                    ends = (*found.get(key, shared), *shared)
-                    found[key] = Range(min(ends), max(ends))
-        return found
-
-
-def intersection(tables: Sequence[Ranges]) -> Ranges:
-    """Return the ranges that all tables share, by API key ascending; empty for no table."""
-    return dict(sorted(reduce(_common, tables).items())) if tables else {}
-
-
-def _common(one: Ranges, other: Ranges) -> Ranges:
-    shared = {key: one[key].common_with(other[key]) for key in one.keys() & other.keys()}
-    return {key: range_ for key, range_ in shared.items() if range_ is not None}
+    def served(self) -> Ranges:
+        """What every broker that answered serves: an API is in it if all of them serve a version of it."""
+        return served_ranges(self.table)

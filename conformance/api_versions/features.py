@@ -14,8 +14,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from conformance.api_versions.cluster_tables import ClusterTables, Ranges
-from conformance.api_versions.known_apis import Range, known_apis, name_of
+from conformance.api_versions.cluster_tables import ClusterTables
+from reference_model.known_apis import Range, known_apis, name_of
+from reference_model.version_tables import Ranges
 
 ANY = 32767
 """The highest version that a table can list: no upper limit."""
@@ -40,9 +41,9 @@ class Need:
     avoid: frozenset[int] = frozenset()
 
     def is_met_by(self, ranges: Ranges) -> bool:
-        """Return whether a broker lists a version that can be used."""
-        listed = ranges.get(self.api_key)
-        shared = None if listed is None else listed.common_with(self.range)
+        """Return whether a broker serves a version that can be used."""
+        served = ranges.get(self.api_key)
+        shared = None if served is None else served.common_with(self.range)
         return shared is not None and any(
             version not in self.avoid for version in range(shared.lowest, shared.highest + 1)
         )
@@ -84,10 +85,10 @@ def verdict_on(feature: str, needs: Sequence[Need], cluster: ClusterTables) -> F
     missing: list[str] = []
     apart: list[str] = []
     for need in needs:
-        lacking = [each.node_id for each in cluster.answered if not need.is_met_by(each.ranges)]
+        lacking = [each.node_id for each in cluster.answered if not need.is_met_by(each.served)]
         if lacking:
             missing.append(f"{need} is missing on {_brokers(lacking)}")
-        elif cluster.answered and not need.is_met_by(cluster.common):
+        elif cluster.answered and not need.is_met_by(cluster.served):
             nodes = [each.node_id for each in cluster.answered]
             apart.append(f"{need}: {_brokers(nodes)} share no such version")
     usable = _usable([*missing, *apart], cluster)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 
-from conformance.api_versions.cluster_tables import BrokerTable, ClusterTables, Ranges
-from conformance.api_versions.known_apis import Range
+from conformance.api_versions.cluster_tables import BrokerTable, ClusterTables
 from conformance.api_versions.stored_tables import InvalidTables
 from fixtures.registry.targets import Target, load_targets
 from reference_model.listeners import CONTROLLER, PLAINTEXT
 from reference_model.profile import APACHE_KAFKA, RECORDED_RELEASES, Profile, profile_of
-from wire.api_versions import ApiVersion
+from reference_model.version_tables import Ranges, ranges_of
 
 
 def tables_of_release(target: Target, *, controllers: bool) -> ClusterTables:
@@ -60,8 +58,3 @@ def _refusals() -> tuple[tuple[Ranges, Ranges], ...]:
 
 def _profile(target: Target, listener: str) -> Profile:
     return profile_of(target.release, quorum=target.quorum or "", listener=listener)
-
-
-def ranges_of(entries: tuple[ApiVersion, ...]) -> Mapping[int, Range]:
-    """Return the entries of a table as ranges, by API key."""
-    return {each.api_key: Range(each.min_version, each.max_version) for each in entries}

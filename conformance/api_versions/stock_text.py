@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.api_versions.cluster_tables import BrokerTable, ClusterTables, Ranges
-from conformance.api_versions.known_apis import Range, known_apis, name_of
+from conformance.api_versions.cluster_tables import BrokerTable, ClusterTables
+from reference_model.known_apis import Range, known_apis, name_of
+from reference_model.version_tables import Ranges
 from reports.escaping import printable
 
 

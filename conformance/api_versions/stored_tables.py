@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from conformance.api_versions.cluster_tables import BrokerTable, ClusterTables, Ranges
-from conformance.api_versions.comparison import Difference
-from conformance.api_versions.known_apis import Range, name_of
+from conformance.api_versions.cluster_tables import BrokerTable, ClusterTables
+from reference_model.known_apis import Range, name_of
+from reference_model.version_tables import RequestChange, Table, table_of
 
 
 class InvalidTables(Exception):
@@ -29,35 +29,37 @@ def as_json(cluster: ClusterTables) -> dict[str, Any]:
                 "rack": broker.rack,
                 "is_fenced": broker.is_fenced,
                 "problem": broker.problem or None,
-                "apis": _apis(broker.ranges, broker.refused),
+                "apis": _apis(table_of(broker.ranges, broker.refused)),
                 "finalized_features": dict(sorted(broker.features.items())),
             }
             for broker in cluster.brokers
         ],
-        "intersection": _apis(cluster.common, cluster.refused),
+        "intersection": _apis(cluster.table),
     }
 
 
-def _apis(ranges: Ranges, refused: Ranges) -> list[dict[str, Any]]:
+def _apis(table: Table) -> list[dict[str, Any]]:
     return [
         {
             **_api(key),
-            **_range(range_),
-            "refused": _range_or_none(refused.get(key)),
+            **_range(each.listed),
+            "refused": _range_or_none(each.refused),
         }
-        for key, range_ in sorted(ranges.items())
+        for key, each in sorted(table.items())
     ]
 
 
-def differences_as_json(found: Sequence[Difference]) -> list[dict[str, Any]]:
-    """Return differences for `json.dumps`, with ranges in the form of the tables."""
+def changes_as_json(found: Sequence[RequestChange]) -> list[dict[str, Any]]:
+    """Return the differences of two tables for `json.dumps`, with ranges in the form of the tables."""
     return [
         {
             **_api(each.api_key),
-            "first": _range_or_none(each.first),
-            "second": _range_or_none(each.second),
-            "first_refused": _range_or_none(each.first_refused),
-            "second_refused": _range_or_none(each.second_refused),
+            "first": _range_or_none(each.before and each.before.listed),
+            "second": _range_or_none(each.after and each.after.listed),
+            "first_refused": _range_or_none(each.before and each.before.refused),
+            "second_refused": _range_or_none(each.after and each.after.refused),
+            "first_served": _range_or_none(each.served[0]),
+            "second_served": _range_or_none(each.served[1]),
         }
         for each in found
     ]

@@ -10,9 +10,9 @@ from rich.table import Table
 
 from conformance.api_versions.client_requests import ClientRequests
 from conformance.api_versions.cluster_tables import ClusterTables
-from conformance.api_versions.comparison import Difference
 from conformance.api_versions.features import FeatureVerdict, Usable
-from conformance.api_versions.known_apis import Range, name_of
+from reference_model.known_apis import name_of
+from reference_model.version_tables import RequestChange, Support
 from reports.escaping import printable
 from reports.verdict_labels import counted
 
@@ -29,13 +29,14 @@ def show_cluster(console: Console, cluster: ClusterTables) -> None:
     console.print(brokers)
     show_silent(console, cluster)
     console.print()
-    lines = [f"{name_of(key)}({key}) [bold]{range_}[/]" for key, range_ in cluster.common.items()]
+    table = cluster.table
+    lines = [f"{name_of(key)}({key}) [bold]{each}[/]" for key, each in table.items()]
     console.print(Columns(lines, column_first=True, padding=(0, 3)))
     differing = {
         key
         for broker in cluster.answered
-        for key in broker.ranges.keys() | cluster.common.keys()
-        if broker.ranges.get(key) != cluster.common.get(key)
+        for key in broker.ranges.keys() | table.keys()
+        if key not in table or broker.ranges.get(key) != table[key].listed
     }
     for key in sorted(differing):
         own = ", ".join(
@@ -70,14 +71,17 @@ def _coloured(usable: Usable) -> str:
     return f"[{colours[usable]}]{usable.value}[/]"
 
 
-def show_refused(console: Console, refused: Sequence[Difference], own: ClientRequests) -> None:
+def show_refused(console: Console, refused: Sequence[RequestChange], own: ClientRequests) -> None:
     """Show which requests of a client have no version that all brokers support, and of how many that is known."""
     known = counted(len(own.ranges), "request")
     if refused:
         table = Table("request", own.client_id, "all brokers", box=None, header_style="dim")
         for each in refused:
-            broker = _listed(each.second, each.second_refused, otherwise="not supported")
-            table.add_row(f"{name_of(each.api_key)}({each.api_key})", str(each.first), broker)
+            table.add_row(
+                f"{name_of(each.api_key)}({each.api_key})",
+                _text(each.before),
+                _text(each.after, otherwise="not supported"),
+            )
         console.print(table)
     elif own.is_complete:
         console.print(
@@ -94,14 +98,12 @@ def show_refused(console: Console, refused: Sequence[Difference], own: ClientReq
         )
 
 
-def _listed(range_: Range | None, refused: Range | None, *, otherwise: str) -> str:
-    """Return a range as text, with what is refused of it."""
-    mark = "" if refused is None else f" ({refused} listed but refused)"
-    return f"{otherwise if range_ is None else range_}{mark}"
+def _text(support: Support | None, *, otherwise: str = "-") -> str:
+    return otherwise if support is None else str(support)
 
 
 def show_differences(
-    console: Console, found: Sequence[Difference], first: str, second: str
+    console: Console, found: Sequence[RequestChange], first: str, second: str
 ) -> None:
     """Show how two tables differ.
 
@@ -116,9 +118,6 @@ def show_differences(
         return
     table = Table("API", first, second, "change", box=None, header_style="dim")
     for each in found:
-        ranges = (
-            _listed(each.first, each.first_refused, otherwise="-"),
-            _listed(each.second, each.second_refused, otherwise="-"),
-        )
-        table.add_row(f"{name_of(each.api_key)}({each.api_key})", *ranges, each.change)
+        texts = (_text(each.before), _text(each.after), each.words)
+        table.add_row(f"{name_of(each.api_key)}({each.api_key})", *texts)
     console.print(table)

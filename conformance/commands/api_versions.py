@@ -18,7 +18,7 @@ from conformance.api_versions.client_requests import (
     requests_of,
 )
 from conformance.api_versions.cluster_tables import ClusterTables
-from conformance.api_versions.comparison import differences, refused_requests
+from conformance.api_versions.comparison import refused_requests
 from conformance.api_versions.features import (
     FeatureVerdict,
     InvalidFeatureFile,
@@ -26,13 +26,12 @@ from conformance.api_versions.features import (
     read_features,
     verdict_on,
 )
-from conformance.api_versions.known_apis import name_of
 from conformance.api_versions.release_tables import tables_of_release
 from conformance.api_versions.stock_text import stock_text
 from conformance.api_versions.stored_tables import (
     InvalidTables,
     as_json,
-    differences_as_json,
+    changes_as_json,
     read_tables,
 )
 from conformance.api_versions.terminal import (
@@ -51,6 +50,8 @@ from fixtures.client.command_config import (
 )
 from fixtures.errors import ConnectionFailed, InvalidCommandConfig
 from fixtures.registry.targets import load_targets
+from reference_model.known_apis import name_of
+from reference_model.version_tables import request_changes
 from reports.escaping import printable
 
 WIDTH_WHEN_PIPED = 160
@@ -153,8 +154,8 @@ def _console() -> Console:
 def _show(cluster: ClusterTables, form: str | None) -> None:
     if form == "intersection":
         show_silent(_console(), cluster)
-        for key, range_ in cluster.common.items():
-            click.echo(f"{name_of(key)}({key}): {range_}")
+        for key, support in cluster.table.items():
+            click.echo(f"{name_of(key)}({key}): {support}")
     elif form == "text" or not sys.stdout.isatty():
         click.echo(stock_text(cluster))
     else:
@@ -176,12 +177,12 @@ def _answer(
 
 def _compare(names: tuple[str, str], config: CommandConfig, form: str | None) -> None:
     first, second = (_tables_named(name, config) for name in names)
-    found = differences(first, second)
+    found = request_changes(first.table, second.table)
     if form == "json":
         report = {
             "first": as_json(first),
             "second": as_json(second),
-            "differences": differences_as_json(found),
+            "differences": changes_as_json(found),
         }
         click.echo(json.dumps(report, indent=1))
     else:
@@ -229,5 +230,5 @@ def _report(
             "known_requests": len(own.ranges),
             "is_complete": own.is_complete,
         }
-        report["refused_requests"] = differences_as_json(refused_requests(own.ranges, cluster))
+        report["refused_requests"] = changes_as_json(refused_requests(own.ranges, cluster))
     return report

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from conformance.api_versions.comparison import Difference
-from conformance.api_versions.known_apis import Range
 from fixtures.artefacts.message_schemas import catalogue_of
 from fixtures.registry.targets import Target
+from reference_model.known_apis import Range
+from reference_model.version_tables import request_changes, table_of
 from reports.grid.change_log import ChangedEntry, ChangedTable
 
 Table = Mapping[int, Range]
@@ -33,13 +33,11 @@ def changed_tables(tables: Mapping[str, Sequence[tuple[Target, Table]]]) -> Iter
 
 
 def _changed_entries(target: Target, old: Table, new: Table) -> Iterator[ChangedEntry]:
-    for key in sorted(old.keys() | new.keys()):
-        was, became = old.get(key), new.get(key)
-        if was != became:
-            yield ChangedEntry(
-                api_key=key,
-                api=catalogue_of(target).name_of(key),
-                was=was,
-                became=became,
-                change=Difference(api_key=key, first=was, second=became).change,
-            )
+    for change in request_changes(table_of(old, {}), table_of(new, {})):
+        yield ChangedEntry(
+            api_key=change.api_key,
+            api=catalogue_of(target).name_of(change.api_key),
+            was=old.get(change.api_key),
+            became=new.get(change.api_key),
+            change=change.words,
+        )

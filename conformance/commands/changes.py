@@ -11,7 +11,6 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
-from conformance.api_versions.known_apis import Range
 from conformance.assertions.other_apis import advertised_table
 from conformance.commands.changed_tables import Table, changed_tables
 from conformance.commands.errors import CouldNotTell, InvalidFile
@@ -25,6 +24,7 @@ from fixtures.plugin import LAUNCHERS
 from fixtures.registry.likeness import LIKE_HELP
 from fixtures.registry.targets import Target, target_order
 from fixtures.under_test.broker import Broker
+from reference_model.known_apis import Range
 from reference_model.listeners import LISTENERS, PLAINTEXT
 from reports.escaping import printable
 from reports.grid.change_log import (

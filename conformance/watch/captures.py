@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from conformance.api_versions.known_apis import known_apis
 from conformance.watch.between_brokers import LEFT_OUT, is_broker
 from conformance.watch.captured_connection import CapturedConnection, Kind
 from conformance.watch.listed_versions import Tables
 from conformance.watch.sightings import ClientIdentity, Sighting, Sightings
 from conformance.watch.tcp_packets import Endpoint, PacketCounts, Segment, read_segments
+from reference_model.known_apis import known_apis
 
 MOST_CONNECTIONS = 20_000
 """How many connections are read at once; the one that was silent for longest ends if there are more."""

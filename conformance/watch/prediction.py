@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from conformance.api_versions.cluster_tables import Ranges
-from conformance.api_versions.known_apis import label_of
 from conformance.watch.releases import Release
 from conformance.watch.sightings import ClientIdentity, Sightings
+from reference_model.known_apis import label_of
+from reference_model.version_tables import Ranges
 from wire.api_keys import API_VERSIONS_KEY
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from conformance.api_versions.known_apis import Range
 from fixtures.registry.targets import Target, load_targets
+from reference_model.known_apis import Range
 from reference_model.profile import (
     APACHE_KAFKA,
     RECORDED_RELEASES,
@@ -16,7 +16,8 @@ from reference_model.profile import (
     line_of,
     profile_of,
 )
-from wire.api_versions import ApiVersion
+from reference_model.release_tables import table_of_profile
+from reference_model.version_tables import served_ranges
 
 FEATURES = {
     **dict.fromkeys((68, 69), "group.version"),
@@ -48,9 +49,7 @@ class Release:
 
     def served(self, api_key: int) -> Range | None:
         """Return the versions of an API that a client finds in its table and that it serves; None if there are none."""
-        listed = _range(self.profile.api_keys, api_key)
-        refused = _range(self.profile.traits.refused_listed, api_key)
-        return None if listed is None else listed.without(refused)
+        return served_ranges(table_of_profile(self.profile)).get(api_key)
 
     def missing_feature(self, api_key: int) -> str:
         """Return the feature that an API needs and that the release does not enable by itself; empty if there is none."""
@@ -107,8 +106,3 @@ def _releases_until(id_: str) -> list[str]:
         for each in ids[: ids.index(id_) + 1]
         if each in (id_, usual.get(targets[each].release, each))
     ]
-
-
-def _range(entries: Sequence[ApiVersion], api_key: int) -> Range | None:
-    found = next((each for each in entries if each.api_key == api_key), None)
-    return None if found is None else Range(found.min_version, found.max_version)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from conformance.api_versions.cluster_tables import Ranges
-from conformance.api_versions.known_apis import label_of
 from conformance.watch.prediction import Outcome, Prediction, predict, request_name, worst
 from conformance.watch.releases import Release
 from conformance.watch.sightings import ClientIdentity, Sightings
 from conformance.watch.watcher import Violation
 from fixtures.exit_status import ended_in_words
+from reference_model.known_apis import label_of
+from reference_model.version_tables import Ranges
 from reports.escaping import markdown_text
 from reports.verdict_labels import counted
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from conformance.api_versions.known_apis import label_of
 from conformance.watch.carrying import NO_FILES, Ways, connect, newest_api_versions, reason_of
 from conformance.watch.proxy import WatchProxy
 from conformance.watch.releases import Release
@@ -19,6 +18,7 @@ from conformance.watch.report import WatchReport, report_of
 from conformance.watch.watcher import Watcher
 from fixtures.cleanup.ending_signals import ENDING_SIGNALS
 from fixtures.client.running_broker import Address
+from reference_model.known_apis import label_of
 
 BOOTSTRAP_VARIABLE = "KAFKA_BOOTSTRAP_SERVERS"
 LOOK_EVERY_S = 0.5

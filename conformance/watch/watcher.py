@@ -9,8 +9,6 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from conformance.api_versions.cluster_tables import Ranges, intersection
-from conformance.api_versions.known_apis import Range
 from conformance.watch.request_headers import RequestHead, client_text
 from conformance.watch.sightings import MOST_CLIENTS, ClientIdentity, Sighting, Sightings
 from reference_model.clients.oracle import ForbiddenMove, forbidden_moves
@@ -24,6 +22,8 @@ from reference_model.clients.recording import (
 )
 from reference_model.clients.script import NodeScript, Script
 from reference_model.clients.told import Tells, told_by
+from reference_model.known_apis import Range
+from reference_model.version_tables import Ranges, intersection
 from wire.api_keys import API_VERSIONS_KEY, SASL_HANDSHAKE_KEY
 from wire.api_versions import ApiVersionsRequest
 from wire.frames import SIZE_BYTES

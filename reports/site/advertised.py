@@ -1,4 +1,4 @@
-"""The page about what releases advertise: by API and by feature, and what all releases have in common.
+"""The page about what releases list and serve: by API and by feature, and what all releases have in common.
 
 The data was recorded from running brokers (`reference_model/profiles`), not from the runs of this grid.
 """
@@ -6,19 +6,20 @@ The data was recorded from running brokers (`reference_model/profiles`), not fro
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from hashlib import sha256
-from pathlib import Path
 
+from reference_model.known_apis import Range, label_of
 from reference_model.listeners import CONTROLLER, PLAINTEXT
-from reference_model.profile import FOLDER, KRAFT, release_order
+from reference_model.profile import FOLDER
+from reference_model.release_tables import RecordedRelease, recorded_releases
+from reference_model.version_tables import intersection, served_ranges
 from reports.exports.table_files import ExportedTable, write_tables
-from reports.site.client_versions import served_clients
 from reports.site.rendering import Site
+from reports.upgrade.client_versions import served_clients
+from reports.upgrade.kafka_statement import SOURCES
 
-_NAMES = Path(__file__).parent / "api_names.csv"
 _PLACE = {"release": str, "quorum": str, "listener": str}
 _RANGE = {"min_version": int, "max_version": int}
 RECORDED_COLUMNS: Mapping[str, Mapping[str, type]] = {
@@ -34,18 +35,25 @@ RECORDED_COLUMNS: Mapping[str, Mapping[str, type]] = {
 """Maps each recorded table to the types of its columns, which are those of its CSV file in the profiles."""
 _ON_THIS_PAGE = ("advertised", "features")
 _TITLES = {PLAINTEXT: "Brokers", CONTROLLER: "Controllers"}
+DASH = "–"
+"""Between the ends of a range on pages."""
 
-Release = tuple[str, str]
-"""Release and quorum."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableCell:
+    """What one release has of an API or feature; empty if nothing. It is new if the release before with the same quorum has another."""
+
+    text: str
+    is_new: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableRow:
-    """One API or feature: its range on each release, empty if not listed, and the range common to all."""
+    """One API or feature: its range on each release, and the versions that all of them serve, empty if there is none."""
 
     key: str
     name: str
-    ranges: tuple[str, ...]
+    cells: tuple[TableCell, ...]
     common: str
 
 
@@ -62,7 +70,6 @@ class AdvertisedTable:
 def write_advertised(site: Site) -> None:
     """Write advertised.html, and export the recorded rows unchanged along with the other tables."""
     files = {name: (FOLDER / f"{name}.csv").read_bytes() for name in _ON_THIS_PAGE}
-    recorded = {name: rows_in(content) for name, content in files.items()}
     write_tables(
         [exported_table(name, content) for name, content in files.items()],
         site.out_dir,
@@ -70,11 +77,9 @@ def write_advertised(site: Site) -> None:
     site.render(
         "advertised.html",
         "advertised",
-        tables=[
-            *(_api_table(recorded["advertised"], listener) for listener in _TITLES),
-            _feature_table(recorded["features"]),
-        ],
+        tables=[*(api_table(listener) for listener in _TITLES), feature_table()],
         served_clients=list(served_clients(site.folded)),
+        sources=SOURCES,
     )
 
 
@@ -97,82 +102,77 @@ def exported_table(name: str, content: bytes) -> ExportedTable:
     )
 
 
-@cache
-def api_names() -> Mapping[int, str]:
-    """Return the name of every API that a release has had."""
-    with _NAMES.open(encoding="utf-8") as file:
-        return {int(row["api_key"]): row["name"] for row in csv.DictReader(file)}
-
-
-def _releases(rows: Iterable[dict[str, str]]) -> list[Release]:
-    found = {(row["release"], row["quorum"]) for row in rows}
-    return sorted(found, key=lambda each: (release_order(each[0]), each[1] == KRAFT), reverse=True)
-
-
-def _title(release: Release, releases: list[Release]) -> str:
-    twice = sum(each[0] == release[0] for each in releases) > 1
-    return f"{release[0]} {release[1]}" if twice else release[0]
-
-
-def _api_table(rows: list[dict[str, str]], listener: str) -> AdvertisedTable:
-    own = [row for row in rows if row["listener"] == listener]
-    releases = _releases(own)
-    ranges: dict[int, dict[Release, tuple[int, int]]] = {}
-    for row in own:
-        place = (row["release"], row["quorum"])
-        span = (int(row["min_version"]), int(row["max_version"]))
-        ranges.setdefault(int(row["api_key"]), {})[place] = span
+def api_table(listener: str) -> AdvertisedTable:
+    """Return what each release lists and refuses on a listener, newest release first."""
+    tables = {
+        release: release.table(listener)
+        for release in reversed(recorded_releases())
+        if release.table(listener)
+    }
+    common = intersection([served_ranges(table) for table in tables.values()])
+    releases = list(tables)
     return AdvertisedTable(
         id=f"apis-{listener}",
         title=f"{_TITLES[listener]}: versions of each API, release by release",
-        releases=tuple(_title(release, releases) for release in releases),
+        releases=tuple(release.title for release in releases),
         rows=tuple(
             TableRow(
                 key=str(key),
-                name=api_names().get(key, f"key {key}"),
-                ranges=tuple(_range(spans.get(release)) for release in releases),
-                common=_common(spans, releases),
+                name=label_of(key),
+                cells=_cells(
+                    releases,
+                    [
+                        table[key].in_words(between=DASH) if key in table else ""
+                        for table in tables.values()
+                    ],
+                ),
+                common=common[key].in_words(between=DASH) if key in common else "",
             )
-            for key, spans in sorted(ranges.items())
+            for key in sorted({key for table in tables.values() for key in table})
         ),
     )
 
 
-def _range(span: tuple[int, int] | None) -> str:
-    if span is None:
-        return ""
-    return f"{span[0]}" if span[0] == span[1] else f"{span[0]}–{span[1]}"
-
-
-def _common(spans: Mapping[Release, tuple[int, int]], releases: list[Release]) -> str:
-    """Intersect the ranges, as a client would that has to talk to all releases."""
-    if len(spans) < len(releases):
-        return ""
-    low = max(span[0] for span in spans.values())
-    high = min(span[1] for span in spans.values())
-    return _range((low, high)) if low <= high else ""
-
-
-def _feature_table(rows: list[dict[str, str]]) -> AdvertisedTable:
-    own = [row for row in rows if row["listener"] == PLAINTEXT]
-    releases = _releases(own)
-    cells: dict[str, dict[Release, str]] = {}
-    for row in own:
-        level = int(row["finalized_level"])
-        span = _range((int(row["min_version"]), int(row["max_version"])))
-        text = f"{span}, level {level}" if level else f"{span}, not set"
-        cells.setdefault(row["name"], {})[row["release"], row["quorum"]] = text
+def feature_table() -> AdvertisedTable:
+    """Return which features each release supports, and the level that a fresh cluster sets, newest release first."""
+    texts: dict[str, dict[RecordedRelease, str]] = {}
+    releases = [
+        release for release in reversed(recorded_releases()) if release.profile().supported_features
+    ]
+    for release in releases:
+        levels = {
+            each.name: each.max_version_level for each in release.profile().finalized_features
+        }
+        for each in release.profile().supported_features:
+            span = Range(each.min_version, each.max_version).in_words(between=DASH)
+            level = levels.get(each.name)
+            texts.setdefault(each.name, {})[release] = (
+                f"{span}, level {level}" if level else f"{span}, not set"
+            )
     return AdvertisedTable(
         id="features",
         title="Features: supported versions, and the level that a fresh cluster sets",
-        releases=tuple(_title(release, releases) for release in releases),
+        releases=tuple(release.title for release in releases),
         rows=tuple(
             TableRow(
                 key="",
                 name=name,
-                ranges=tuple(of.get(release, "") for release in releases),
+                cells=_cells(releases, [of.get(release, "") for release in releases]),
                 common="",
             )
-            for name, of in sorted(cells.items())
+            for name, of in sorted(texts.items())
         ),
     )
+
+
+def _cells(releases: Sequence[RecordedRelease], texts: Sequence[str]) -> tuple[TableCell, ...]:
+    """Return the cells of a row, given its texts; releases go from new to old."""
+    cells = []
+    for place, (release, text) in enumerate(zip(releases, texts, strict=True)):
+        older = (
+            texts[other]
+            for other in range(place + 1, len(releases))
+            if releases[other].quorum == release.quorum
+        )
+        cells.append(TableCell(text=text, is_new=bool(text) and next(older, text) != text))
+    return tuple(cells)

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from conformance.api_versions import java_requests
-from conformance.api_versions.known_apis import known_apis
 from fixtures.artefacts.message_schemas import clients_jar
 from fixtures.registry.clients import all_clients
+from reference_model import java_requests
+from reference_model.known_apis import known_apis
 from workflows import java_requests as workflow
 
 METADATA, PRODUCE, FOR_LEADER_EPOCH = 3, 0, 23

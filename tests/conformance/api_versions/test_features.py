@@ -16,7 +16,7 @@ from conformance.api_versions.features import (
     read_features,
     verdict_on,
 )
-from conformance.api_versions.known_apis import Range
+from reference_model.known_apis import Range
 from tests.conformance.api_versions.clusters import broker, cluster
 
 FETCH = 1
@@ -61,7 +61,7 @@ def test_example_of_the_text_has_its_verdicts() -> None:
     example = cluster(
         broker(1, {0: (0, 3), 1: (2, 3)}), broker(2, {0: (1, 2), 1: (0, 3), 2: (0, 0)})
     )
-    assert example.common == {0: (1, 2), 1: (2, 3)}
+    assert example.served == {0: (1, 2), 1: (2, 3)}
     also = Need(api_key=1, range=Range(2, 3))
     first = verdict_on("Feature1", [Need(api_key=0, range=Range(3, 3)), also], example)
     assert (first.usable, first.usable_per_broker) == (NO, NO)
@@ -153,3 +153,10 @@ def test_a_file_that_does_not_follow_the_format_is_refused(
     path.write_text(text)
     with pytest.raises(InvalidFeatureFile, match=message):
         read_features(path)
+
+
+def test_listed_versions_that_are_refused_meet_no_need() -> None:
+    """A broker of 4.x lists Produce v0 to v2 and refuses them."""
+    refusing = cluster(broker(1, {0: (0, 13)}, refused={0: Range(0, 2)}))
+    verdict = verdict_on("old", [Need(api_key=0, range=Range(0, 2))], refusing)
+    assert (verdict.usable, verdict.usable_per_broker) == (NO, NO)

@@ -9,15 +9,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from conformance.api_versions import asking
 from conformance.api_versions.client_requests import UnknownRequests, requests_of
-from conformance.api_versions.cluster_tables import ClusterTables, intersection
-from conformance.api_versions.comparison import differences, refused_requests
-from conformance.api_versions.java_requests import ranges_of_client
-from conformance.api_versions.known_apis import Range, known_apis
+from conformance.api_versions.cluster_tables import ClusterTables
+from conformance.api_versions.comparison import refused_requests
 from conformance.api_versions.release_tables import refused_with, tables_of_release
 from conformance.api_versions.stored_tables import InvalidTables, as_json, read_tables
 from fixtures.client.cluster_client import Cluster
@@ -25,6 +22,9 @@ from fixtures.client.command_config import CommandConfig
 from fixtures.client.running_broker import Address
 from fixtures.errors import ConnectionFailed
 from fixtures.registry.targets import load_targets
+from reference_model.java_requests import ranges_of_client
+from reference_model.known_apis import Range, known_apis
+from reference_model.version_tables import Support
 from tests.conformance.api_versions.clusters import broker, cluster
 
 TARGETS = {target.id: target for target in load_targets()}
@@ -38,56 +38,15 @@ def listing(ranges: dict[int, Range]) -> ClusterTables:
     return cluster(broker(1, {key: (low, high) for key, (low, high) in ranges.items()}))
 
 
-@given(st.lists(TABLES))
-def test_intersection_has_exactly_what_every_table_has(tables: list[dict[int, Range]]) -> None:
-    """Version by version."""
-    found = intersection(tables)
-    for key in range(6):
-        shared = [
-            version
-            for version in range(6)
-            if tables
-            and all(
-                key in table and table[key].lowest <= version <= table[key].highest
-                for table in tables
-            )
-        ]
-        assert found.get(key) == (Range(shared[0], shared[-1]) if shared else None)
-    assert list(found) == sorted(found)
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "change"),
-    [
-        ({}, {1: Range(0, 2)}, "new"),
-        ({1: Range(0, 2)}, {}, "gone"),
-        ({1: Range(0, 2)}, {1: Range(0, 3)}, "up to v3"),
-        ({1: Range(0, 3)}, {1: Range(0, 2)}, "down to v2"),
-        ({1: Range(0, 2)}, {1: Range(1, 2)}, "from v1 on"),
-        ({1: Range(0, 2)}, {1: Range(4, 9)}, "up to v9, from v4 on, no common version"),
-    ],
-)
-def test_a_difference_is_described(
-    first: dict[int, Range], second: dict[int, Range], change: str
-) -> None:
-    """From the first table to the second."""
-    (found,) = differences(listing(first), listing(second))
-    assert found.change == change
-
-
-@given(TABLES, TABLES)
-def test_only_what_differs_is_reported(first: dict[int, Range], second: dict[int, Range]) -> None:
-    """Each API once, by key ascending."""
-    keys = [each.api_key for each in differences(listing(first), listing(second))]
-    assert keys == [key for key in range(6) if first.get(key) != second.get(key)]
-
-
 def test_requests_without_a_common_version_are_refused() -> None:
     """What the client does not have is not its concern."""
     client = {0: Range(0, 2), 1: Range(0, 4), 2: Range(0, 1)}
     listed = {0: Range(3, 13), 1: Range(4, 18), 9: Range(0, 1)}
     refused = refused_requests(client, listing(listed))
-    assert [(each.api_key, each.second) for each in refused] == [(0, Range(3, 13)), (2, None)]
+    assert [(each.api_key, each.after) for each in refused] == [
+        (0, Support(Range(3, 13))),
+        (2, None),
+    ]
 
 
 def test_old_java_client_on_a_new_release() -> None:
@@ -118,16 +77,17 @@ def test_client_sends_only_what_its_classes_build() -> None:
 def test_versions_that_are_listed_but_refused_are_of_no_use() -> None:
     """Kafka 4 lists Produce from v0 on and serves it from v3 on."""
     found = tables_of_release(TARGETS["apache-kafka-4.4.0"], controllers=False)
-    assert found.refused == {PRODUCE: Range(0, 2)}
+    assert found.table[PRODUCE] == Support(Range(0, 13), Range(0, 2))
+    assert found.served[PRODUCE] == Range(3, 13)
     (refused,) = refused_requests({PRODUCE: Range(0, 2)}, found)
-    assert (refused.second, refused.second_refused) == (Range(0, 13), Range(0, 2))
+    assert refused.after == Support(Range(0, 13), Range(0, 2))
     assert not refused_requests({PRODUCE: Range(0, 3)}, found)
 
 
 def test_refusals_of_a_release_are_known_by_its_table() -> None:
     """A broker with another table may be another product."""
     newest, old, zookeeper = (
-        tables_of_release(TARGETS[name], controllers=False).common
+        tables_of_release(TARGETS[name], controllers=False).brokers[0].ranges
         for name in ("apache-kafka-4.4.0", "apache-kafka-2.8.2", "apache-kafka-3.9.2-zookeeper")
     )
     assert refused_with(newest) == {PRODUCE: Range(0, 2)}
@@ -136,28 +96,11 @@ def test_refusals_of_a_release_are_known_by_its_table() -> None:
     assert refused_with({**newest, PRODUCE: Range(0, 12)}) == {}
 
 
-def test_equal_ranges_differ_if_one_is_partly_refused() -> None:
-    """The comparison says so, although both list the same versions."""
+def test_brokers_serve_what_none_of_them_refuses() -> None:
+    """Both list v0 to v5."""
     refusing = cluster(broker(1, {0: (0, 5)}, refused={0: Range(0, 1)}), broker(2, {0: (0, 5)}))
-    (found,) = differences(listing({0: Range(0, 5)}), refusing)
-    assert (found.first_refused, found.second_refused) == (None, Range(0, 1))
-    assert found.change == "other versions are refused"
-
-
-@pytest.mark.parametrize(
-    ("refused", "left"),
-    [
-        (None, Range(2, 5)),
-        (Range(0, 2), Range(3, 5)),
-        (Range(4, 5), Range(2, 3)),
-        (Range(6, 7), Range(2, 5)),
-        (Range(0, 1), Range(2, 5)),
-        (Range(2, 5), None),
-    ],
-)
-def test_range_without_its_refused_end(refused: Range | None, left: Range | None) -> None:
-    """Nothing may be left."""
-    assert Range(2, 5).without(refused) == left
+    assert refusing.table == {0: Support(Range(0, 5), Range(0, 1))}
+    assert refusing.served == {0: Range(2, 5)}
 
 
 @pytest.mark.parametrize("client_id", ["kafka-clients-0.10.2.2-consumer", "sarama-1.61.1", "none"])

@@ -11,7 +11,6 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from conformance.__main__ import main
-from conformance.api_versions.known_apis import Range
 from conformance.watch.files import ReportFolder
 from conformance.watch.prediction import Outcome
 from conformance.watch.releases import release_named
@@ -19,6 +18,7 @@ from conformance.watch.report import WatchReport, as_json, as_markdown, report_o
 from conformance.watch.sightings import ClientIdentity, Sighting, Sightings
 from conformance.watch.terminal import show_result
 from conformance.watch.watcher import Violation
+from reference_model.known_apis import Range
 
 OLD = ClientIdentity("old\x1b[31m<b>", "10.0.0.1", software_name="sarama", software_version="1.2")
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
-_FILE = Path(__file__).with_name("kafka_4_4_0.csv")
+from reference_model.profile import FOLDER
+
+_FILE = FOLDER / "kafka_4_4_0.csv"
 
 
 class Range(NamedTuple):
@@ -58,7 +59,7 @@ class KnownApi(NamedTuple):
 @cache
 def known_apis() -> Mapping[int, KnownApi]:
     """Return the APIs by their keys, ascending."""
-    with _FILE.open(encoding="utf-8", newline="") as file:
+    with _FILE.open(encoding="utf-8") as file:
         return {
             int(row["api_key"]): KnownApi(
                 name=row["name"],

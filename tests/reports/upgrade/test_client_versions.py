@@ -8,7 +8,8 @@ import pytest
 
 from reports.grid.grid_tables import read_grid
 from reports.grid.grid_view import FoldedGrid
-from reports.site.client_versions import served_clients, serves
+from reports.upgrade.client_versions import TriedClient, served_clients, serves
+from reports.upgrade.kafka_statement import is_partly_supported
 from tests.reports.roll_up_tables import (
     cell_row,
     clause_row,
@@ -16,7 +17,6 @@ from tests.reports.roll_up_tables import (
     target_row,
     write_tables,
 )
-from tests.reports.site.parsed_pages import all_of, parse, text_of
 
 RUN = {"run_id": "20261121T150000Z-0a0b0c0d"}
 CLIENTS = ("2.8.2", "4.4.0")
@@ -70,7 +70,7 @@ def test_release_serves_a_client_if_they_share_each_request(
 
 
 def test_what_was_tried_confirms_or_contradicts(tmp_path: Path) -> None:
-    """A contradiction is marked: the computed version or the client is wrong."""
+    """A contradiction is marked: what Kafka states, the tables, or the client is wrong."""
     verdicts = {
         ("2.8.2", "2.8.2"): "conforms",
         ("4.4.0", "2.8.2"): "violates",
@@ -78,14 +78,38 @@ def test_what_was_tried_confirms_or_contradicts(tmp_path: Path) -> None:
         ("4.4.0", "0.10.2.2"): "informational",
     }
     rows = {each.release: each for each in served_clients(grid_of(tmp_path, verdicts))}
-    assert rows["2.8.2"].tried == ("2.8.2 ✓ works", "4.4.0 ✕ violates !")
-    assert rows["0.10.2.2"].tried == ("2.8.2 ✓ works", "4.4.0 ≈ unsupported")
+    both = "Kafka’s statement and the tables"
+    assert rows["2.8.2"].tried == (
+        TriedClient(client="2.8.2", text="✓ works"),
+        TriedClient(client="4.4.0", text="✕ violates", contradicts=both),
+    )
+    assert rows["0.10.2.2"].tried == (
+        TriedClient(client="2.8.2", text="✓ works"),
+        TriedClient(client="4.4.0", text="≈ unsupported"),
+    )
     assert rows["4.4.0"].tried == ()
 
 
-def test_page_has_a_row_for_each_release(small_site: Path) -> None:
-    """Also without operations."""
-    page = parse(small_site / "advertised.html")
-    rows = [text_of(row) for row in all_of(page, "tr")]
-    assert "4.4.0 0.11.0.3 4.4.0 –" in rows
-    assert "0.10.2.2 0.10.0.1 3.9.2 –" in rows
+@pytest.mark.parametrize(
+    ("release", "stated", "beyond"),
+    [
+        ("4.4.0", "2.1 and newer", ("0.11.0.3", "1.0.2", "1.1.1", "2.0.1")),
+        ("3.9.2", "every release", ()),
+        ("2.1.1", "every release", ()),
+        ("2.0.1", "up to 3.9", ("4.0.2", "4.1.2", "4.2.1", "4.3.1", "4.4.0")),
+    ],
+)
+def test_kafka_supports_less_than_its_tables_would_allow(
+    release: str, stated: str, beyond: tuple[str, ...]
+) -> None:
+    """KIP-896 and the upgrade notes of 4.0: clients and brokers from 2.1 on."""
+    (found,) = [each for each in served_clients() if each.release == release]
+    assert (found.stated, found.beyond, found.missing) == (stated, beyond, ())
+
+
+def test_compatibility_tables_call_some_clients_partly_compatible() -> None:
+    """2.1 to 2.8 with brokers from 4.0 on."""
+    assert is_partly_supported("2.8.2", "4.4.0")
+    assert not is_partly_supported("2.8.2", "3.9.2")
+    assert not is_partly_supported("2.0.1", "4.4.0")
+    assert not is_partly_supported("3.9.2", "4.4.0")

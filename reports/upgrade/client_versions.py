@@ -1,0 +1,123 @@
+"""Which versions of Kafka's own clients each release serves: what Kafka states, what the recorded tables say, and what was tried.
+
+By the tables, a client of some version can produce, and consume in a group, if the broker serves a version of each request for that which the client
+knows. Clients and brokers of one release know the same versions. Source: KIP-97, and KIP-896 for what 4.0 removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from reference_model.profile import RECORDED_RELEASES, release_order
+from reference_model.release_tables import recorded_release
+from reference_model.version_tables import Ranges, served_ranges
+from reports.grid.grid_view import FoldedGrid
+from reports.records import SOUND_VERDICTS
+from reports.upgrade.kafka_statement import is_supported, supported_clients
+from reports.upgrade.tried_operations import tried_operations
+
+NEEDED_KEYS = (0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14)
+"""Produce, Fetch, ListOffsets, Metadata, and what a member of a group sends."""
+LIBRARY = "kafka-clients-"
+TRIED = "consume-in-group"
+"""The operation that needs all of these requests: it writes a record, and reads it in a group."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriedClient:
+    """What a client of one version did with a release.
+
+    Attributes:
+        client: the client's version.
+        text: the text of the cell: "✓ works".
+        contradicts: what it contradicts: "Kafka's statement", "the tables", or both; empty if nothing.
+    """
+
+    client: str
+    text: str
+    contradicts: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedClients:
+    """The clients that one release serves.
+
+    Attributes:
+        release: the release.
+        stated: the clients that Kafka supports with it, in words.
+        oldest: by the tables, the oldest version of Kafka's client that can use it.
+        newest: the newest one.
+        beyond: by the tables, the versions that can use it although Kafka does not support that, oldest first.
+        missing: the versions that Kafka supports and that by the tables cannot use it.
+        tried: what was tried.
+    """
+
+    release: str
+    stated: str
+    oldest: str
+    newest: str
+    beyond: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    tried: tuple[TriedClient, ...] = ()
+
+
+@cache
+def _needed_ranges(release: str) -> Ranges:
+    """Return the versions that a release serves, and that its own client knows, of the APIs that matter here."""
+    served = served_ranges(recorded_release(release).table())
+    return {key: range_ for key, range_ in served.items() if key in NEEDED_KEYS}
+
+
+def serves(release: str, client: str) -> bool:
+    """Return whether a release serves a version of Kafka's client, by the recorded tables."""
+    broker, own = _needed_ranges(release), _needed_ranges(client)
+    return all(key in broker and own[key].common_with(broker[key]) is not None for key in own)
+
+
+def served_clients(grid: FoldedGrid | None = None) -> Iterator[ServedClients]:
+    """Yield the clients that each release serves, newest release first.
+
+    Args:
+        grid: a grid that may have operations, which confirm the computed versions; None for none.
+    """
+    tried = {} if grid is None else _tried(grid)
+    for release in reversed(RECORDED_RELEASES):
+        clients = [client for client in RECORDED_RELEASES if serves(release, client)]
+        stated = [client for client in RECORDED_RELEASES if is_supported(client, release)]
+        yield ServedClients(
+            release=release,
+            stated=supported_clients(release),
+            oldest=clients[0],
+            newest=clients[-1],
+            beyond=tuple(client for client in clients if client not in stated),
+            missing=tuple(client for client in stated if client not in clients),
+            tried=tuple(tried.get(release, ())),
+        )
+
+
+def _tried(grid: FoldedGrid) -> Mapping[str, Sequence[TriedClient]]:
+    """Return, by release, which versions of Kafka's client could write and read a record in a group there, oldest first."""
+    found: dict[str, list[TriedClient]] = {}
+    own = [each for each in tried_operations(grid) if each.operation == TRIED]
+    for each in own:
+        version = each.client.removeprefix(LIBRARY)
+        if version == each.client:
+            continue
+        for release, cell in each.by_release.items():
+            works = cell.verdict in SOUND_VERDICTS
+            against = (
+                ("Kafka’s statement", is_supported(version, release)),
+                ("the tables", serves(release, version)),
+            )
+            found.setdefault(release, []).append(
+                TriedClient(
+                    client=version,
+                    text=cell.text,
+                    contradicts=" and ".join(name for name, says in against if says is not works),
+                )
+            )
+    for clients in found.values():
+        clients.sort(key=lambda each: release_order(each.client))
+    return found
