@@ -23,8 +23,10 @@ from wire.fields import NO_VERSIONS, Versions, versions
 FOLDER = files("clauses")
 """Folder of the clause files; on a Spark cluster it may be inside an archive."""
 _ID = re.compile(r"[A-Z][A-Z0-9]*(?:-[0-9]+)?\.[a-z0-9]+(?:-[a-z0-9]+)*")
-_KEYS = ("id", "roles", "level", "applies_to", "statement", "location", "meaning")
+_KEYS = ("id", "title", "roles", "level", "applies_to", "statement", "location", "meaning")
 _OPTIONAL_KEYS = ("not_tested",)
+LONGEST_TITLE = 60
+"""Maximum length of a title, in characters: rows of a grid begin with it."""
 
 
 class CatalogueError(Exception):
@@ -55,6 +57,7 @@ class Clause:
 
     Attributes:
         id: permanent name, such as "KIP-35.keys-unique".
+        title: what must hold, in at most 60 characters.
         roles: who has to satisfy it.
         level: how binding it is.
         applies_to: versions of ApiVersions; the clause applies to targets that support at least the first of them.
@@ -65,6 +68,7 @@ class Clause:
     """
 
     id: str
+    title: str
     roles: tuple[Role, ...]
     level: Level
     applies_to: Versions
@@ -139,12 +143,15 @@ def parse_clause(entry: Mapping[str, Any], *, where: str) -> Clause:
         raise CatalogueError(f"{name}: unknown keys {unknown}, missing or empty keys {missing}")
     if not _ID.fullmatch(entry["id"]):
         raise CatalogueError(f"{name}: an id is SOURCE.words-with-hyphens")
+    if len(entry["title"]) > LONGEST_TITLE:
+        raise CatalogueError(f"{name}: its title has more than {LONGEST_TITLE} characters")
     try:
         applies_to = versions(entry["applies_to"])
         if applies_to == NO_VERSIONS:
             raise ValueError("a clause applies to at least one version")
         return Clause(
             id=entry["id"],
+            title=entry["title"],
             roles=tuple(Role(role) for role in entry["roles"]),
             level=Level(entry["level"]),
             applies_to=applies_to,

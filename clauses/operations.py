@@ -6,11 +6,12 @@ what is missing and without a request that the broker does not support, or it vi
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from clauses.catalogue import Clause, Level, catalogue
+from clauses.catalogue import CatalogueError, Clause, Level, catalogue
 from wire.fields import versions
 
 METADATA = "metadata"
@@ -113,6 +114,7 @@ def row_of(client: str, operation: str) -> Clause:
         meaning = "an application fails after an upgrade of its client or its brokers, and cannot tell why"
     return Clause(
         id=f"{client}.{operation}",
+        title=operation.replace("-", " ").capitalize(),
         roles=(),
         level=Level.MUST,
         applies_to=versions("0+"),
@@ -130,3 +132,12 @@ def clause_or_row(id_: str) -> Clause:
     """
     client, _, operation = id_.rpartition(".")
     return row_of(client, operation) if client and operation in OPERATIONS else catalogue()[id_]
+
+
+@functools.cache
+def title_of(id_: str) -> str:
+    """Return the title of a clause or row; the id itself if this suite does not know it."""
+    try:
+        return clause_or_row(id_).title
+    except CatalogueError:
+        return id_

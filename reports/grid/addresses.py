@@ -7,6 +7,10 @@ import re
 from urllib.parse import quote
 
 HOME = "index.html"
+UPGRADE = "releases.html"
+RULES = "ranges.html"
+CHANGES = "since.html"
+WHY = "about.html"
 STYLE_SHEET = "site.css"
 SCRIPT = "site.js"
 _SAFE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,119}")
@@ -25,6 +29,11 @@ def file_name(text: str) -> str:
 def anchor(text: str) -> str:
     """Turn any text into an id that needs no quoting in an address."""
     return file_name(text)
+
+
+def role_page(role: str) -> str:
+    """Return the address of the grid of a role: "brokers.html"."""
+    return f"{role}s.html"
 
 
 def clause_page(clause: str) -> str:

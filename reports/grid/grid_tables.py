@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from clauses.catalogue import Level
+from clauses.operations import title_of
 from reference_model.listeners import PLAINTEXT
 from reference_model.profile import APACHE_KAFKA
 from reports.grid.history_tables import read_history_table
@@ -148,6 +149,11 @@ class GridClause:
     statement: str
     location: str
     meaning: str
+
+    @property
+    def title(self) -> str:
+        """What must hold, in a few words; the id of a clause that this suite does not know."""
+        return title_of(self.clause)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -123,8 +123,13 @@ class TargetColumn:
 
 
 def role_title(role: str) -> str:
-    """Return the heading of the grid of a role: "Brokers", "Clients"."""
-    return _ROLE_TITLES.get(role, f"{role.capitalize()}s")
+    """Return the heading of the grid of a role: "Brokers", "Clients", "Client operations on broker releases"."""
+    return _ROLE_TITLES.get(role, role_word(role))
+
+
+def role_word(role: str) -> str:
+    """Return the one word for the targets of a role: "Brokers", "Operations"."""
+    return f"{role.capitalize()}s"
 
 
 def verdict_text(

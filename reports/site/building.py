@@ -18,9 +18,11 @@ from reports.site.measurements import write_mutation, write_speed
 from reports.site.overviews import write_about, write_findings, write_ranges
 from reports.site.proposal import write_proposal
 from reports.site.rendering import Site, empty_folders
+from reports.site.role_grids import write_role_grids
 
 _WRITERS = (
     write_home,
+    write_role_grids,
     write_findings,
     write_ranges,
     write_clauses,

@@ -1,317 +1,231 @@
-"""The home page: the verdict, the filters and the grid, within 150 kB for 120 clauses and 40 targets.
-
-To stay that small, a cell that conforms or does not apply has no link, and a conforming one no class either. Optional
-end tags are omitted. The label that a narrow screen needs in front of each cell is one CSS rule per column. Filters
-are CSS rules as well, so that they work without a script; the script only keeps them in the address and counts.
-"""
+"""The home page: what the project is in one sentence, three ways on, and how each target stands; within 100 kB."""
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from clauses.catalogue import Role
-from reference_model.listeners import PLAINTEXT
+from reference_model.profile import APACHE_KAFKA
 from reports.grid import addresses
-from reports.grid.grid_tables import Grid, GridCell, GridClause, implementation_name
-from reports.grid.grid_view import (
-    PLAIN,
-    FoldedCell,
-    FoldedGrid,
-    TargetColumn,
-    role_title,
-    verdict_text,
-)
-from reports.records import WORST_FIRST, Verdict
+from reports.grid.grid_tables import GridRun
+from reports.grid.grid_view import FoldedGrid
+from reports.grid.standings import Standing, standings_of
+from reports.records import OPERATION, VIOLATED_VERDICTS, Verdict
 from reports.site.rendering import Site
-from reports.verdict_labels import percent
+from reports.verdict_labels import SYMBOLS, counted
 
-RELEASES = "Release"
-"""Title of the filter by groups of columns."""
-_MOST_DAYS = 12
-_NOT_IN_CSS_STRINGS = re.compile(r"[^A-Za-z0-9 .,+_-]")
+_MOST_TITLES = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HomeCell:
-    """One cell of the grid: its CSS class, its text and, if it has a page, the link and its full name."""
-
-    style: str
-    text: str
-    href: str = ""
-    name: str = ""
-    label: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HomeRow:
-    """One row; `changed` is the day on which the verdict of one of its cells last changed."""
-
-    clause: GridClause
-    range: str
-    cells: tuple[HomeCell, ...]
-    changed: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HomeGrid:
-    """The grid of one role.
+class Card:
+    """One target on the home page, or all releases of Apache Kafka.
 
     Attributes:
-        place: its index among the grids, from 0, used in HTML ids.
-        role: the role.
-        title: its heading, shown if there are several grids.
-        folded: the cells that it shows.
-        sources: its rows, by the source of the clauses.
-        wholes: the summary cell of each target.
+        name: its display name.
+        href: the address of its page.
+        verdict: what its colour and symbol say.
+        count: what stands next to the symbol: "10 MUST, 3 SHOULD".
+        words: the result in one or two sentences.
     """
 
-    place: int
-    role: str
-    title: str
-    folded: FoldedGrid
-    sources: list[tuple[str, list[HomeRow]]]
-    wholes: tuple[HomeCell, ...]
+    name: str
+    href: str
+    verdict: Verdict
+    count: str
+    words: str
 
     @property
-    def caption(self) -> str:
-        """Which runs it shows."""
-        return caption_of(self.folded.grid)
-
-    @property
-    def range_of(self) -> str:
-        """The implementation whose ranges are shown next to the clauses; empty if none are."""
-        return implementation_name(self.folded.main_implementation)
-
-    @property
-    def first_column(self) -> int:
-        """The column of the first target, counted from 1."""
-        return 3 if self.range_of else 2
+    def symbol(self) -> str:
+        """The symbol of its verdict."""
+        return SYMBOLS[self.verdict]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
-    """One option of a filter: its name and value in the address, and the text next to its checkbox."""
+class Cards:
+    """The cards of one kind of target, and the address of their grid."""
 
-    name: str
-    value: str
-    text: str
-    style: str = ""
-    count: int | None = None
-
-    @property
-    def id(self) -> str:
-        """Its id on the page."""
-        return addresses.anchor(f"{self.name}-{self.value}")
+    title: str
+    result: str
+    href: str
+    cards: tuple[Card, ...]
 
 
 def write_home(site: Site) -> None:
     """Write index.html."""
-    grids = [
-        _grid(place, role, folded)
-        for place, (role, folded) in enumerate(site.folded.by_role.items())
-    ]
-    choices = _choices(site, grids)
-    changes = {row.changed for grid in grids for _, rows in grid.sources for row in rows}
-    days = sorted(changes - {""}, reverse=True)[:_MOST_DAYS]
+    groups = list(_groups(site))
+    defects = {row.defect for row in site.history.mutation or ()}
+    certain = {row.defect for row in site.history.mutation or () if row.certain}
     site.render(
         addresses.HOME,
         "home",
-        summary=site.summary,
-        grids=grids,
-        has_clients=any(grid.role == Role.CLIENT for grid in grids),
-        choices=choices,
-        source_ids={choice.value: choice.id for choice in choices["Source"]},
-        days=days,
-        rules="\n".join(_rules(grids, choices, days)),
-    )
-
-
-def _grid(place: int, role: str, folded: FoldedGrid) -> HomeGrid:
-    return HomeGrid(
-        place=place,
-        role=role,
-        title=role_title(role),
-        folded=folded,
-        sources=[
-            (source, [_row(folded, clause) for clause in clauses])
-            for source, clauses in folded.sources
+        groups=groups,
+        facts=facts_of(site.folded),
+        broken=[
+            card for group in groups for card in group.cards if card.verdict is Verdict.VIOLATES
         ],
-        wholes=tuple(_summary_cell(folded, column) for column in range(len(folded.columns))),
+        defects=len(defects),
+        certain=len(certain),
+        upgrade=next((page for page, title in site.pages if title == "Upgrade"), ""),
     )
 
 
-def caption_of(grid: Grid) -> str:
-    """Return one line with the runs, days and suite versions that a grid shows."""
-    shown = [run for run in grid.runs if run.in_grid]
-    days = sorted({f"{run.started_at:%Y-%m-%d}" for run in shown})
-    names = f"Run {shown[0].run_id}" if len(shown) == 1 else f"{len(shown)} runs"
-    period = " to ".join(dict.fromkeys((days[0], days[-1])))
-    suites = sorted({f"suite {run.suite_version}{_commit(run.suite_commit)}" for run in shown})
-    return f"{names}, {period}, {'; '.join(suites)}"
+def facts_of(folded: FoldedGrid) -> list[str]:
+    """Return what was judged, when and how thoroughly: "31 Apache Kafka releases (standard tier)"."""
+    shown = {run.run_id: run for run in folded.grid.runs if run.in_grid}
+    days = sorted(f"{run.started_at:%Y-%m-%d}" for run in shown.values())
+    facts = [" to ".join(dict.fromkeys((days[0], days[-1])))] if days else []
+    for role, of_role in folded.by_role.items():
+        if role == OPERATION:
+            facts.append(counted(len(of_role.grid.clauses), "client operation"))
+            continue
+        facts.append(f"{counted(len(of_role.grid.clauses), 'rule')} for {role}s")
+        kafka, others = _split(standings_of(of_role))
+        if kafka:
+            facts.append(_with_tier(kafka, shown, "Apache Kafka release"))
+        if others:
+            facts.append(_with_tier(others, shown, f"{'other ' if kafka else ''}{role}"))
+    commits = sorted({run.suite_commit[:12] for run in shown.values() if run.suite_commit})
+    return [*facts, *(f"commit {commit}" for commit in commits)]
 
 
-def _commit(commit: str | None) -> str:
-    return f", commit {commit[:12]}" if commit else ""
-
-
-def _row(folded: FoldedGrid, clause: GridClause) -> HomeRow:
-    cells = folded.cells[clause.clause]
-    days = [_day_of_change(cell.row) for each in cells for cell in each.listeners if cell.row]
-    return HomeRow(
-        clause=clause,
-        range=_main_range(folded, clause.clause),
-        cells=tuple(
-            _cell(cell, column) for cell, column in zip(cells, folded.columns, strict=True)
-        ),
-        changed=max(days, default=""),
+def _with_tier(standings: list[Standing], runs: Mapping[str, GridRun], noun: str) -> str:
+    tiers = dict.fromkeys(
+        runs[each.column.listeners[0].run_id].tier
+        for each in standings
+        if each.column.listeners[0].run_id in runs
     )
+    suffix = f" ({' and '.join(tiers)} tier)" if tiers else ""
+    return f"{counted(len(standings), noun)}{suffix}"
 
 
-def _main_range(folded: FoldedGrid, clause: str) -> str:
-    """Return the plaintext listener's statement, else the first listener's that has one; the clause's page has all."""
-    statements = {
-        entry.listener: entry.statement
-        for entry in folded.ranges[clause]
-        if entry.implementation == folded.main_implementation
-    }
-    return statements.get(PLAINTEXT) or next(iter(statements.values()), "")
+def _split(standings: list[Standing]) -> tuple[list[Standing], list[Standing]]:
+    """Separate Apache Kafka's releases from other targets."""
+    kafka = [each for each in standings if each.column.implementation == APACHE_KAFKA]
+    return kafka, [each for each in standings if each not in kafka]
 
 
-def _day_of_change(cell: GridCell) -> str:
-    changed = cell.previous_verdict is not None and cell.last_changed is not None
-    return f"{cell.last_changed:%Y-%m-%d}" if changed else ""
-
-
-def _cell(cell: FoldedCell, column: TargetColumn) -> HomeCell:
-    text = cell.worst.text
-    if cell.verdict is Verdict.CONFORMS:
-        return HomeCell(style="", text=text)
-    if cell.verdict is Verdict.NOT_APPLICABLE:
-        return HomeCell(style="na", text=text)
-    return HomeCell(
-        style=cell.verdict.value,
-        text=text,
-        href=addresses.cell_page(cell.clause, cell.target, cell.worst.listener),
-        name=f"{cell.clause} on {column.name}: {_description(cell)}",
-    )
-
-
-def _label(column: TargetColumn) -> str:
-    """Return the name of a column, as shown before each of its cells on a narrow screen."""
-    return column.name.removeprefix("Apache ")
-
-
-def _description(cell: FoldedCell) -> str:
-    parts = [cell.verdict.value.replace("_", " ")]
-    if cell.verdict is Verdict.FLAKY and cell.worst.flake_rate is not None:
-        parts.append(f"{percent(cell.worst.flake_rate)} of its repeats failed")
-    if cell.worst.found:
-        parts.append(cell.worst.found)
-    if cell.since:
-        parts.append(f"first seen {cell.since}")
-    return ", ".join(parts)
-
-
-def _summary_cell(folded: FoldedGrid, place: int) -> HomeCell:
-    """Return the summary cell of a target: its worst verdict, and how many clauses have it."""
-    column = folded.columns[place]
-    counts = Counter(row[place].verdict for row in folded.cells.values())
-    worst = next((each for each in WORST_FIRST if counts[each]), Verdict.NOT_APPLICABLE)
-    words = worst.value.replace("_", " ")
-    return HomeCell(
-        style="na" if worst is Verdict.NOT_APPLICABLE else worst.value,
-        text=verdict_text(worst) if worst in PLAIN else f"{verdict_text(worst)} {counts[worst]}",
-        href=addresses.target_page(column.target),
-        name=f"{column.name}, all clauses: {words} in {counts[worst]} of {len(folded.cells)} clauses",
-        label=_label(column),
-    )
-
-
-def _choices(site: Site, grids: list[HomeGrid]) -> Mapping[str, list[Choice]]:
-    folded = site.folded
-    groups = dict.fromkeys(name for grid in grids for name, _ in grid.folded.column_groups)
-    counts = site.summary.cells
-    levels = dict.fromkeys(clause.level for clause in folded.grid.clauses)
-    return {
-        "State": [
-            Choice(
-                name="state",
-                value=verdict.value,
-                text=verdict_text(verdict),
-                style="na" if verdict is Verdict.NOT_APPLICABLE else verdict.value,
-                count=counts[verdict],
+def _groups(site: Site) -> Iterator[Cards]:
+    by_role = site.folded.by_role
+    for role, folded in by_role.items():
+        if role == OPERATION:
+            continue
+        kafka, others = _split(standings_of(folded))
+        page = addresses.role_page(role)
+        if kafka:
+            card = _kafka_card(kafka, page)
+            yield Cards(title="Apache Kafka", result="", href=page, cards=(card,))
+        if others:
+            is_known = role == Role.CLIENT and OPERATION in by_role
+            failing = _failing_operations(by_role[OPERATION]) if is_known else {}
+            yield Cards(
+                title=f"{'Other ' if kafka else ''}{role}s".capitalize(),
+                result=_result(others),
+                href=page,
+                cards=tuple(_card(each, failing) for each in others),
             )
-            for verdict in WORST_FIRST
-            if verdict in counts
-        ],
-        "Level": [Choice(name="level", value=level, text=level) for level in levels],
-        "Source": [
-            Choice(name="source", value=source, text=source) for source, _ in folded.sources
-        ],
-        RELEASES: [Choice(name="release", value=group, text=group) for group in groups],
-    }
+    if OPERATION in by_role:
+        cards = tuple(_operation_cards(by_role[OPERATION]))
+        yield Cards(
+            title="Operations of clients with brokers",
+            result="",
+            href=addresses.role_page(OPERATION),
+            cards=cards,
+        )
 
 
-def _rules(
-    grids: list[HomeGrid], choices: Mapping[str, list[Choice]], days: list[str]
-) -> Iterator[str]:
-    """Yield the CSS rules that hide what the filters exclude, and those that label cells on narrow screens."""
-    yield _state_rule(choices["State"])
-    for choice in choices["Level"]:
-        yield f"{_unless(choice)} tr.{addresses.anchor(choice.value)}{{display:none}}"
-    for choice in choices["Source"]:
-        yield f"{_unless(choice)} .rows-{_css_id(choice.id)}{{display:none}}"
-    releases = {choice.value: choice for choice in choices[RELEASES]}
-    for grid in grids:
-        own = [releases[name] for name, _ in grid.folded.column_groups]
-        yield f"{_unless(*own)} .of-{grid.place}{{display:none}}"
-        if grid.range_of and grid.role == Role.CLIENT:
-            # On a narrow screen the heading that names the library is not shown.
-            said = _css_string(f"{grid.range_of}: ")
-            yield f'@media (max-width:40rem){{#g{grid.place} td.range:not(:empty)::before{{content:"{said}"}}}}'
-        start = grid.first_column
-        for place, (name, columns) in enumerate(grid.folded.column_groups):
-            end = start + len(columns) - 1
-            cells = f":is(td:nth-child(n+{start}):nth-child(-n+{end}),.c{place})"
-            yield f"{_unless(releases[name])} #g{grid.place} {cells}{{display:none}}"
-            start = end + 1
-    for place, day in enumerate(days):
-        kept = ",".join(f'[data-changed="{each}"]' for each in days[: place + 1])
-        yield f'body:has(option[value="{day}"]:checked) .clauses tr:not(.source,{kept}){{display:none}}'
-    labels = "".join(
-        f'#g{grid.place} td:nth-child({place})::before{{content:"{_css_string(_label(column))}"}}'
-        for grid in grids
-        for place, column in enumerate(grid.folded.columns, start=grid.first_column)
-    )
-    yield f"@media (max-width:40rem){{{labels}}}"
+def _result(standings: list[Standing]) -> str:
+    broken = sum(each.must > 0 for each in standings)
+    return f"{broken} of {len(standings)} break at least one MUST rule"
 
 
-def _unless(*choices: Choice) -> str:
-    """Return a selector for a page on which checkboxes of this name are ticked, but none of these."""
-    ticked = ",".join(f"#{_css_id(choice.id)}:checked" for choice in choices)
-    return f"body:has([name={choices[0].name}]:checked):not(:has({ticked}))"
-
-
-def _state_rule(choices: list[Choice]) -> str:
-    cells = {Verdict.CONFORMS.value: "td:not([class])", Verdict.NOT_APPLICABLE.value: "td.na"}
-    kept = ",".join(
-        f"body:has(#{_css_id(choice.id)}:checked) tr:has({cells.get(choice.value, f'td.{choice.value}')})"
-        for choice in choices
-    )
-    return (
-        f"body:has([name=state]:checked) .clauses tr:not(.source,{kept}){{display:none}}"
-        if choices
-        else ""
+def _card(standing: Standing, failing: Mapping[str, list[str]]) -> Card:
+    words = [standing.sentence]
+    operations = failing.get(standing.column.target)
+    if operations:
+        words.append(f"Operations that fail: {_some(operations)}.")
+    if standing.unsettled:
+        words.append(f"{counted(len(standing.unsettled), 'rule')} could not be judged.")
+    return Card(
+        name=standing.column.name,
+        href=addresses.target_page(standing.column.target),
+        verdict=_verdict_of([standing]) if not operations else Verdict.VIOLATES,
+        count=standing.count,
+        words=" ".join(words),
     )
 
 
-def _css_id(identifier: str) -> str:
-    """Escape an id, which contains only characters of file names, for a selector."""
-    return identifier.replace(".", r"\.")
+def _verdict_of(standings: list[Standing]) -> Verdict:
+    if any(each.broken for each in standings):
+        return Verdict.VIOLATES
+    if any(each.unsettled for each in standings):
+        return Verdict.INCONCLUSIVE
+    if any(each.declared for each in standings):
+        return Verdict.KNOWN_VIOLATION
+    judged = any(each.kept for each in standings)
+    return Verdict.CONFORMS if judged else Verdict.NOT_APPLICABLE
 
 
-def _css_string(text: str) -> str:
-    return _NOT_IN_CSS_STRINGS.sub(lambda found: f"\\{ord(found[0]):x} ", text)
+def _kafka_card(standings: list[Standing], page: str) -> Card:
+    """Return the card of all releases of Apache Kafka together: most of them behave alike."""
+    broken = [each for each in standings if each.broken]
+    releases = counted(len(standings), "release")
+    if broken:
+        names = _some([each.column.short for each in broken])
+        words = f"Rules are broken by {len(broken)} of {releases}: {names}."
+    else:
+        words = (
+            f"All {releases} keep every rule that applies"
+            if len(standings) > 1
+            else "Keeps every rule that applies"
+        )
+        declared = dict.fromkeys(clause for each in standings for clause in each.declared)
+        cells = sum(len(each.declared) for each in standings)
+        titles = _some([f"“{clause.title}”" for clause in declared])
+        words += f", except for {counted(cells, 'declared violation')}: {titles}." if cells else "."
+    unsettled = sum(len(each.unsettled) for each in standings)
+    if unsettled:
+        words += f" {counted(unsettled, 'verdict')} could not be reached."
+    return Card(
+        name=f"Apache Kafka, {releases}",
+        href=page,
+        verdict=_verdict_of(standings),
+        count="",
+        words=words,
+    )
+
+
+def _some(texts: list[str]) -> str:
+    """Join the first texts, and say how many more there are."""
+    rest = len(texts) - _MOST_TITLES
+    shown = ", ".join(texts[:_MOST_TITLES])
+    return f"{shown} and {rest} more" if rest > 0 else shown
+
+
+def _failing_operations(folded: FoldedGrid) -> dict[str, list[str]]:
+    """Return the titles of the operations that violate on some release, by the client that they belong to."""
+    failing: dict[str, list[str]] = {}
+    for clause in folded.grid.clauses:
+        if any(cell.verdict in VIOLATED_VERDICTS for cell in folded.cells[clause.clause]):
+            failing.setdefault(clause.source, []).append(clause.title)
+    return failing
+
+
+def _operation_cards(folded: FoldedGrid) -> Iterator[Card]:
+    failing = _failing_operations(folded)
+    for client, clauses in folded.sources:
+        operations = failing.get(client, [])
+        total = counted(len(clauses), "operation")
+        words = (
+            f"Of {total}, {len(operations)} {'fails' if len(operations) == 1 else 'fail'}: {_some(operations)}."
+            if operations
+            else f"None of {total} fails, except with an error that says what the broker lacks."
+        )
+        yield Card(
+            name=client,
+            href=f"{addresses.role_page(OPERATION)}?source={client}",
+            verdict=Verdict.VIOLATES if operations else Verdict.CONFORMS,
+            count="",
+            words=words,
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +18,7 @@ from reports.exports.links import ExportLink, links_of
 from reports.grid import addresses
 from reports.grid.grid_summary import GridSummary
 from reports.grid.grid_tables import GridCell
-from reports.grid.grid_view import FoldedCell, FoldedGrid, reason_text, verdict_text
+from reports.grid.grid_view import FoldedCell, FoldedGrid, reason_text, role_word, verdict_text
 from reports.grid.history_tables import HistoryTables
 from reports.records import Verdict
 from reports.verdict_labels import (
@@ -38,19 +38,6 @@ MOST_RUNS = 200
 """Maximum number of runs that a page lists; a year of nights has thousands, and the exports have all of them."""
 FOLDERS = ("clauses", "targets", "cells", "failures")
 """Folders that contain only pages of this site; they are emptied before it is written."""
-PAGES = (
-    (addresses.HOME, "Grid"),
-    ("findings.html", "Findings"),
-    ("ranges.html", "Ranges"),
-    ("releases.html", "Releases"),
-    ("since.html", "Since last run"),
-    ("advertised.html", "Advertised"),
-    ("proposal.html", "Proposal"),
-    ("mutation.html", "Mutation score"),
-    ("speed.html", "Speed"),
-    ("about.html", "About"),
-)
-"""The navigation at the top of every page: address and title. A new grid is added here."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,6 +70,7 @@ class Site:
             address=address,
             root=addresses.root_of(address),
             grid=self.folded.grid,
+            pages=self.pages,
             exports_of=self._exports_of,
             exists=lambda file: (self.out_dir / file).exists(),
             **context,
@@ -90,6 +78,19 @@ class Site:
         path = self.out_dir / address
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(NOT_IN_HTML.sub("\ufffd", text).encode())
+
+    @cached_property
+    def pages(self) -> Sequence[tuple[str, str]]:
+        """Address and title of each entry of the navigation; a page without data has none."""
+        roles = ((addresses.role_page(role), role_word(role)) for role in self.folded.by_role)
+        changes = ((addresses.CHANGES, "Changes"),) if self.history.transitions else ()
+        return (
+            (addresses.UPGRADE, "Upgrade"),
+            *roles,
+            (addresses.RULES, "Rules"),
+            *changes,
+            (addresses.WHY, "Why believe it"),
+        )
 
     def why(self, cell: FoldedCell) -> list[str]:
         """Return why a cell has its verdict: its recorded reason, else the messages of its failures."""
@@ -130,7 +131,7 @@ def template_environment() -> Environment:
     environment.globals |= {
         "addresses": addresses,
         "links": links,
-        "pages": PAGES,
+        "pages": (),
         "reason_text": reason_text,
         "verdict_text": verdict_text,
         "CRASH_KINDS": CRASH_KINDS,

@@ -1,19 +1,18 @@
-// Keeps the filters in the address, counts what they leave, and makes every cell of the grid a way to its clause.
+// Keeps the filters of a grid in the address, counts what they leave, and makes every cell a way to its rule.
 // Hiding is done by the style sheet, so that the page filters without this script as well.
 "use strict";
 (() => {
   document.documentElement.classList.add("js");
   const form = document.getElementById("filters");
-  const grids = [...document.querySelectorAll("table.grid")];
-  if (!form || !grids.length) return;
+  const grid = document.querySelector("table.grid");
+  if (!form || !grid) return;
 
   const status = document.getElementById("count");
-  const inGrids = (selector) => grids.flatMap((grid) => [...grid.querySelectorAll(selector)]);
-  const firstOf = (grid) => (grid.querySelector("td.range") ? 2 : 1);
-  const rows = inGrids(".clauses tr:not(.source)");
+  const bodies = [...grid.querySelectorAll(".clauses")];
+  const rows = [...grid.querySelectorAll(".clauses tr:not(.source)")];
+  const rules = rows.filter((row) => !row.matches(".absent"));
   const boxes = [...form.querySelectorAll("input[type=checkbox]")];
   const since = document.getElementById("since");
-  const PLAIN = { conforms: "td:not([class])", not_applicable: "td.na" };
   const many = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
 
   const read = () => {
@@ -42,30 +41,16 @@
 
   const visible = (element) => element.getClientRects().length > 0;
 
-  // A row stays for a state only if a cell with that state stays too: the style sheet cannot ask for both.
+  // The heading of a source goes with its last row, and the count is announced.
   const settle = () => {
-    for (const body of inGrids(".clauses")) body.hidden = false;
-    for (const row of rows) row.hidden = false;
-    const states = boxes.filter((box) => box.name === "state" && box.checked).map((box) => box.value);
-    if (states.length && boxes.some((box) => box.name === "release" && box.checked)) {
-      const cells = states.map((state) => PLAIN[state] ?? `td.${state}`).join(",");
-      // All rows are checked before the first one is hidden; otherwise the page would be laid out again for each.
-      const shown = new Map(grids.map((grid) => {
-        const heads = [...grid.querySelectorAll("thead tr:last-child th")];
-        const first = firstOf(grid);
-        return [grid, new Set(heads.flatMap((head, place) => (visible(head) ? [place + first] : [])))];
-      }));
-      for (const row of rows) {
-        const columns = shown.get(row.closest("table"));
-        row.hidden = ![...row.querySelectorAll(cells)].some((cell) => columns.has(cell.cellIndex));
-      }
-    }
+    for (const body of bodies) body.hidden = false;
     const left = rows.filter(visible);
-    const bodies = new Set(left.map((row) => row.parentElement));
-    for (const body of inGrids(".clauses")) body.hidden = !bodies.has(body);
-    const columns = inGrids(".targets td:not(.range)").filter(visible).length;
-    const all = left.length === rows.length ? "" : ` of ${rows.length}`;
-    status.textContent = `${left.length}${all} ${rows.length === 1 ? "clause" : "clauses"}, ${many(columns, "target")} shown.`;
+    const kept = new Set(left.map((row) => row.parentElement));
+    for (const body of bodies) body.hidden = !kept.has(body);
+    const shown = left.filter((row) => !row.matches(".absent")).length;
+    const all = shown === rules.length ? "" : ` of ${rules.length}`;
+    const columns = [...grid.querySelectorAll(".targets td:not(.range)")].filter(visible).length;
+    status.textContent = `${shown}${all} ${rules.length === 1 ? "rule" : "rules"}, ${many(columns, "column")} shown.`;
   };
 
   form.addEventListener("change", () => { write(); settle(); });
@@ -78,13 +63,17 @@
   form.addEventListener("submit", (event) => event.preventDefault());
   addEventListener("popstate", () => { read(); settle(); });
 
-  for (const grid of grids) grid.addEventListener("click", (event) => {
-    const cell = event.target.closest(".clauses td");
-    if (!cell || event.target.closest("a") || String(getSelection())) return;
-    const clause = cell.parentElement.querySelector("th a");
-    const target = grid.querySelectorAll("thead tr:last-child th a")[cell.cellIndex - firstOf(grid)];
+  const heads = [...grid.querySelectorAll("thead tr:last-child th")];
+  grid.addEventListener("click", (event) => {
+    if (event.target.closest("a") || String(getSelection())) return;
+    const fold = event.target.closest("th.fold");
+    if (fold) boxes.find((box) => box.name === "open" && box.value === fold.dataset.block)?.click();
+    const cell = event.target.closest(".clauses tr:not(.absent) td");
+    if (!cell) return;
+    const place = cell.cellIndex - (grid.querySelector("td.range") ? 2 : 1);
+    const target = heads[place]?.querySelector("a");
     const anchor = target ? `#${target.getAttribute("href").replace(/^targets\//, "").replace(/\.html$/, "")}` : "";
-    location.href = clause.getAttribute("href") + anchor;
+    location.href = cell.parentElement.querySelector("th a").getAttribute("href") + anchor;
   });
 
   read();

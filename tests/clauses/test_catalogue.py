@@ -24,6 +24,7 @@ from wire.fields import versions
 CLAUSE_TABLE = """
 [[clause]]
 id = "KIP-35.first"
+title = "The first"
 roles = ["broker", "client"]
 level = "SHOULD"
 applies_to = "3+"
@@ -33,6 +34,7 @@ meaning = "Something breaks."
 """
 CLAUSE = Clause(
     id="KIP-35.first",
+    title="The first",
     roles=(Role.BROKER, Role.CLIENT),
     level=Level.SHOULD,
     applies_to=versions("3+"),
@@ -42,6 +44,7 @@ CLAUSE = Clause(
 )
 ENTRY: dict[str, Any] = {
     "id": "KIP-35.first",
+    "title": "The first",
     "roles": ["broker", "client"],
     "level": "SHOULD",
     "applies_to": "3+",
@@ -220,6 +223,13 @@ def test_id_in_another_form_is_refused(wrong_id: str) -> None:
     """An id is a source in capitals, a dot, and lower-case words joined by single hyphens."""
     with pytest.raises(CatalogueError, match=r"an id is SOURCE\.words-with-hyphens$"):
         parse_clause({**ENTRY, "id": wrong_id}, where="x.toml")
+
+
+def test_title_has_at_most_60_characters() -> None:
+    """A row of a grid has no room for more."""
+    assert parse_clause({**ENTRY, "title": "x" * 60}, where="x.toml").title == "x" * 60
+    with pytest.raises(CatalogueError, match=r"its title has more than 60 characters$"):
+        parse_clause({**ENTRY, "title": "x" * 61}, where="x.toml")
 
 
 @pytest.mark.parametrize("right_id", ["PROTOCOL.one", "KIP-35.a-2-c", "KIP-1313.v3", "K8S.x"])

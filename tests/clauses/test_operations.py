@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clauses.catalogue import CatalogueError, Level, catalogue
-from clauses.operations import OPERATIONS, clause_or_row, row_of
+from clauses.operations import OPERATIONS, clause_or_row, row_of, title_of
 from fixtures.registry.targets import load_targets
 from reference_model.profile import APACHE_KAFKA, KRAFT, ZOOKEEPER, profile_of, release_order
 
@@ -89,3 +89,10 @@ def test_apis_of_operations_are_as_old_as_the_release_notes_say() -> None:
 
 def _quorum(release: str) -> str:
     return KRAFT if profile_of(release).api_keys else ZOOKEEPER
+
+
+def test_titles_are_those_of_the_clause_or_of_the_operation() -> None:
+    """An id of another suite, which has neither, is its own title."""
+    assert title_of("KIP-35.error-code-first") == "Error code first, whatever the version"
+    assert title_of("franz-go-1.22.3.delete-records") == "Delete records"
+    assert title_of("KIP-9.gone") == "KIP-9.gone"

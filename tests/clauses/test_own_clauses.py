@@ -130,3 +130,10 @@ def test_file_holds_the_clauses_of_one_source(path: Path) -> None:
     assert len(sources) == 1
     name, _, number = sources.pop().lower().partition("-")
     assert path.stem == (f"{name}_{int(number):03}" if number else name)
+
+
+def test_titles_are_distinct_phrases() -> None:
+    """A reader can find a clause by its title alone; a title is no sentence with a full stop."""
+    titles = [clause.title for clause in catalogue()]
+    assert len(set(titles)) == len(titles)
+    assert [title for title in titles if title.endswith(".")] == []

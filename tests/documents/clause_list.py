@@ -27,11 +27,11 @@ def _lines() -> Iterator[str]:
     yield "`kafka-conformance explain CLAUSE` shows where a statement comes from, and what breaks for a user if it is violated.\n"
     for source, of_source in groupby(catalogue(), key=lambda clause: clause.source):
         yield f"## {source}\n"
-        yield "| clause | level | statement |\n|---|---|---|"
+        yield "| clause | title | level | statement |\n|---|---|---|---|"
         for clause in of_source:
             statement = clause.statement.replace("|", "\\|")
             untested = f" (not judged in a run: {clause.not_tested})" if clause.not_tested else ""
-            yield f"| `{clause.id}` | {clause.level.value} | {statement}{untested} |"
+            yield f"| `{clause.id}` | {clause.title} | {clause.level.value} | {statement}{untested} |"
         yield ""
 
 

@@ -17,12 +17,10 @@ from reports.grid import addresses
 from tests.reports.roll_up_tables import cell_row, range_row
 from tests.reports.site.accessibility import SIZES, faults_of
 from tests.reports.site.sites import (
-    FALLS_BACK,
+    HOSTILE,
     KEYS,
     KNOWN_SIGNATURE,
-    NAMED,
     NAMES,
-    NEW_CLIENT,
     ORDER,
     WIDE,
     site_tables,
@@ -34,7 +32,7 @@ from tests.reports.site.text_browser import dump_in_w3m
 
 pytestmark = pytest.mark.browser
 
-SNAPSHOT = Path(__file__).parent / "home_in_w3m.txt"
+SNAPSHOT = Path(__file__).parent / "brokers_in_w3m.txt"
 PAPER: ViewportSize = {"width": 1047, "height": 718}
 """A4 landscape without its margins, in CSS pixels."""
 
@@ -47,17 +45,17 @@ def _open(browser: Browser, url: str, **settings: Any) -> Page:
 
 
 @pytest.fixture
-def home(browser: Browser, small_site: Path) -> Iterator[Page]:
-    """The home page of the small site."""
-    page = _open(browser, (small_site / "index.html").as_uri())
+def brokers(browser: Browser, small_site: Path) -> Iterator[Page]:
+    """The grid of brokers of the small site."""
+    page = _open(browser, (small_site / "brokers.html").as_uri())
     yield page
     page.context.close()
 
 
 @pytest.fixture
-def home_without_script(browser: Browser, small_site: Path) -> Iterator[Page]:
-    """The home page in a browser that runs no script."""
-    page = _open(browser, (small_site / "index.html").as_uri(), java_script_enabled=False)
+def brokers_without_script(browser: Browser, small_site: Path) -> Iterator[Page]:
+    """The grid of brokers in a browser that runs no script."""
+    page = _open(browser, (small_site / "brokers.html").as_uri(), java_script_enabled=False)
     yield page
     page.context.close()
 
@@ -89,11 +87,11 @@ def test_boxes_filter_with_and_without_the_script(
     boxes: list[tuple[str, str]],
     rows: list[str],
     script: bool,
-    home: Page,
-    home_without_script: Page,
+    brokers: Page,
+    brokers_without_script: Page,
 ) -> None:
     """Several values of one kind widen the choice, several kinds narrow it; the script is not needed."""
-    page = home if script else home_without_script
+    page = brokers if script else brokers_without_script
     for name, value in boxes:
         _tick(page, name, value)
     assert _rows(page) == rows
@@ -101,10 +99,10 @@ def test_boxes_filter_with_and_without_the_script(
 
 @pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
 def test_release_and_day_filter_with_and_without_the_script(
-    script: bool, home: Page, home_without_script: Page
+    script: bool, brokers: Page, brokers_without_script: Page
 ) -> None:
     """Choosing a release hides the other columns; choosing a day hides rows that have not changed since."""
-    page = home if script else home_without_script
+    page = brokers if script else brokers_without_script
     _tick(page, "release", "Kafka 4.x")
     heads = page.locator("thead tr:last-child th:visible").all_text_contents()
     assert [head.strip() for head in heads] == ["4.4.0"]
@@ -114,87 +112,123 @@ def test_release_and_day_filter_with_and_without_the_script(
 
 @pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
 @pytest.mark.parametrize("size", list(SIZES))
-def test_grids_of_two_roles_share_the_filters(
-    size: str, script: bool, browser: Browser, tmp_path: Path
+def test_state_and_product_narrow_each_other(
+    size: str, script: bool, browser: Browser, small_site: Path
 ) -> None:
-    """Axe finds no fault, and choosing a client's release hides every row and heading of the brokers."""
-    url = (write_site_with_clients(tmp_path) / "index.html").as_uri()
-    page = _open(browser, f"{url}?view=all", viewport=SIZES[size], java_script_enabled=script)
-    if script:
-        assert faults_of(page) == []
-    _tick(page, "source", "KIP-511")
-    assert _rows(page) == [NAMES, FALLS_BACK]
-    _tick(page, "release", "librdkafka")
-    _tick(page, "source", "KIP-35")
-    assert _rows(page) == [KEYS, NAMED, FALLS_BACK]
-    assert page.locator("h2:visible").all_text_contents() == ["Clients"]
-    if script:
-        _tick(page, "state", "violates")
-        assert _rows(page) == [FALLS_BACK]
-        page.locator(".violates a:visible").last.click()
-        assert page.url.endswith(addresses.cell_page(FALLS_BACK, NEW_CLIENT, "plaintext"))
+    """Only rows with the verdict on the chosen product stay, and columns without it go, at any width."""
+    url = (small_site / "brokers.html").as_uri()
+    page = _open(browser, url, viewport=SIZES[size], java_script_enabled=script)
+    _tick(page, "state", "known_violation")
+    _tick(page, "state", "informational")
+    assert _rows(page) == [ORDER, NAMES]
+    shown = page.locator(".clauses td:not(.range):visible")
+    assert {"⚑ known 1", "≈ informational"} <= set(shown.all_text_contents())
+    if size == "phone":
+        assert shown.count() == 2
+    else:
+        heads = page.locator("thead tr:last-child th:visible").all_text_contents()
+        assert [head.strip() for head in heads] == [HOSTILE, "4.4.0"]
+    _tick(page, "release", "Kafka 4.x")
+    assert _rows(page) == [NAMES]
+    _tick(page, "release", "Kafka 3.x")
+    assert _rows(page) == [NAMES]
     page.context.close()
 
 
-def test_state_counts_only_in_the_releases_shown(home: Page) -> None:
+@pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
+def test_major_opens_into_its_releases(script: bool, browser: Browser, tmp_path: Path) -> None:
+    """The box, or a click on the heading, replaces the cell of all by a cell for each; the address keeps it."""
+    url = (write_large_site(tmp_path) / "brokers.html").as_uri()
+    page = _open(browser, url, java_script_enabled=script)
+    row = page.locator(".clauses tr:not(.source)").first
+    assert len(row.locator("td:visible").all()) == 4
+    if script:
+        page.locator("th.fold").first.click()
+        assert page.url.endswith("?open=Kafka%204.x")
+    else:
+        _tick(page, "open", "Kafka 4.x")
+    assert len(row.locator("td:visible").all()) == 13
+    page.context.close()
+
+
+def test_state_counts_only_in_the_releases_shown(brokers: Page) -> None:
     """A violation on a release that is filtered out does not keep its row."""
-    _tick(home, "state", "known_violation")
-    _tick(home, "release", "Kafka 3.x")
-    assert _rows(home) == []
+    _tick(brokers, "state", "known_violation")
+    _tick(brokers, "release", "Kafka 3.x")
+    assert _rows(brokers) == []
 
 
-def test_filters_stand_in_the_address(browser: Browser, small_site: Path, home: Page) -> None:
+def test_filters_stand_in_the_address(browser: Browser, small_site: Path, brokers: Page) -> None:
     """A copied address shows the same selection again, also for a file."""
-    _tick(home, "state", "known_violation")
-    _tick(home, "level", "MUST")
-    assert home.url.endswith("?state=known_violation&level=MUST")
-    again = _open(browser, home.url)
+    _tick(brokers, "state", "known_violation")
+    _tick(brokers, "level", "MUST")
+    assert brokers.url.endswith("?state=known_violation&level=MUST")
+    again = _open(browser, brokers.url)
     assert _rows(again) == [NAMES]
     again.get_by_role("button", name="Show all").click()
     again.wait_for_function("!location.search")
     assert len(_rows(again)) == 4
     again.context.close()
-    since = _open(browser, (small_site / "index.html").as_uri() + "#?since=2026-11-21")
+    since = _open(browser, (small_site / "brokers.html").as_uri() + "#?since=2026-11-21")
     assert _rows(since) == [NAMES]
     since.context.close()
 
 
-def test_live_region_announces_the_count(home: Page) -> None:
+def test_live_region_announces_the_count(brokers: Page) -> None:
     """A status region announces how much the filters leave."""
-    status = home.get_by_role("status")
-    assert status.text_content() == "4 clauses, 5 targets shown."
-    _tick(home, "source", "KIP-35")
-    assert status.text_content() == "2 of 4 clauses, 5 targets shown."
+    status = brokers.get_by_role("status")
+    assert status.text_content() == "4 rules, 5 columns shown."
+    _tick(brokers, "source", "KIP-35")
+    assert status.text_content() == "2 of 4 rules, 5 columns shown."
 
 
-def test_click_on_any_cell_leads_to_its_clause(home: Page) -> None:
+def test_click_on_any_cell_leads_to_its_clause(brokers: Page) -> None:
     """A cell without its own link leads to its place on the clause's page."""
-    home.locator("tr", has_text=KEYS).locator("td:not(.range)").nth(1).click()
-    assert home.url.endswith(f"{addresses.clause_page(KEYS)}#apache-kafka-3.9.2")
+    brokers.locator("tr", has_text=KEYS).locator("td:not(.range)").nth(3).click()
+    assert brokers.url.endswith(f"{addresses.clause_page(KEYS)}#apache-kafka-3.9.2")
 
 
-def test_keyboard_order_is_reading_order(home: Page) -> None:
+def test_keyboard_order_is_reading_order(brokers: Page) -> None:
     """Tab visits links and boxes in the order of the page, and skips none."""
-    expected = home.evaluate(
+    expected = brokers.evaluate(
         "[...document.querySelectorAll('a,input,select,button,[tabindex=\"0\"]')]"
         ".filter((each) => each.getClientRects().length).map((each) => each.outerHTML)"
     )
     found = []
     for _ in expected:
-        home.keyboard.press("Tab")
-        found.append(home.evaluate("document.activeElement.outerHTML"))
+        brokers.keyboard.press("Tab")
+        found.append(brokers.evaluate("document.activeElement.outerHTML"))
     assert found == expected
+
+
+@pytest.mark.parametrize("size", [(1300, 900), (360, 780)], ids=["desktop", "phone"])
+def test_first_red_is_on_the_first_screen(
+    size: tuple[int, int], browser: Browser, tmp_path: Path
+) -> None:
+    """Home shows a violation without scrolling, and the keyboard reaches its target in 20 steps."""
+    url = (write_site_with_clients(tmp_path) / "index.html").as_uri()
+    page = _open(browser, url, viewport={"width": size[0], "height": size[1]})
+    box = page.locator(".standings .violates").first.bounding_box()
+    assert box is not None
+    assert box["y"] + box["height"] <= size[1]
+    assert page.evaluate("document.documentElement.scrollWidth") == size[0]
+    stops = 0
+    while page.evaluate("!document.activeElement.closest('.standings')"):
+        page.keyboard.press("Tab")
+        stops += 1
+    assert stops <= 20
+    page.context.close()
 
 
 def test_phone_shows_cards(browser: Browser, small_site: Path) -> None:
     """At 320 px a target's verdict and a clause's exceptions are stacked, with their names."""
-    page = _open(browser, (small_site / "index.html").as_uri(), viewport=SIZES["phone"])
+    page = _open(browser, (small_site / "brokers.html").as_uri(), viewport=SIZES["phone"])
     row = page.locator("tr", has_text=NAMES)
     shown = row.locator("td:visible").all_text_contents()
     assert [text for text in shown if "✓" in text] == []
     assert "⚑ known 1" in shown
     _tick(page, "view", "all")
-    assert "✓ conforms" in row.locator("td:visible").all_text_contents()
+    assert "✓ 100" in row.locator("td:visible").all_text_contents()
     label = row.locator("td.known_violation").evaluate(
         "(cell) => getComputedStyle(cell, '::before').content"
     )
@@ -214,7 +248,7 @@ def test_phone_can_touch_what_stands_close(browser: Browser, tmp_path: Path) -> 
         cells=[*tables["cells"], *absent],
         ranges=[*tables["ranges"], range_row(WIDE, "apache-kafka", "never")],
     )
-    for address in ("index.html?view=compact", "ranges.html"):
+    for address in ("brokers.html?view=all", "ranges.html"):
         page = _open(browser, f"{site.as_uri()}/{address}", viewport=SIZES["phone"])
         assert faults_of(page) == [], address
         page.context.close()
@@ -244,28 +278,28 @@ def test_phone_shows_whole_captions(browser: Browser, small_site: Path) -> None:
 
 def test_forced_colours_and_print_hide_nothing(browser: Browser, small_site: Path) -> None:
     """In forced colours verdicts keep their outline; on paper the entire table is printed."""
-    page = _open(browser, (small_site / "index.html").as_uri(), forced_colors="active")
+    page = _open(browser, (small_site / "brokers.html").as_uri(), forced_colors="active")
     outline = page.locator("td.violates").first.evaluate(
         "(cell) => getComputedStyle(cell).outlineStyle"
     )
     assert outline == "solid"
     page.emulate_media(media="print", forced_colors="none")
-    assert page.locator("#g0").evaluate("(box) => getComputedStyle(box).overflow") == "visible"
+    assert page.locator("#grid").evaluate("(box) => getComputedStyle(box).overflow") == "visible"
     assert len(_rows(page)) == 4
     page.context.close()
 
 
 def test_paper_has_every_column_of_forty_targets(browser: Browser, tmp_path: Path) -> None:
     """On A4 landscape no cell is cut off or too small to read, and violations are marked in words."""
-    home = write_large_site(tmp_path) / "index.html"
-    page = _open(browser, home.as_uri(), viewport=PAPER)
+    url = (write_large_site(tmp_path) / "brokers.html").as_uri()
+    page = _open(browser, f"{url}?open=Kafka 4.x,Kafka 3.x,Kafka 2.x,Kafka 1.x", viewport=PAPER)
     page.emulate_media(media="print")
     cut = page.locator(".grid :is(td, th)").evaluate_all(
         """(cells) => cells.filter((cell) => cell.scrollWidth > cell.clientWidth + 1
             || cell.getBoundingClientRect().right > innerWidth).map((cell) => cell.innerText)"""
     )
     assert cut == []
-    assert page.locator(".clauses td.known_violation a").first.inner_text() == "⚑ known 1"
+    assert page.locator(".clauses td.known_violation a:visible").first.inner_text() == "⚑ known 1"
     # Cells that show only their symbol hide their word by its font size, so they are left out.
     shown = page.locator(
         ".grid :is(caption, th, td, a, small):not(td:is(.na, :not([class]))):visible"
@@ -276,8 +310,8 @@ def test_paper_has_every_column_of_forty_targets(browser: Browser, tmp_path: Pat
 
 
 def test_text_browser_shows_the_same(small_site: Path) -> None:
-    """Home in w3m equals the stored snapshot: the sentence, the filters as a legend, and the grid with its words."""
-    shown = dump_in_w3m(small_site / "index.html")
+    """The grid in w3m equals the stored snapshot: the filters as a legend, and the cells with their words."""
+    shown = dump_in_w3m(small_site / "brokers.html")
     if os.environ.get("UPDATE_SNAPSHOTS"):
         SNAPSHOT.write_text(shown, encoding="utf-8")
     assert shown == SNAPSHOT.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The home page has a separate grid for each role that is judged."""
+"""Each role that is judged has a grid of its own, on a page of its own."""
 
 from __future__ import annotations
 
@@ -46,20 +46,21 @@ def _heads(table: Element, scope: str) -> list[str]:
     return [text_of(head) for head in all_of(table, "th", scope=scope)]
 
 
+def _grid(site: Path, role: str) -> Element:
+    (table,) = all_of(parse(site / addresses.role_page(role)), "table")
+    return table
+
+
 def test_each_role_has_a_grid(two_roles: Path) -> None:
-    """Each grid has its own clauses and targets, under a heading that names its role."""
-    home = parse(two_roles / "index.html")
-    brokers, clients = all_of(home, "table")
-    assert [text_of(head) for head in all_of(home, "h2")] == ["Brokers", "Clients"]
-    captions = [text_of(next(all_of(each, "caption"))) for each in (brokers, clients)]
-    assert [caption.partition(":")[0] for caption in captions] == ["Brokers", "Clients"]
+    """Each page has the clauses and targets of one role."""
+    brokers, clients = _grid(two_roles, "broker"), _grid(two_roles, "client")
     assert _heads(clients, "row") == [
-        "All clauses",
+        "All rules",
         f"{KEYS} MUST",
         f"{NAMED} MUST",
         f"{FALLS_BACK} MUST",
     ]
-    assert _heads(clients, "col") == ["Clause", "Holds in librdkafka", "2.12.1", "2.4.0"]
+    assert _heads(clients, "col") == ["Rule", "Holds in librdkafka", "2.12.1", "2.4.0"]
     assert _heads(clients, "rowgroup") == ["KIP-35", "KIP-511"]
     assert len(_heads(brokers, "col")) == 2 + len(TARGETS)
     assert not any("client" in head for head in _heads(brokers, "row"))
@@ -68,15 +69,20 @@ def test_each_role_has_a_grid(two_roles: Path) -> None:
 
 def test_release_may_stand_in_the_grids_of_two_roles(with_operations: Path) -> None:
     """Cells that judge a release as a broker and cells of client operations on it do not affect each other."""
-    home = parse(with_operations / "index.html")
-    brokers, operations = all_of(home, "table")
-    titles = [text_of(head) for head in all_of(home, "h2")]
-    assert titles == ["Brokers", "Client operations on broker releases"]
-    assert len(_heads(brokers, "col")) == 2 + len(TARGETS)
-    assert _heads(operations, "col") == ["Clause", "Holds in Apache Kafka", "4.4.0", "2.8.2"]
+    operations = _grid(with_operations, "operation")
+    assert len(_heads(_grid(with_operations, "broker"), "col")) == 2 + len(TARGETS)
+    assert _heads(operations, "col") == ["Rule", "Holds in Apache Kafka", "4.4.0", "2.8.2"]
     assert _heads(operations, "rowgroup") == ["librdkafka 2.12.1"]
     counts = summarise(read_grid(with_operations), with_operations).cells
     assert sum(counts.values()) == len(CLAUSES) * len(TARGETS) + 2 * 3
+
+
+@pytest.mark.parametrize("role", ["client", "operation"])
+def test_role_without_data_has_no_page(role: str, small_site: Path) -> None:
+    """No page links to it either."""
+    address = addresses.role_page(role)
+    assert not (small_site / address).exists()
+    assert address not in (small_site / "index.html").read_text(encoding="utf-8")
 
 
 def test_page_of_a_release_has_both_its_roles(with_operations: Path) -> None:
@@ -89,11 +95,6 @@ def test_page_of_a_release_has_both_its_roles(with_operations: Path) -> None:
     assert _heads(table, "col") == ["Clause", "plaintext", "ssl"]
     only_broker = parse(with_operations / addresses.target_page(OTHER))
     assert "librdkafka" not in text_of(only_broker)
-
-
-def test_one_role_needs_no_heading(small_site: Path) -> None:
-    """A home page with only one role has no headings of roles."""
-    assert list(all_of(parse(small_site / "index.html"), "h2")) == []
 
 
 def test_clause_does_not_apply_to_another_role(two_roles: Path) -> None:

@@ -21,6 +21,7 @@ from tests.reports.site.text_browser import dump_in_w3m
 
 pytestmark = pytest.mark.browser
 
+GRID = 'nav a:text-is("Brokers")'
 CELL = f'a[aria-label^="{NAMES} on Apache Kafka 4.4.0"]'
 FAILURE = "a.card"
 BYTES = '.scroller:has(td:text-is("00 00 00 20"))'
@@ -40,7 +41,8 @@ def home(request: pytest.FixtureRequest, browser: Browser, small_site: Path) -> 
 
 
 def test_mouse(home: Page) -> None:
-    """A click on the cell and a click on the failure lead to the page with the bytes."""
+    """A click on the grid, one on the cell and one on the failure lead to the page with the bytes."""
+    home.locator(GRID).click()
     home.locator(CELL).click()
     home.wait_for_url(f"**/{CELL_PAGE}")
     home.locator(FAILURE).click()
@@ -66,7 +68,10 @@ def _seen_by_wheel(page: Page, selector: str) -> bool:
 
 
 def test_keyboard(home: Page) -> None:
-    """Tab to the cell and Enter, Tab to the failure and Enter, then Tab reaches the bytes."""
+    """Tab to the grid and Enter, Tab to the cell and Enter, Tab to the failure and Enter, then Tab reaches the bytes."""
+    _tab_to(home, GRID)
+    home.keyboard.press("Enter")
+    home.wait_for_url("**/brokers.html")
     _tab_to(home, CELL)
     home.keyboard.press("Enter")
     home.wait_for_url(f"**/{CELL_PAGE}")
@@ -88,7 +93,8 @@ def _tab_to(page: Page, selector: str) -> None:
 def test_text_browser(small_site: Path) -> None:
     """The link in the clause's row leads to the cell, the link in its list of failures to the bytes."""
     home = _dump(small_site / "index.html")
-    cell = _dump(_goal_of(r"\[(\d+)\]⚑ known 1", home))
+    brokers = _dump(_goal_of(r"\[(\d+)\]Brokers", home))
+    cell = _dump(_goal_of(r"\[(\d+)\]⚑ known 1", brokers))
     assert f"⚑ known 1 {NAMES} on " in cell
     failure = _dump(_goal_of(r"1\. \[(\d+)\]assert ", cell))
     assert re.search(r"0 +00 00 00 20 +size", failure)

@@ -1,0 +1,80 @@
+"""The columns of a grid on its page: other brokers before Apache Kafka, whose releases are folded by their major."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from reference_model.profile import APACHE_KAFKA
+from reports.grid.grid_view import FoldedCell, FoldedGrid, TargetColumn
+from reports.records import WORST_FIRST
+
+MOST_UNFOLDED = 12
+"""More columns than these do not fit into a window of 1300 px next to the rules."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """Columns under one heading.
+
+    Attributes:
+        name: the heading: "Kafka 4.x", "tansu".
+        columns: the targets, and `places` where they stand in the columns of the folded grid.
+        is_folded: whether one cell stands for all of them until the reader opens the block.
+        first: the place of its first cell in a row of the table, counted from 1.
+    """
+
+    name: str
+    columns: tuple[TargetColumn, ...]
+    places: tuple[int, ...]
+    is_folded: bool
+    first: int
+
+    @property
+    def width(self) -> int:
+        """How many cells of a row it has, the one that stands for all included."""
+        return len(self.columns) + self.is_folded
+
+    @property
+    def single(self) -> tuple[int, int]:
+        """The places of the first and the last cell of a single target."""
+        return self.first + self.is_folded, self.first + self.width - 1
+
+    def cells_of(self, row: Sequence[FoldedCell]) -> list[FoldedCell]:
+        """Return its cells of a row of the folded grid."""
+        return [row[place] for place in self.places]
+
+
+def blocks_of(folded: FoldedGrid, first: int) -> tuple[Block, ...]:
+    """Return the blocks of a grid from left to right.
+
+    Args:
+        folded: the grid of one role.
+        first: the place of the first target's cell in a row, counted from 1.
+    """
+    places = {column.target: place for place, column in enumerate(folded.columns)}
+    is_wide = len(folded.columns) > MOST_UNFOLDED
+    blocks = []
+    for name, columns in sorted(folded.column_groups, key=_is_apache_kafka):
+        block = Block(
+            name=name,
+            columns=columns,
+            places=tuple(places[column.target] for column in columns),
+            is_folded=is_wide and len(columns) > 1 and _is_apache_kafka((name, columns)),
+            first=first,
+        )
+        blocks.append(block)
+        first += block.width
+    return tuple(blocks)
+
+
+def _is_apache_kafka(group: tuple[str, Sequence[TargetColumn]]) -> bool:
+    return group[1][0].implementation == APACHE_KAFKA
+
+
+def worst_of(cells: Sequence[FoldedCell]) -> tuple[FoldedCell, int]:
+    """Return the cell that stands for several, and how many have its verdict: the first one with the worst."""
+    counts = Counter(cell.verdict for cell in cells)
+    worst = next(verdict for verdict in WORST_FIRST if counts[verdict])
+    return next(cell for cell in cells if cell.verdict is worst), counts[worst]

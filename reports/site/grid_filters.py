@@ -1,0 +1,204 @@
+"""The filters of a grid as style rules: they work without a script, which only keeps them in the address and counts.
+
+A row stays if a cell with one of the chosen verdicts is in one of the chosen columns; a block of columns stays if it has
+one of the chosen verdicts in any row. On a narrow screen, where a row is a card, only the chosen cells are left in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from clauses.catalogue import Role
+from reports.grid import addresses
+from reports.grid.grid_tables import implementation_name
+from reports.grid.grid_view import FoldedGrid, TargetColumn, verdict_text
+from reports.records import WORST_FIRST, Verdict
+from reports.site.grid_columns import Block
+
+_NARROW = "@media (max-width:40rem)"
+_NOT_IN_CSS_STRINGS = re.compile(r"[^A-Za-z0-9 .,+_-]")
+_CELLS = {Verdict.CONFORMS: "td:not([class])", Verdict.NOT_APPLICABLE: "td.na"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """One option of a filter: its name and value in the address, and the text next to its checkbox."""
+
+    name: str
+    value: str
+    text: str
+    style: str = ""
+    count: int | None = None
+
+    @property
+    def id(self) -> str:
+        """Its id on the page."""
+        return addresses.anchor(f"{self.name}-{self.value}")
+
+    @property
+    def selector(self) -> str:
+        """Selects its checkbox if it is ticked."""
+        return f"#{_escaped(self.id)}:checked"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """The choices of each filter, in the order of the page.
+
+    Attributes:
+        states: the verdicts that occur.
+        levels: the levels that occur.
+        sources: the sources of the rules.
+        products: the blocks of columns.
+        opened: the blocks that are folded until they are chosen here.
+    """
+
+    states: tuple[Choice, ...]
+    levels: tuple[Choice, ...]
+    sources: tuple[Choice, ...]
+    products: tuple[Choice, ...]
+    opened: tuple[Choice, ...]
+
+
+def filters_of(role: str, folded: FoldedGrid, blocks: Sequence[Block]) -> Filters:
+    """Return the filters of a grid of one role."""
+    counts = dict.fromkeys(WORST_FIRST, 0)
+    for row in folded.cells.values():
+        for cell in row:
+            counts[cell.verdict] += 1
+    return Filters(
+        states=tuple(
+            Choice(
+                name="state",
+                value=verdict.value,
+                text=verdict_text(verdict, role=role),
+                style="na" if verdict is Verdict.NOT_APPLICABLE else verdict.value,
+                count=count,
+            )
+            for verdict, count in counts.items()
+            if count
+        ),
+        levels=_choices("level", dict.fromkeys(each.level for each in folded.grid.clauses)),
+        sources=_choices("source", (source for source, _ in folded.sources)),
+        products=_choices("release", (block.name for block in blocks)),
+        opened=tuple(
+            Choice(name="open", value=block.name, text=f"{block.name}: {len(block.columns)}")
+            for block in blocks
+            if block.is_folded
+        ),
+    )
+
+
+def _choices(name: str, values: Iterable[str]) -> tuple[Choice, ...]:
+    return tuple(Choice(name=name, value=value, text=value) for value in values)
+
+
+def style_rules(
+    role: str, folded: FoldedGrid, blocks: Sequence[Block], filters: Filters, days: Sequence[str]
+) -> Iterator[str]:
+    """Yield the style rules of a grid's page.
+
+    Args:
+        role: the role of the grid.
+        folded: its cells.
+        blocks: its columns.
+        filters: its filters.
+        days: the days on which a verdict changed, the newest first.
+    """
+    for choice in filters.levels:
+        yield f"{_unless(choice)} tr.{addresses.anchor(choice.value)}{{display:none}}"
+    yield "body:has([name=level]:checked) tr.absent{display:none}"
+    for choice in filters.sources:
+        yield f"{_unless(choice)} .rows-{_escaped(choice.id)}{{display:none}}"
+    yield from _rules_of_states(folded, blocks, filters)
+    opened = {choice.value: choice.selector for choice in filters.opened}
+    for place, (block, choice) in enumerate(zip(blocks, filters.products, strict=True)):
+        cells = f"#grid :is({_cells(block.first, block.first + block.width - 1)},.c{place})"
+        yield f"{_unless(choice)} {cells}{{display:none}}"
+        if block.is_folded:
+            is_open = f"has({opened[block.name]})"
+            fold, single = _cells(block.first, block.first), _cells(*block.single)
+            yield f"body:{is_open} #grid :is({fold},.fold.c{place}){{display:none}}"
+            yield f"body:not(:{is_open}) #grid :is({single},.single.c{place}){{display:none}}"
+    for place, day in enumerate(days):
+        kept = ",".join(f'[data-changed="{each}"]' for each in days[: place + 1])
+        yield f'body:has(option[value="{day}"]:checked) .clauses tr:not(.source,{kept}){{display:none}}'
+    yield f"{_NARROW}{{{''.join(_labels(role, folded, blocks))}}}"
+
+
+def _rules_of_states(
+    folded: FoldedGrid, blocks: Sequence[Block], filters: Filters
+) -> Iterator[str]:
+    verdicts = [
+        {cell.verdict for row in folded.cells.values() for cell in block.cells_of(row)}
+        for block in blocks
+    ]
+    states = [(choice, Verdict(choice.value)) for choice in filters.states]
+    rows = ".clauses tr:not(.source"
+    kept = "".join(
+        f",body:has({choice.selector}) tr:has({_cell(verdict)})" for choice, verdict in states
+    )
+    kept_there = "".join(
+        f",body:has({choice.selector}):has({product.selector})"
+        f" tr:has({_cells(block.first, block.first + block.width - 1, _cell(verdict))})"
+        for block, product, found in zip(blocks, filters.products, verdicts, strict=True)
+        for choice, verdict in states
+        if verdict in found
+    )
+    chosen = "body:has([name=state]:checked)"
+    yield f"{chosen}:not(:has([name=release]:checked)) {rows}{kept}){{display:none}}"
+    yield f"{chosen}:has([name=release]:checked) {rows}{kept_there}){{display:none}}"
+    for place, (block, found) in enumerate(zip(blocks, verdicts, strict=True)):
+        own = ",".join(choice.selector for choice, verdict in states if verdict in found)
+        cells = _cells(block.first, block.first + block.width - 1)
+        yield f"{chosen}:not(:has({own})) #grid :is({cells},.c{place}){{display:none}}"
+    for choice, verdict in states:
+        yield f"{_NARROW}{{{chosen}:not(:has({choice.selector})) .clauses {_cell(verdict)}{{display:none}}}}"
+
+
+def _labels(role: str, folded: FoldedGrid, blocks: Sequence[Block]) -> Iterator[str]:
+    """Yield the rules that name each cell on a narrow screen, where its heading is not shown."""
+    if folded.main_implementation and role == Role.CLIENT:
+        said = _css_string(f"{implementation_name(folded.main_implementation)}: ")
+        yield f'#grid td.range:not(:empty)::before{{content:"{said}"}}'
+    for block in blocks:
+        if block.is_folded:
+            yield _label(block.first, f"{block.name}, {len(block.columns)} releases")
+        for place, column in enumerate(block.columns, start=block.single[0]):
+            yield _label(place, short_name(column))
+
+
+def _label(place: int, text: str) -> str:
+    return f'#grid td:nth-child({place})::before{{content:"{_css_string(text)}"}}'
+
+
+def short_name(column: TargetColumn) -> str:
+    """Return the name of a column as shown before each of its cells on a narrow screen."""
+    return column.name.removeprefix("Apache ")
+
+
+def _unless(*choices: Choice) -> str:
+    """Return a selector for a page on which checkboxes of this name are ticked, but none of these."""
+    ticked = ",".join(choice.selector for choice in choices)
+    return f"body:has([name={choices[0].name}]:checked):not(:has({ticked}))"
+
+
+def _cell(verdict: Verdict) -> str:
+    return _CELLS.get(verdict, f"td.{verdict.value}")
+
+
+def _cells(first: int, last: int, cell: str = "td") -> str:
+    if first == last:
+        return f"{cell}:nth-child({first})"
+    return f"{cell}:nth-child(n+{first}):nth-child(-n+{last})"
+
+
+def _escaped(identifier: str) -> str:
+    """Escape an id, which contains only characters of file names, for a selector."""
+    return identifier.replace(".", r"\.")
+
+
+def _css_string(text: str) -> str:
+    return _NOT_IN_CSS_STRINGS.sub(lambda found: f"\\{ord(found[0]):x} ", text)

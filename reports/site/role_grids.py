@@ -1,0 +1,254 @@
+"""The grid of each role on a page of its own, within 150 kB for 120 clauses and 40 targets.
+
+To stay that small, a cell that conforms or does not apply has no link, and a conforming one no class either. Optional
+end tags are omitted. The label that a narrow screen needs in front of each cell is one CSS rule per column. Rules that
+apply to no target of a page share one row per source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from reference_model.listeners import PLAINTEXT
+from reports.grid import addresses
+from reports.grid.grid_tables import Grid, GridCell, GridClause, implementation_name
+from reports.grid.grid_view import (
+    PLAIN,
+    FoldedCell,
+    FoldedGrid,
+    TargetColumn,
+    role_title,
+    verdict_text,
+)
+from reports.records import OPERATION, Verdict
+from reports.site.grid_columns import Block, blocks_of, worst_of
+from reports.site.grid_filters import filters_of, short_name, style_rules
+from reports.site.rendering import Site
+from reports.verdict_labels import SYMBOLS, percent
+
+_MOST_DAYS = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageCell:
+    """One cell of the grid: its CSS class, its text and, if it has a page, the link and its full name."""
+
+    style: str
+    text: str
+    href: str = ""
+    name: str = ""
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageRow:
+    """One row; `changed` is the day on which the verdict of one of its cells last changed."""
+
+    clause: GridClause
+    range: str
+    cells: tuple[PageCell, ...]
+    changed: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageSource:
+    """The rules of one source: its rows, and the rules that apply to no target of the page."""
+
+    name: str
+    rows: tuple[PageRow, ...]
+    absent: tuple[GridClause, ...]
+
+
+def write_role_grids(site: Site) -> None:
+    """Write brokers.html, clients.html and operations.html, each if there is something to show."""
+    for role, folded in site.folded.by_role.items():
+        _write(site, role, folded)
+
+
+def _write(site: Site, role: str, folded: FoldedGrid) -> None:
+    range_of = range_heading(folded)
+    blocks = blocks_of(folded, 3 if range_of else 2)
+    filters = filters_of(role, folded, blocks)
+    sources = [
+        _source(folded, blocks, name, clauses, with_range=bool(range_of))
+        for name, clauses in folded.sources
+    ]
+    changes = {row.changed for source in sources for row in source.rows}
+    days = sorted(changes - {""}, reverse=True)[:_MOST_DAYS]
+    site.render(
+        addresses.role_page(role),
+        "role_grid",
+        role=role,
+        title=role_title(role),
+        caption=caption_of(folded.grid),
+        range_of=range_of,
+        blocks=blocks,
+        sources=sources,
+        wholes=[cell for block in blocks for cell in _wholes(folded, block)],
+        filters=filters,
+        source_ids={choice.value: choice.id for choice in filters.sources},
+        days=days,
+        rules="\n".join(style_rules(role, folded, blocks, filters, days)),
+        count=sum(len(source.rows) for source in sources),
+    )
+
+
+def range_heading(folded: FoldedGrid) -> str:
+    """Return the implementation whose ranges stand next to the rules; empty if none do.
+
+    Where releases are folded by their major there is no room for it; the page of each rule has its ranges.
+    """
+    is_folded = any(block.is_folded for block in blocks_of(folded, 2))
+    return "" if is_folded else implementation_name(folded.main_implementation)
+
+
+def caption_of(grid: Grid) -> str:
+    """Return one line with the runs, days and suite versions that a grid shows."""
+    shown = [run for run in grid.runs if run.in_grid]
+    days = sorted({f"{run.started_at:%Y-%m-%d}" for run in shown})
+    names = f"Run {shown[0].run_id}" if len(shown) == 1 else f"{len(shown)} runs"
+    period = " to ".join(dict.fromkeys((days[0], days[-1])))
+    suites = sorted({f"suite {run.suite_version}{_commit(run.suite_commit)}" for run in shown})
+    return f"{names}, {period}, {'; '.join(suites)}"
+
+
+def _commit(commit: str | None) -> str:
+    return f", commit {commit[:12]}" if commit else ""
+
+
+def _source(
+    folded: FoldedGrid,
+    blocks: Sequence[Block],
+    name: str,
+    clauses: Sequence[GridClause],
+    *,
+    with_range: bool,
+) -> PageSource:
+    absent = tuple(
+        clause
+        for clause in clauses
+        if all(cell.verdict is Verdict.NOT_APPLICABLE for cell in folded.cells[clause.clause])
+    )
+    return PageSource(
+        name=name,
+        rows=tuple(
+            _row(folded, blocks, clause, with_range=with_range)
+            for clause in clauses
+            if clause not in absent
+        ),
+        absent=absent,
+    )
+
+
+def _row(
+    folded: FoldedGrid, blocks: Sequence[Block], clause: GridClause, *, with_range: bool
+) -> PageRow:
+    cells = folded.cells[clause.clause]
+    days = [_day_of_change(cell.row) for each in cells for cell in each.listeners if cell.row]
+    return PageRow(
+        clause=clause,
+        range=_main_range(folded, clause.clause) if with_range else "",
+        cells=tuple(cell for block in blocks for cell in _cells(block, clause, cells)),
+        changed=max(days, default=""),
+    )
+
+
+def _main_range(folded: FoldedGrid, clause: str) -> str:
+    """Return the plaintext listener's statement, else the first listener's that has one; the clause's page has all."""
+    statements = {
+        entry.listener: entry.statement
+        for entry in folded.ranges[clause]
+        if entry.implementation == folded.main_implementation
+    }
+    return statements.get(PLAINTEXT) or next(iter(statements.values()), "")
+
+
+def _day_of_change(cell: GridCell) -> str:
+    changed = cell.previous_verdict is not None and cell.last_changed is not None
+    return f"{cell.last_changed:%Y-%m-%d}" if changed else ""
+
+
+def _cells(block: Block, clause: GridClause, row: Sequence[FoldedCell]) -> Iterator[PageCell]:
+    own = block.cells_of(row)
+    if block.is_folded:
+        yield _fold(block, clause, own)
+    for cell, column in zip(own, block.columns, strict=True):
+        yield _cell(cell, column, clause)
+
+
+def _fold(block: Block, clause: GridClause, own: Sequence[FoldedCell]) -> PageCell:
+    """Return the cell that stands for all releases of a block; it leads to the newest one with the worst verdict."""
+    worst, count = worst_of(own)
+    text = f"{SYMBOLS[worst.verdict]} {count} of {len(own)}"
+    style = _style(worst.verdict)
+    if worst.verdict in PLAIN:
+        return PageCell(style=style, text=text if count < len(own) else SYMBOLS[worst.verdict])
+    return PageCell(
+        style=style,
+        text=text,
+        href=addresses.clause_cell(clause.clause, worst.target),
+        name=f"{clause.title} on {block.name}: {worst.verdict.value.replace('_', ' ')} in {count} of {len(own)} releases",
+    )
+
+
+def _style(verdict: Verdict) -> str:
+    if verdict is Verdict.CONFORMS:
+        return ""
+    return "na" if verdict is Verdict.NOT_APPLICABLE else verdict.value
+
+
+def _cell(cell: FoldedCell, column: TargetColumn, clause: GridClause) -> PageCell:
+    if cell.verdict is Verdict.CONFORMS:
+        return PageCell(style="", text=_kept_text(cell))
+    if cell.verdict is Verdict.NOT_APPLICABLE:
+        return PageCell(style="na", text=SYMBOLS[Verdict.NOT_APPLICABLE])
+    return PageCell(
+        style=cell.verdict.value,
+        text=cell.worst.text,
+        href=addresses.cell_page(cell.clause, cell.target, cell.worst.listener),
+        name=f"{clause.title} on {column.name}: {_description(cell)}",
+    )
+
+
+def _kept_text(cell: FoldedCell) -> str:
+    """Return how strong the evidence is: the examples that conform on all listeners; an operation has one."""
+    if cell.worst.role == OPERATION:
+        return cell.worst.text
+    examples = sum(entry.row.examples for entry in cell.listeners if entry.row)
+    return f"{SYMBOLS[Verdict.CONFORMS]} {examples}"
+
+
+def _description(cell: FoldedCell) -> str:
+    parts = [cell.verdict.value.replace("_", " ")]
+    if cell.verdict is Verdict.FLAKY and cell.worst.flake_rate is not None:
+        parts.append(f"{percent(cell.worst.flake_rate)} of its repeats failed")
+    if cell.worst.found:
+        parts.append(cell.worst.found)
+    if cell.since:
+        parts.append(f"first seen {cell.since}")
+    return ", ".join(parts)
+
+
+def _wholes(folded: FoldedGrid, block: Block) -> Iterator[PageCell]:
+    """Yield the summary cells of a block: the worst verdict of each target, and how many rules have it."""
+    rows = [block.cells_of(row) for row in folded.cells.values()]
+    if block.is_folded:
+        worst = [worst_of([row[place] for row in rows])[0] for place in range(len(block.columns))]
+        cell, count = worst_of(worst)
+        yield PageCell(
+            style=_style(cell.verdict) or Verdict.CONFORMS.value,
+            text=f"{SYMBOLS[cell.verdict]} {count} of {len(worst)}",
+            label=block.name,
+        )
+    for place, column in enumerate(block.columns):
+        cell, count = worst_of([row[place] for row in rows])
+        word = cell.verdict.value.replace("_", " ")
+        text = verdict_text(cell.verdict)
+        yield PageCell(
+            style=_style(cell.verdict) or Verdict.CONFORMS.value,
+            text=text if cell.verdict in PLAIN else f"{text} {count}",
+            href=addresses.target_page(column.target),
+            name=f"{column.name}, all rules: {word} in {count} of {len(rows)} rules",
+            label=short_name(column),
+        )

@@ -1,0 +1,202 @@
+"""The pages with a grid: one column per target, filters, folded releases, and their size."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+import pytest
+
+from reports.grid import addresses
+from tests.reports.roll_up_tables import cell_row
+from tests.reports.site.parsed_pages import all_of, classes_of, grid_row, parse, text_of
+from tests.reports.site.sites import (
+    HOSTILE,
+    KEYS,
+    NAMES,
+    NEW,
+    ORDER,
+    TARGETS,
+    WIDE,
+    site_tables,
+    write_large_site,
+    write_small_site,
+)
+
+MOST_BYTES = 150_000
+
+
+@pytest.fixture(scope="module")
+def brokers(small_site: Path) -> Element:
+    """The grid of brokers of the small site."""
+    return parse(small_site / "brokers.html")
+
+
+def test_table_has_headers_in_both_directions(brokers: Element) -> None:
+    """Sources head row groups, clauses rows, releases columns, majors column groups; the caption names the runs."""
+    assert [text_of(head) for head in all_of(brokers, "th", scope="rowgroup")] == [
+        "KIP-35",
+        "KIP-511",
+        "PROTOCOL",
+    ]
+    groups = [text_of(head) for head in all_of(brokers, "th", scope="colgroup")]
+    assert groups == ["hostile", "other", "Kafka 4.x", "Kafka 3.x", "Kafka 2.x"]
+    rows = [text_of(head) for head in all_of(brokers, "th", scope="row")]
+    assert rows == [
+        "All rules",
+        f"{KEYS} MUST",
+        f"{ORDER} SHOULD",
+        f"{NAMES} MUST",
+        f"{WIDE} PIN",
+    ]
+    columns = [text_of(head) for head in all_of(brokers, "th", scope="col")]
+    assert columns == ["Rule", "Holds in Apache Kafka", HOSTILE, "1.0", "4.4.0", "3.9.2", "2.8.2"]
+    caption = text_of(next(all_of(brokers, "caption")))
+    assert "20261121T143000Z-1a2b3c4d, 2026-11-21, suite 0.1.0, commit 0123456789ab" in caption
+
+
+def test_cell_is_symbol_word_and_count(brokers: Element) -> None:
+    """A cell shows the worst of a target's listeners, with the number of failures if it helps."""
+    assert [text_of(cell) for cell in grid_row(brokers, NAMES)] == [
+        "✕ violates 1",
+        "✓ 100",
+        "⚑ known 1",
+        "✓ 100",
+        "–",
+    ]
+
+
+def test_clause_that_is_not_about_a_listener_is_not_applicable(brokers: Element) -> None:
+    """A cell that no run planned is "not run" only if the target has a listener that the clause is about."""
+    assert [text_of(cell) for cell in grid_row(brokers, WIDE)] == ["–", "–", "✓ 100", "–", "–"]
+
+
+def test_clause_that_a_run_left_out_is_not_run(tmp_path: Path) -> None:
+    """The target has a listener that the clause covers on other targets, so the clause was left out."""
+    cells = [
+        cell for cell in site_tables()["cells"] if (cell["clause"], cell["target"]) != (KEYS, NEW)
+    ]
+    page = parse(write_small_site(tmp_path, cells=cells) / "brokers.html")
+    assert text_of(grid_row(page, KEYS)[2]) == "○ not run"
+
+
+def test_only_cells_with_more_to_say_are_links(brokers: Element) -> None:
+    """Cells that conform or do not apply are text; all others link to their page, with a full accessible name."""
+    links = {
+        link.get("aria-label"): link.get("href")
+        for cell in grid_row(brokers, NAMES)
+        for link in cell.iter("a")
+    }
+    assert links == {
+        f"{NAMES} on Apache Kafka 4.4.0: known violation, 1 distinct failure, first seen 4.4.0": (
+            f"cells/{NAMES}/{NEW}-plaintext.html"
+        ),
+        f"{NAMES} on {HOSTILE}: violates, 1 distinct failure": (
+            addresses.cell_page(NAMES, HOSTILE, "plaintext")
+        ),
+    }
+
+
+def test_cells_have_a_label_on_narrow_screens(small_site: Path, brokers: Element) -> None:
+    """A target's own cell carries its label; for cells of clauses, one style rule per column supplies it."""
+    wholes = next(body for body in all_of(brokers, "tbody") if "targets" in classes_of(body))
+    labels = [cell.get("data-label") for cell in wholes.iter("td") if cell.get("data-label")]
+    assert labels == [HOSTILE, "other 1.0", "Kafka 4.4.0", "Kafka 3.9.2", "Kafka 2.8.2"]
+    text = (small_site / "brokers.html").read_text(encoding="utf-8")
+    rules = re.findall(r'td:nth-child\((\d)\)::before\{content:"([^"]*)"', text)
+    assert [place for place, _ in rules] == ["3", "4", "5", "6", "7"]
+    assert rules[3] == ("6", "Kafka 3.9.2")
+    assert "<script>" not in rules[0][1]
+
+
+def test_every_target_has_a_verdict_of_its_own(brokers: Element) -> None:
+    """The first row shows the worst verdict of each target and in how many clauses, and links to its page."""
+    row = next(row for row in all_of(brokers, "tr") if "All rules" in text_of(row))
+    links = {text_of(link): link.get("aria-label") for link in row.iter("a")}
+    assert (
+        links["? inconclusive 1"] == "Apache Kafka 4.4.0, all rules: inconclusive in 1 of 4 rules"
+    )
+    assert f"targets/{NEW}.html" in [link.get("href") for link in row.iter("a")]
+
+
+def test_row_knows_when_it_changed(brokers: Element) -> None:
+    """The day on which a cell's verdict last changed can be chosen, and the row carries it."""
+    assert [option.get("value") for option in all_of(brokers, "option")] == ["", "2026-11-21"]
+    changed = [row for row in all_of(brokers, "tr") if row.get("data-changed")]
+    assert [row.get("data-changed") for row in changed] == ["2026-11-21"]
+    assert NAMES in text_of(changed[0])
+
+
+def test_filters_are_boxes_with_rules(small_site: Path, brokers: Element) -> None:
+    """State, level, source and release have a box per value, and a style rule for each box."""
+    text = (small_site / "brokers.html").read_text(encoding="utf-8")
+    boxes = [box for box in all_of(brokers, "input") if box.get("name") != "view"]
+    assert {box.get("name") for box in boxes} == {"state", "level", "source", "release"}
+    for box in boxes:
+        escaped = str(box.get("id")).replace(".", r"\.")
+        assert f"#{escaped}:checked" in text, box.get("id")
+
+
+def test_every_verdict_has_a_style(small_site: Path, brokers: Element) -> None:
+    """Every class of a cell has a style rule."""
+    style = (small_site / addresses.STYLE_SHEET).read_text(encoding="utf-8")
+    used = {name for cell in all_of(brokers, "td") for name in classes_of(cell)}
+    assert {"violates", "known_violation", "informational", "inconclusive", "flaky"} <= used
+    for name in used:
+        assert f".{name}" in style
+
+
+def test_large_grid_stays_small(tmp_path: Path) -> None:
+    """The grid has at most 150 kB for 120 clauses and 40 targets, with evidence in one cell of fifty."""
+    write_large_site(tmp_path)
+    assert (tmp_path / "brokers.html").stat().st_size <= MOST_BYTES
+
+
+def test_grid_without_any_range_has_no_range_column(tmp_path: Path) -> None:
+    """If no implementation has two releases, there are no ranges to show."""
+    tables = site_tables()
+    targets = [entry for entry in tables["targets"] if entry["target"] == NEW]
+    page = parse(
+        write_small_site(
+            tmp_path,
+            targets=targets,
+            cells=[cell_row(KEYS, NEW)],
+            ranges=[],
+            transitions=[],
+            release_steps=[],
+            failures=[],
+        )
+        / "brokers.html"
+    )
+    assert "Holds in Apache Kafka" not in [text_of(head) for head in all_of(page, "th")]
+
+
+@pytest.fixture(scope="module")
+def large_grid(tmp_path_factory: pytest.TempPathFactory) -> Element:
+    """The grid of 120 clauses and 40 releases."""
+    return parse(write_large_site(tmp_path_factory.mktemp("large")) / "brokers.html")
+
+
+def test_releases_of_a_wide_grid_are_folded_by_their_major(large_grid: Element) -> None:
+    """One cell stands for all releases of a major; it has the worst verdict, and how many releases have it."""
+    folds = [text_of(head) for head in all_of(large_grid, "th", scope="col", class_="fold")]
+    assert folds == ["10 releases"] * 4
+    boxes = [box.get("value") for box in all_of(large_grid, "input", name="open")]
+    assert boxes == ["Kafka 4.x", "Kafka 3.x", "Kafka 2.x", "Kafka 1.x"]
+    row = grid_row(large_grid, "KIP-011.clause-of-usual-length-0")
+    assert len(row) == 44
+    assert text_of(row[0]) == "⚑ 1 of 10"
+    assert [text_of(cell) for cell in row[11:13]] == ["✓ 8 of 10", "–"]
+
+
+def test_rules_that_apply_to_nothing_share_a_row(tmp_path: Path) -> None:
+    """Each source has one row for them, with a link to each; they are counted apart from the others."""
+    tables = site_tables()
+    cells = [cell for cell in tables["cells"] if cell["clause"] != KEYS]
+    absent = [cell_row(KEYS, target, "not_applicable", reason="none has it") for target in TARGETS]
+    page = parse(write_small_site(tmp_path, cells=[*cells, *absent]) / "brokers.html")
+    (row,) = all_of(page, "tr", class_="absent")
+    assert text_of(row) == f"1 rule applies to nothing here: {KEYS}"
+    assert [link.get("href") for link in row.iter("a")] == [addresses.clause_page(KEYS)]
+    assert text_of(next(all_of(page, "p", id="count"))) == "3 rules, 5 targets."
