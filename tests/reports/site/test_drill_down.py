@@ -100,7 +100,7 @@ def test_cell_page_has_the_expectation_and_the_failures(small_site: Path) -> Non
 def test_flaky_cell_says_how_often(small_site: Path) -> None:
     """The rate follows the word wherever the cell is shown; the cell's page adds its interval."""
     address = addresses.cell_page(ORDER, MIDDLE, "plaintext")
-    (link,) = all_of(parse(small_site / "index.html"), "a", href=address)
+    (link,) = all_of(parse(small_site / "brokers.html"), "a", href=address)
     assert text_of(link) == "~ flaky 15%"
     assert "flaky, 15% of its repeats failed" in link.get("aria-label", "")
     assert "~ flaky 15%" in text_of(parse(small_site / addresses.clause_page(ORDER)))
@@ -116,7 +116,7 @@ def test_flaky_cell_says_no_rate_where_none_was_recorded(tmp_path: Path) -> None
     shutil.rmtree(tmp_path / "tables" / "flakes.parquet")
     write_grid(tmp_path)
     address = addresses.cell_page(ORDER, MIDDLE, "plaintext")
-    (link,) = all_of(parse(tmp_path / "index.html"), "a", href=address)
+    (link,) = all_of(parse(tmp_path / "brokers.html"), "a", href=address)
     assert text_of(link) == "~ flaky"
     assert "%" not in link.get("aria-label", "")
     assert "repeats failed" not in text_of(parse(tmp_path / address))

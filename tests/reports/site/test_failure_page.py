@@ -136,9 +136,9 @@ def test_note_beside_a_violation_is_no_failure(tmp_path: Path) -> None:
     }
     assert words[SIGNATURE].startswith("✕ violates ")
     assert words[NOTE].startswith("≈ informational ")
-    home = parse(out_dir / "index.html")
+    brokers = parse(out_dir / "brokers.html")
     cell = addresses.cell_page(NAMES, HOSTILE, "plaintext")
-    (link,) = all_of(home, "a", href=cell)
+    (link,) = all_of(brokers, "a", href=cell)
     assert text_of(link) == "✕ violates 1"
     assert "violates, 1 distinct failure, 1 note" in link.get("aria-label", "")
 
