@@ -14,8 +14,10 @@ from pathlib import Path
 
 import click
 
-from reports.exports.violations import Violation, marker, violations_of
-from reports.grid.grid_tables import Grid, read_grid
+from reports.exports.issue_texts import marker
+from reports.exports.violations import Violation, violations_of
+from reports.grid.grid_reading import read_grid
+from reports.grid.grid_tables import Grid
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import Transition, read_history_tables
 from reports.job_log import ForeignWords
@@ -78,7 +80,8 @@ def open_issues(
         yield f"- not opened yet, because a night opens at most {most}: {violation.key}"
     for violation in violations:
         number, state = known.get(marker(violation.key), (0, ""))
-        if state == "CLOSED" and (violation.clause, violation.target) in came_back:
+        places = {(violation.clause, column) for column in violation.columns}
+        if state == "CLOSED" and not places.isdisjoint(came_back):
             words = "The violation had disappeared, and the newest run shows it again."
             gh("issue", "reopen", str(number), "--repo", repository, "--comment", words)
             yield f"- opened again: #{number} {violation.key}"

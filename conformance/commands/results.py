@@ -12,7 +12,8 @@ import pyarrow as pa
 from conformance.commands.errors import InvalidFile
 from reports.errors import RunRefused
 from reports.exports.single_run import failures_of_run, grid_of_run
-from reports.grid.grid_tables import Grid, read_grid
+from reports.grid.grid_reading import read_grid
+from reports.grid.grid_tables import Grid
 from reports.grid.history_tables import KeptFailure, read_history_tables
 from reports.records import HEADER_FILE, TABLES_FOLDER
 

@@ -1,22 +1,24 @@
-"""Badges for the grid, each target and each source, as pictures and for shields.io's endpoint.
+"""Badges for the grid, each product and each source, as pictures and for shields.io's endpoint.
 
-Like the grid's sentence, a badge covers only MUST clauses.
+A badge counts broken rules and bugs as every page does. If none is broken, it is about the MUST clauses, like the grid's sentence.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
+from clauses.catalogue import Level
 from reports.escaping import one_line, xml_text
 from reports.exports.links import BADGE_OF_ALL, badge_of_source, badge_of_target
-from reports.grid.grid_view import FoldedCell, FoldedGrid
-from reports.records import UNEXPECTED_VERDICTS, Verdict
-from reports.verdict_labels import SYMBOLS, WORDS
+from reports.grid.grid_view import FoldedGrid
+from reports.grid.products import BrokenRules, Product
+from reports.records import OPERATION, UNEXPECTED_VERDICTS, Verdict
+from reports.verdict_labels import CRASHES, SYMBOLS, WORDS
 
 _COLOURS = {
     Verdict.VIOLATES: "b3261e",
@@ -48,9 +50,9 @@ class Badge:
     is_error: bool
 
 
-def write_badges(folded: FoldedGrid, out_dir: Path) -> None:
-    """Write the badge of the grid, and one per target and per source."""
-    for address, badge in _badges(folded):
+def write_badges(folded: FoldedGrid, products: Sequence[Product], out_dir: Path) -> None:
+    """Write the badge of the grid, and one per product and per source."""
+    for address, badge in _badges(folded, products):
         path = out_dir / address
         path.parent.mkdir(parents=True, exist_ok=True)
         # Append the suffix to the name: `with_suffix` would replace what follows a release's last dot.
@@ -58,23 +60,40 @@ def write_badges(folded: FoldedGrid, out_dir: Path) -> None:
         path.with_name(f"{path.name}.svg").write_text(badge_svg(badge), encoding="utf-8")
 
 
-def _badges(folded: FoldedGrid) -> Iterator[tuple[str, Badge]]:
-    must = folded.grid.must_clauses
-    binding = {clause: cells for clause, cells in folded.cells.items() if clause in must}
-    everything = [cell for cells in binding.values() for cell in cells]
-    yield BADGE_OF_ALL, badge_of("Kafka conformance", everything)
-    for place, column in enumerate(folded.columns):
-        cells = [row[place] for row in binding.values()]
-        yield badge_of_target(column.target), badge_of(column.name, cells)
+def _badges(folded: FoldedGrid, products: Sequence[Product]) -> Iterator[tuple[str, Badge]]:
+    yield BADGE_OF_ALL, badge_of("Kafka conformance", products)
+    for product in products:
+        yield badge_of_target(product.id), badge_of(product.name, [product])
+    # The "source" of an operation is its client, which has a badge of its own.
     for source, clauses in folded.sources:
-        cells = [cell for clause in clauses for cell in binding.get(clause.clause, ())]
-        yield badge_of_source(source), badge_of(source, cells)
+        if clauses[0].role != OPERATION:
+            yield (
+                badge_of_source(source),
+                badge_of(source, [only(source, each) for each in products]),
+            )
 
 
-def badge_of(label: str, cells: Iterable[FoldedCell]) -> Badge:
-    """Return a badge with the gravest verdict of some cells and its count, or that all of them conform."""
-    counts = Counter(cell.verdict for cell in cells)
+def only(source: str, product: Product) -> Product:
+    """Return a product with the cells and bugs about one source of clauses alone."""
+    return replace(
+        product,
+        cells=tuple(own for own in product.cells if own.clause.source == source),
+        bugs=tuple(
+            bug for bug in product.bugs if any(each.source == source for each in bug.clauses)
+        ),
+    )
+
+
+def badge_of(label: str, products: Sequence[Product]) -> Badge:
+    """Return a badge with what products break, else with the gravest verdict of their MUST cells, or that all conform."""
+    broken = BrokenRules.of(products)
+    must = [own for product in products for own in product.cells if own.clause.level == Level.MUST]
+    counts = Counter(own.cell.verdict for own in must)
     worst = next((verdict for verdict in UNEXPECTED_VERDICTS if counts[verdict]), None)
+    if broken.must or (broken and worst is None):
+        word = f"{CRASHES}, " if broken.crashes else ""
+        verdict = Verdict.VIOLATES if broken.must else Verdict.FLAKY
+        return _badge(label, f"{SYMBOLS[Verdict.VIOLATES]} {word}{broken}", verdict)
     if worst is None:
         return _harmless_badge(label, counts)
     message = f"{SYMBOLS[worst]} {WORDS[worst]} {counts[worst]}"

@@ -14,8 +14,8 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from reports.escaping import one_line, xml_text
+from reports.exports.issue_texts import first_line
 from reports.exports.links import JUNIT
-from reports.exports.violations import first_line
 from reports.grid.grid_tables import Grid, GridCell, GridClause, GridTarget
 from reports.grid.history_tables import KeptFailure
 from reports.records import VIOLATED_VERDICTS, Verdict, gates

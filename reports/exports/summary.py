@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from reports.escaping import html_text, markdown_text
-from reports.exports.violations import Violation, evidence_lines, replay_command, violations_of
+from reports.exports.issue_texts import evidence_lines, replay_command
+from reports.exports.violations import Violation, violations_of
 from reports.grid import addresses
 from reports.grid.grid_summary import GridSummary
 from reports.grid.grid_view import FoldedGrid, reason_text, verdict_text

@@ -1,6 +1,7 @@
-"""Violations as a list to open issues from: one entry per clause and target, for all listeners.
+"""Violations as a list to open issues from: one entry per clause and product, for all its listeners.
 
-The key of an entry depends only on clause and target. The entry's body contains it, so that no issue is opened twice.
+The product answers for the entry: an operation's entry is the client's, and names the releases that it was tried with. The
+key of an entry depends only on clause and product. The entry's body contains it, so that no issue is opened twice.
 Texts are Markdown, escaped, and short enough for an issue.
 """
 
@@ -8,38 +9,40 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from clauses.catalogue import Level
-from reports.escaping import markdown_code_block, markdown_text, one_line
+from reports.escaping import markdown_text, one_line
+from reports.exports.issue_texts import evidence_lines, first_line, marker, script_lines
 from reports.grid import addresses
-from reports.grid.grid_tables import GridCell, GridClause
-from reports.grid.grid_view import FoldedCell, FoldedGrid, ListenerCell, TargetColumn
+from reports.grid.grid_tables import GridClause
+from reports.grid.grid_view import FoldedCell, FoldedGrid, ListenerCell
 from reports.grid.history_tables import KeptFailure
-from reports.records import GATING_LEVELS, VIOLATED_VERDICTS, WORST_FIRST, Verdict, gates
-from reports.run.failures import READS_FACTS
+from reports.grid.products import OwnCell, Product, products_of
+from reports.records import GATING_LEVELS, OPERATION, VIOLATED_VERDICTS, WORST_FIRST, Verdict, gates
+from reports.verdict_labels import CRASHES
 
 _LEVELS = (*GATING_LEVELS, *(level for level in Level if not gates(level)))
 _LONGEST_NAME = 100
-_LONGEST_SEEN = 200
-_MOST_DUMP_LINES = 80
-_MOST_SCRIPT_LINES = 250
-_LONGEST_LINE = 160
 
 Chosen = Callable[[FoldedCell], bool]
+Failures = Mapping[tuple[str, str], KeptFailure]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Violation:
-    """One clause that one target violates.
+    """One clause that one product violates.
 
     Attributes:
-        key: its stable name, "CLAUSE on TARGET".
+        key: its stable name, "CLAUSE on PRODUCT"; for an operation, its row alone.
         clause: the clause's id.
-        target: the target's id.
+        target: the id of the product that violates it.
+        role: what was judged: broker, client or operation.
         level: the clause's level, such as MUST.
         verdict: `violates` if it is that on any listener, else `flaky`.
         listeners: those that violate it.
+        releases: the targets that an operation was tried with; empty if it is none.
         title: a short plain-text title for an issue.
         evidence: its first stored failure; None if none is stored.
         link: the page with the most details; empty if there are no pages.
@@ -49,9 +52,11 @@ class Violation:
     key: str
     clause: str
     target: str
+    role: str
     level: str
     verdict: Verdict
     listeners: tuple[str, ...]
+    releases: tuple[str, ...]
     title: str
     evidence: KeptFailure | None
     link: str
@@ -67,6 +72,11 @@ class Violation:
         """What was seen, on one line; empty if no failure is stored."""
         return first_line(self.evidence) if self.evidence else ""
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The targets whose columns show it: the releases of an operation, else the product."""
+        return self.releases or (self.target,)
+
 
 def violations_of(
     folded: FoldedGrid,
@@ -75,7 +85,7 @@ def violations_of(
     pages: str | None,
     chosen: Chosen = lambda cell: True,
 ) -> list[Violation]:
-    """List violations, the worst first: by level, then in the order of the grid.
+    """List violations, the worst first: by level, then by product, in the order of the grid.
 
     Args:
         folded: the grid.
@@ -83,15 +93,20 @@ def violations_of(
         pages: prefix of the addresses of the site's pages; None if there are no pages.
         chosen: which cells to list.
     """
-    kept = {failure.signature: failure for failure in failures}
-    clauses = {clause.clause: clause for clause in folded.grid.clauses}
+    kept = {(failure.run_id, failure.signature): failure for failure in failures}
     found = [
-        _violation(clauses[clause], cell, column, kept, pages)
-        for clause, cells in folded.cells.items()
-        for cell, column in zip(cells, folded.columns, strict=True)
-        if any(each.verdict in VIOLATED_VERDICTS for each in cell.listeners) and chosen(cell)
+        _violation(product, list(cells), kept, pages)
+        for product in products_of(folded)
+        for _, cells in groupby(
+            [own for own in product.cells if _is_violated(own.cell) and chosen(own.cell)],
+            key=lambda own: (own.role, own.clause.clause),
+        )
     ]
     return sorted(found, key=lambda each: _level_order(each.level))
+
+
+def _is_violated(cell: FoldedCell) -> bool:
+    return any(each.verdict in VIOLATED_VERDICTS for each in cell.listeners)
 
 
 def _level_order(level: str) -> int:
@@ -99,59 +114,78 @@ def _level_order(level: str) -> int:
 
 
 def _violation(
-    clause: GridClause,
-    cell: FoldedCell,
-    column: TargetColumn,
-    kept: Mapping[str, KeptFailure],
-    pages: str | None,
+    product: Product, cells: Sequence[OwnCell], kept: Failures, pages: str | None
 ) -> Violation:
-    violating = [each for each in cell.listeners if each.verdict in VIOLATED_VERDICTS]
-    failure = _first_kept(violating, kept)
-    key = one_line(f"{clause.clause} on {cell.target}")
+    """Return the entry of one clause.
+
+    Args:
+        product: whose it is.
+        cells: its violated cells of the clause: several only for an operation, one for each release.
+        kept: the stored failures.
+        pages: prefix of the addresses of pages; None if there are none.
+    """
+    clause, role = cells[0].clause, cells[0].role
+    red = [
+        (own, each)
+        for own in cells
+        for each in own.cell.listeners
+        if each.verdict in VIOLATED_VERDICTS
+    ]
+    failure = next((found for _, each in red for found in _kept_failures(each, kept)), None)
+    own, listener = red[0]
+    page = (
+        addresses.failure_page(failure.signature)
+        if failure is not None
+        else addresses.cell_page(clause.clause, own.cell.target, listener.listener)
+    )
+    is_operation = role == OPERATION
     # Another listener may rank worse, but only those that violate the clause count here.
-    verdict = min((each.verdict for each in violating), key=WORST_FIRST.index)
-    link = "" if pages is None else f"{pages}{_page(cell, violating[0], failure)}"
-    listeners = tuple(each.listener for each in violating)
-    words = "violates" if verdict is Verdict.VIOLATES else "sometimes violates"
+    verdict = min((each.verdict for _, each in red), key=WORST_FIRST.index)
+    crashes = any(each.crashes for _, each in red)
     return Violation(
-        key=key,
+        key=one_line(clause.clause if is_operation else f"{clause.clause} on {product.id}"),
         clause=clause.clause,
-        target=cell.target,
+        target=product.id,
+        role=role,
         level=clause.level,
         verdict=verdict,
-        listeners=listeners,
-        title=f"{one_line(column.name)[:_LONGEST_NAME]} {words} {clause.clause}",
+        listeners=tuple(dict.fromkeys(each.listener for _, each in red)),
+        releases=tuple(each.cell.target for each in cells) if is_operation else (),
+        title=_title(product, cells, verdict, crashes=crashes),
         evidence=failure,
-        link=link,
+        link="" if pages is None else f"{pages}{page}",
         stated=clause,
     )
 
 
-def first_line(failure: KeptFailure) -> str:
-    """Return the first line of a failure's message, with unprintable characters escaped, cut to a maximum length."""
-    line = one_line(failure.message.partition("\n")[0])
-    return line if len(line) <= _LONGEST_SEEN else f"{line[: _LONGEST_SEEN - 1]}…"
+def _title(product: Product, cells: Sequence[OwnCell], verdict: Verdict, *, crashes: bool) -> str:
+    name = one_line(product.name)[:_LONGEST_NAME]
+    if cells[0].role == OPERATION:
+        operation = cells[0].clause.clause.rpartition(".")[2]
+        fails = "fails" if verdict is Verdict.VIOLATES else "sometimes fails"
+        releases = ", ".join(one_line(own.column.name) for own in cells)
+        return f"{name}: {operation} {CRASHES if crashes else fails} with {releases}"[
+            : _LONGEST_NAME * 2
+        ]
+    words = "violates" if verdict is Verdict.VIOLATES else "sometimes violates"
+    words = f"{CRASHES} and violates" if crashes else words
+    return f"{name} {words} {cells[0].clause.clause}"
 
 
-def _first_kept(
-    listeners: Sequence[ListenerCell], kept: Mapping[str, KeptFailure]
-) -> KeptFailure | None:
-    rows: list[GridCell] = [each.row for each in listeners if each.row is not None]
-    signatures = [failure.signature for row in rows for failure in row.failures]
-    return next((kept[signature] for signature in signatures if signature in kept), None)
-
-
-def _page(cell: FoldedCell, listener: ListenerCell, failure: KeptFailure | None) -> str:
-    if failure is not None:
-        return addresses.failure_page(failure.signature)
-    return addresses.cell_page(cell.clause, cell.target, listener.listener)
+def _kept_failures(listener: ListenerCell, kept: Failures) -> Iterator[KeptFailure]:
+    if listener.row is not None:
+        for failure in listener.row.failures:
+            place = (listener.row.run_id, failure.signature)
+            if place in kept:
+                yield kept[place]
 
 
 def _body(violation: Violation) -> Iterator[str]:
     clause = violation.stated
+    places = [*violation.releases, *violation.listeners]
     yield (
         f"**{markdown_text(clause.clause)}** ({markdown_text(clause.level)}) on "
-        f"**{markdown_text(violation.target)}**, {markdown_text(', '.join(violation.listeners))}"
+        f"**{markdown_text(violation.target)}**, {markdown_text(', '.join(places))}"
     )
     yield ""
     yield f"> {markdown_text(clause.statement)}"
@@ -159,7 +193,7 @@ def _body(violation: Violation) -> Iterator[str]:
     yield f"{markdown_text(clause.meaning)} ({markdown_text(clause.location)})"
     if violation.evidence is not None:
         yield from evidence_lines(violation.evidence)
-        yield from _script_lines(violation.evidence)
+        yield from script_lines(violation.evidence)
     if violation.link:
         yield ""
         yield f"[Full record]({violation.link})"
@@ -167,61 +201,15 @@ def _body(violation: Violation) -> Iterator[str]:
     yield f"<!-- kafka-conformance: {marker(violation.key)} -->"
 
 
-def marker(key: str) -> str:
-    """Return a key for the hidden comment in a body, escaped so that nothing in it ends the comment."""
-    return key.replace("--", "-%2D").replace(">", "%3E")
-
-
-def evidence_lines(failure: KeptFailure, most_lines: int = _MOST_DUMP_LINES) -> Iterator[str]:
-    """Yield what was seen and the bytes of a failure, as Markdown."""
-    yield ""
-    yield f"Seen: {markdown_text(first_line(failure))}"
-    if failure.hex_dump:
-        yield ""
-        yield from markdown_code_block(_cut(failure.hex_dump, most_lines), "text")
-
-
-def _script_lines(failure: KeptFailure) -> Iterator[str]:
-    yield ""
-    yield "To judge it again, if you have the run folder:"
-    yield ""
-    yield from markdown_code_block(replay_command(failure), "sh")
-    # A script that was cut, or that reads the bytes from another file, does not run.
-    script = _cut(failure.reproducer, _MOST_SCRIPT_LINES)
-    is_complete = script == failure.reproducer.rstrip("\n") and READS_FACTS not in script
-    if script and is_complete:
-        yield ""
-        yield "<details><summary>A script that reproduces it, using only Python</summary>"
-        yield ""
-        yield from markdown_code_block(script, "python")
-        yield ""
-        yield "</details>"
-
-
-def replay_command(failure: KeptFailure) -> str:
-    """Return the command that judges a stored failure again; the suite itself chose both folder names."""
-    return f"kafka-conformance replay runs/{failure.run_id}/failures/{failure.signature}"
-
-
-def _cut(text: str, most_lines: int) -> str:
-    lines = text.rstrip("\n").split("\n")
-    shown = [
-        line
-        if len(line) <= _LONGEST_LINE
-        else f"{line[:_LONGEST_LINE]} ... ({len(line)} characters)"
-        for line in lines[:most_lines]
-    ]
-    left = len(lines) - len(shown)
-    return "\n".join([*shown, *([f"... ({left} more lines)"] if left else [])])
-
-
 def violation_documents(violations: Sequence[Violation]) -> list[dict[str, Any]]:
     """Return violations as JSON objects."""
     return [
         {
             "key": each.key,
+            "role": each.role,
             "clause": each.clause,
             "target": each.target,
+            "releases": each.releases,
             "level": each.level,
             "verdict": each.verdict,
             "listeners": each.listeners,

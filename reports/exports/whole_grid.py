@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from reference_model.listeners import PLAINTEXT
 from reports.escaping import csv_text, markdown_text
 from reports.exports.table_files import GRID_ROW_TYPES, ExportedTable, rows_text
 from reports.grid.grid_summary import GridSummary
-from reports.grid.grid_view import FoldedGrid, ListenerCell, role_title, verdict_text
+from reports.grid.grid_view import FoldedGrid, ListenerCell, role_title
 from reports.records import Verdict
 
 GRID_SCHEMA_VERSION = 1
@@ -29,8 +29,6 @@ def write_whole_grid(
     tables: Sequence[ExportedTable],
     summary: GridSummary,
     out_dir: Path,
-    *,
-    crashes: Set[str],
 ) -> None:
     """Write grid.json, grid.csv and grid.md into `out_dir`.
 
@@ -39,11 +37,10 @@ def write_whole_grid(
         tables: its tables, for grid.json.
         summary: its sentence and counts.
         out_dir: the folder.
-        crashes: signatures of the failures in which the target ended; grid.csv and grid.md have a word for them.
     """
     _write_json(tables, summary, out_dir / "grid.json")
-    _write_csv(folded, crashes, out_dir / "grid.csv")
-    markdown = "\n".join(markdown_lines(folded, summary, crashes))
+    _write_csv(folded, out_dir / "grid.csv")
+    markdown = "\n".join(markdown_lines(folded, summary))
     (out_dir / "grid.md").write_text(markdown + "\n", encoding="utf-8")
 
 
@@ -63,30 +60,28 @@ def _write_json(tables: Sequence[ExportedTable], summary: GridSummary, path: Pat
     path.write_text(text + "}\n", encoding="ascii")
 
 
-def _rows(folded: FoldedGrid, crashes: Set[str], *, with_reasons: bool) -> Iterator[list[str]]:
+def _rows(folded: FoldedGrid, *, with_reasons: bool) -> Iterator[list[str]]:
     """Yield the rows of the table, the header first."""
     yield ["clause", "level", *(column.name for column in folded.columns)]
     for clause in folded.grid.clauses:
         cells = (cell.worst for cell in folded.cells[clause.clause])
-        texts = (_text_of(cell, crashes, with_reason=with_reasons) for cell in cells)
+        texts = (_text_of(cell, with_reason=with_reasons) for cell in cells)
         yield [clause.clause, clause.level, *texts]
 
 
-def _text_of(cell: ListenerCell, crashes: Set[str], *, with_reason: bool) -> str:
-    if cell.row and any(failure.signature in crashes for failure in cell.row.failures):
-        return verdict_text(cell.verdict, crashes=True)
+def _text_of(cell: ListenerCell, *, with_reason: bool) -> str:
     if with_reason and cell.verdict is Verdict.INCONCLUSIVE and cell.reason:
         return f"{cell.text}: {cell.reason}"
     return cell.text
 
 
-def _write_csv(folded: FoldedGrid, crashes: Set[str], path: Path) -> None:
-    rows = _rows(folded, crashes, with_reasons=True)
+def _write_csv(folded: FoldedGrid, path: Path) -> None:
+    rows = _rows(folded, with_reasons=True)
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([csv_text(text) for text in row] for row in rows)
 
 
-def markdown_lines(folded: FoldedGrid, summary: GridSummary, crashes: Set[str]) -> Iterator[str]:
+def markdown_lines(folded: FoldedGrid, summary: GridSummary) -> Iterator[str]:
     """Yield the grid as GitHub-flavoured Markdown: the sentence, a table per role, the ranges, refused folders."""
     yield f"**{markdown_text(summary.sentence)}**"
     yield ""
@@ -94,7 +89,7 @@ def markdown_lines(folded: FoldedGrid, summary: GridSummary, crashes: Set[str]) 
         if len(folded.by_role) > 1:
             yield f"## {role_title(role)}"
             yield ""
-        yield from _table_lines(of_role, crashes)
+        yield from _table_lines(of_role)
         yield ""
     yield from _range_lines(folded)
     for run in folded.grid.refused:
@@ -102,9 +97,9 @@ def markdown_lines(folded: FoldedGrid, summary: GridSummary, crashes: Set[str]) 
         yield f"Refused: {markdown_text(run.folder)}: {markdown_text(run.reason)}"
 
 
-def _table_lines(folded: FoldedGrid, crashes: Set[str]) -> Iterator[str]:
+def _table_lines(folded: FoldedGrid) -> Iterator[str]:
     head, *rows = (
-        [markdown_text(text) for text in row] for row in _rows(folded, crashes, with_reasons=False)
+        [markdown_text(text) for text in row] for row in _rows(folded, with_reasons=False)
     )
     yield f"| {' | '.join(head)} |"
     yield f"|{' --- |' * len(head)}"

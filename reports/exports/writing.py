@@ -19,7 +19,7 @@ from reports.grid.grid_summary import GridSummary
 from reports.grid.grid_tables import Grid
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import HistoryTables
-from reports.verdict_labels import CRASH_KINDS
+from reports.grid.products import products_of
 
 _PAGES = "../"
 """The relative path from the folder of the exports to the site's pages."""
@@ -34,12 +34,12 @@ def write_exports(grid: Grid, history: HistoryTables, summary: GridSummary, out_
     failures = history.failures or ()
     shutil.rmtree(out_dir / FOLDER, ignore_errors=True)
     (out_dir / FOLDER).mkdir(parents=True)
+    products = products_of(folded, history.failures)
     tables = exported_tables(grid, history)
-    crashes = {failure.signature for failure in failures if failure.kind in CRASH_KINDS}
-    write_whole_grid(folded, tables, summary, out_dir, crashes=crashes)
+    write_whole_grid(folded, tables, summary, out_dir)
     write_tables(tables, out_dir)
     (out_dir / TABLE_SCHEMA).write_text(table_schema_text(), encoding="utf-8")
-    write_badges(folded, out_dir)
+    write_badges(folded, products, out_dir)
     write_feed(folded, summary, history.transitions or (), out_dir)
     write_junit(grid, failures, out_dir)
     write_allure_results(folded, failures, out_dir)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from clauses.catalogue import Level
 from reports.grid.grid_tables import Grid
 from reports.grid.grid_view import FoldedCell, FoldedGrid
+from reports.grid.history_tables import KeptFailure
+from reports.grid.products import BrokenRules, Product, products_of
 from reports.records import UNSETTLED_VERDICTS, VIOLATED_VERDICTS, Verdict
 from reports.verdict_labels import SYMBOLS
 
@@ -21,8 +24,8 @@ class GridSummary:
         sentence: the verdict in one sentence, with its symbol in front.
         verdict: the verdict that the sentence is about: the gravest of the MUST cells.
         cells: the number of cells with each verdict, in the order of `Verdict`. Here a cell is a clause on a
-            target: its listeners count once, by their worst verdict.
-        targets: how many columns the grid has.
+            target: its listeners count once, by their worst verdict. Blank cells do not count.
+        targets: how many products it judges: brokers, clients, and clients of which only operations were tried.
         clauses: how many rows it has.
         refused: how many run folders did not count.
         page: the path of the rendered home page.
@@ -37,43 +40,49 @@ class GridSummary:
     page: Path
 
 
-def summarise(grid: Grid, page: Path) -> GridSummary:
-    """Count a grid's cells and put the most important result into one sentence."""
-    folded = FoldedGrid(grid)
-    counts = Counter(
-        cell.verdict
-        for of_role in folded.by_role.values()
-        for row in of_role.cells.values()
-        for cell in row
-    )
-    verdict, text = _gravest(folded)
+def summarise(grid: Grid, page: Path, failures: Sequence[KeptFailure] | None = None) -> GridSummary:
+    """Count a grid's cells and put the most important result into one sentence.
+
+    Args:
+        grid: the grid.
+        page: the path of the rendered home page.
+        failures: the stored failures of its cells; None if they were not read: then it counts no bugs.
+    """
+    products = products_of(FoldedGrid(grid), failures)
+    counts = Counter(own.cell.verdict for product in products for own in product.cells)
+    verdict, text = _gravest(products)
     return GridSummary(
         sentence=f"{SYMBOLS[verdict]} {text}",
         verdict=verdict,
         cells={entry: counts[entry] for entry in Verdict if counts[entry]},
-        targets=len(folded.columns),
+        targets=len(products),
         clauses=len(grid.clauses),
         refused=len(grid.refused),
         page=page,
     )
 
 
-def _gravest(folded: FoldedGrid) -> tuple[Verdict, str]:
-    must = folded.grid.must_clauses
+def _gravest(products: Sequence[Product]) -> tuple[Verdict, str]:
+    must = {
+        product.id: [own for own in product.cells if own.clause.level == Level.MUST]
+        for product in products
+    }
     binding = [
-        cell
-        for clause, row in folded.cells.items()
-        for cell in row
-        if clause in must and cell.verdict is not Verdict.NOT_APPLICABLE
+        own.cell
+        for cells in must.values()
+        for own in cells
+        if own.cell.verdict is not Verdict.NOT_APPLICABLE
     ]
-    violated = [cell for cell in binding if cell.verdict in VIOLATED_VERDICTS]
     unsettled = [cell for cell in binding if cell.verdict in UNSETTLED_VERDICTS]
     open_cells = _counted(len(unsettled), "MUST cell")
     not_judged = f" {open_cells} could not be judged." if unsettled else ""
-    if violated:
-        rows = _counted(len({cell.clause for cell in violated}), "MUST clause", verb=True)
-        all_targets = _counted(len(folded.columns), "target")
-        text = f"{rows} violated on {_targets(violated)} of {all_targets}."
+    breaking = [
+        product
+        for product in products
+        if any(own.cell.verdict in VIOLATED_VERDICTS for own in must[product.id])
+    ]
+    if breaking:
+        text = f"{breaking_products(products, breaking)}: {BrokenRules.of(products)}."
         return Verdict.VIOLATES, text + not_judged
     unexpected = [cell for cell in binding if cell.verdict is Verdict.UNEXPECTED_PASS]
     if unexpected:
@@ -85,38 +94,45 @@ def _gravest(folded: FoldedGrid) -> tuple[Verdict, str]:
         return unsettled[0].verdict, text
     if not binding:
         return Verdict.NOT_RUN, "No MUST clause was judged."
-    bound = {cell.target for cell in binding}
-    left_out = [
-        cell
-        for clause, row in folded.cells.items()
-        for cell in row
-        if clause in must and cell.target in bound and cell.verdict is Verdict.NOT_APPLICABLE
+    bound = [
+        cells
+        for cells in must.values()
+        if any(own.cell.verdict is not Verdict.NOT_APPLICABLE for own in cells)
     ]
-    return Verdict.CONFORMS, _all_hold(binding, len(left_out), len(folded.columns))
+    left_out = sum(map(len, bound)) - len(binding)
+    return Verdict.CONFORMS, _all_hold(binding, left_out, len(bound), len(products))
 
 
-def _all_hold(binding: list[FoldedCell], left_out: int, columns: int) -> str:
+def breaking_products(products: Sequence[Product], breaking: Sequence[Product]) -> str:
+    """Return how many products break a MUST, by role: "6 of 17 brokers and 1 of 7 clients break MUST rules"."""
+    parts = []
+    for role in dict.fromkeys(product.role for product in products):
+        number = sum(product.role == role for product in breaking)
+        every = sum(product.role == role for product in products)
+        if number:
+            parts.append(f"{number} of {_counted(every, role)}")
+    verb = "breaks" if len(breaking) == 1 else "break"
+    return f"{' and '.join(parts)} {verb} MUST rules"
+
+
+def _all_hold(binding: Sequence[FoldedCell], left_out: int, bound: int, every: int) -> str:
     """Return the sentence that all MUST clauses hold, with how many cells were not judged.
 
     Args:
         binding: the cells of MUST clauses that apply.
-        left_out: how many other cells of MUST clauses the same targets have.
-        columns: how many targets the grid has.
+        left_out: how many other cells of MUST clauses the same products have.
+        bound: how many products have such cells.
+        every: how many products the grid has.
     """
-    bound = _targets(binding)
     known = sum(cell.verdict is Verdict.KNOWN_VIOLATION for cell in binding)
     exceptions = f", except for {_counted(known, 'known violation')}" if known else ""
-    others = f" No MUST clause applies to the other {columns - bound}." if columns > bound else ""
+    others = f" No MUST clause applies to the other {every - bound}." if every > bound else ""
     not_judged_cells = (
         f" {left_out} of {_counted(len(binding) + left_out, 'MUST cell')} could not be judged or do not apply."
         if left_out
         else ""
     )
     return f"Every MUST clause holds on {_counted(bound, 'target')}{exceptions}.{not_judged_cells}{others}"
-
-
-def _targets(cells: list[FoldedCell]) -> int:
-    return len({cell.target for cell in cells})
 
 
 def _counted(number: int, noun: str, *, verb: bool = False) -> str:

@@ -1,22 +1,17 @@
-"""The roll-up's tables, as `spark_aggregation.job` writes them, read back for rendering."""
+"""The tables of a grid, as pages and exports see them; `grid_reading` reads them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
-from typing import Any
 
 from clauses.catalogue import Level
 from clauses.operations import title_of
 from reference_model.listeners import PLAINTEXT
 from reference_model.profile import APACHE_KAFKA
-from reports.grid.history_tables import read_history_table
-from reports.grid.row_keys import ROW_KEYS
-from reports.grid.table_rows import inputs_sha256, read_rows
-from reports.records import TABLES_FOLDER, Verdict, failure_verdict
-from reports.refused_runs import NoticedRun, RefusedRun, read_run_lists
+from reports.records import Verdict, failure_verdict
+from reports.refused_runs import NoticedRun, RefusedRun
 
 _NAMES = {APACHE_KAFKA: "Apache Kafka"}
 
@@ -217,6 +212,7 @@ class Grid:
         refused: by folder.
         notices: by folder; for the runs of the last roll-up only.
         flake_rates: maps clause, target and listener of each cell with a recorded rate to that rate.
+        crashes: signatures of the failures in which the target ended.
         inputs_sha256: maps each table, also of the history, to the hash of its inputs; empty if unknown.
     """
 
@@ -228,6 +224,7 @@ class Grid:
     refused: tuple[RefusedRun, ...]
     notices: tuple[NoticedRun, ...] = ()
     flake_rates: Mapping[tuple[str, str, str], float] = field(default_factory=dict)
+    crashes: frozenset[str] = frozenset()
     inputs_sha256: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -239,106 +236,3 @@ class Grid:
 def implementation_name(implementation: str) -> str:
     """Return an implementation's display name."""
     return _NAMES.get(implementation, implementation)
-
-
-def read_grid(out_dir: Path) -> Grid:
-    """Read `tables/*.parquet` and the lists of runs of a roll-up's folder.
-
-    Args:
-        out_dir: the folder given to `spark_aggregation.job` as `--out`.
-    """
-    tables = out_dir / TABLES_FOLDER
-    targets = _in_column_order(read_rows(tables, "targets", GridTarget, _target_values))
-    clauses = _in_catalogue_order(list(read_rows(tables, "clauses", GridClause)))
-    columns = {(entry.target, entry.listener): place for place, entry in enumerate(targets)}
-    families = {entry.implementation: place for place, entry in enumerate(targets)}
-    rows = {entry.clause: place for place, entry in enumerate(clauses)}
-    cells = read_rows(tables, "cells", GridCell, _cell_values)
-    ranges = read_rows(tables, "ranges", GridRange)
-    lists = read_run_lists(out_dir)
-    return Grid(
-        cells=tuple(
-            sorted(cells, key=lambda cell: (rows[cell.clause], columns[cell.target, cell.listener]))
-        ),
-        targets=tuple(targets),
-        clauses=tuple(clauses),
-        ranges=tuple(
-            sorted(
-                ranges,
-                key=lambda entry: (
-                    rows[entry.clause],
-                    families[entry.implementation],
-                    entry.listener,
-                ),
-            )
-        ),
-        runs=tuple(
-            sorted(
-                read_rows(tables, "runs", GridRun),
-                key=lambda run: (run.started_at, run.run_id),
-                reverse=True,
-            )
-        ),
-        refused=lists.refused,
-        notices=lists.notices,
-        flake_rates={
-            (row.clause, row.target, row.listener): row.rate
-            for row in read_history_table(out_dir, "flakes") or ()
-        },
-        inputs_sha256={name: inputs_sha256(tables, name) for name in ROW_KEYS},
-    )
-
-
-def _target_values(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {
-        "release_order": tuple(values["release_order"]),
-        "artefacts": dict(sorted(values["artefacts"])),
-    }
-
-
-def _cell_values(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {
-        "verdict": Verdict(values["verdict"]),
-        "previous_verdict": _optional_verdict(values.get("previous_verdict")),
-        "failures": violations_first(
-            CellFailure(**{**failure, "verdict": Verdict(failure["verdict"])})
-            for failure in values["failures"]
-        ),
-    }
-
-
-def _optional_verdict(text: str | None) -> Verdict | None:
-    return None if text is None else Verdict(text)
-
-
-def _in_column_order(targets: Iterable[GridTarget]) -> list[GridTarget]:
-    by_listener = sorted(targets, key=lambda entry: entry.listener)
-    newest_first = sorted(
-        by_listener,
-        key=lambda entry: (entry.release_order, entry.release, entry.target),
-        reverse=True,
-    )
-    return sorted(
-        newest_first,
-        key=lambda entry: (
-            entry.implementation != APACHE_KAFKA,
-            entry.language or "",
-            entry.implementation,
-        ),
-    )
-
-
-def _in_catalogue_order(clauses: list[GridClause]) -> list[GridClause]:
-    first_of_source: dict[str, int] = {}
-    for entry in clauses:
-        first = first_of_source.get(entry.source, entry.position)
-        first_of_source[entry.source] = min(first, entry.position)
-    return sorted(
-        clauses,
-        key=lambda entry: (
-            first_of_source[entry.source],
-            entry.source,
-            entry.position,
-            entry.clause,
-        ),
-    )

@@ -1,7 +1,8 @@
 """The grid as readers see it: one column per target, its listeners folded into the worst verdict.
 
 A cell that was never planned is not applicable if its clause is not about that listener (no target has such a
-cell) or not about the target's role (broker, client). Otherwise it is not run.
+cell), and blank if no run asked for it: its clause is not about the target's role (broker, client), or that operation
+was not tried with that release. Otherwise it is not run.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ PLAIN = (Verdict.CONFORMS, Verdict.NOT_APPLICABLE)
 """Verdicts whose cells need no page of their own: the clause's page says everything."""
 NOT_ABOUT_LISTENER = "not for this listener"
 NOT_PLANNED = "not planned in the target's latest run"
+NOT_TRIED = "not tried with this release"
 _ROLE_TITLES = {OPERATION: "Client operations on broker releases"}
 _WITH_COUNT = (Verdict.VIOLATES, Verdict.KNOWN_VIOLATION)
 
@@ -38,7 +40,8 @@ class ListenerCell:
     """One clause on one listener of a target; `row` is None if no run planned it.
 
     `flake_rate` is the share of repeats in which its failures recurred (0 to 1); None if none is recorded. `role` is what the
-    target was judged as.
+    target was judged as. `crashes` says whether the target ended in one of its failures; `is_blank`, that no run asked for
+    the cell: it has no text, and counts nowhere.
     """
 
     listener: str
@@ -47,13 +50,22 @@ class ListenerCell:
     row: GridCell | None
     flake_rate: float | None = None
     role: str = ""
+    crashes: bool = False
+    is_blank: bool = False
 
     @property
     def text(self) -> str:
-        """Symbol and short word of its verdict, with its failures or flake rate: "✕ violates 2", "~ flaky 3%"."""
-        if self.verdict is Verdict.FLAKY and self.flake_rate is not None:
+        """Symbol and short word of its verdict, with its failures or flake rate: "✕ violates 2", "~ flaky 3%", "✕ crashes"."""
+        if self.is_blank:
+            return ""
+        if self.verdict is Verdict.FLAKY and self.flake_rate is not None and not self.crashes:
             return f"{verdict_text(self.verdict)} {percent(self.flake_rate)}"
-        return verdict_text(self.verdict, self.failures, role=self.role)
+        return verdict_text(self.verdict, self.failures, crashes=self.crashes, role=self.role)
+
+    @property
+    def examples(self) -> int:
+        """How many examples its verdict rests on."""
+        return self.row.examples if self.row else 0
 
     @property
     def failures(self) -> int:
@@ -91,6 +103,16 @@ class FoldedCell:
     def verdict(self) -> Verdict:
         """The verdict of the target, over all listeners."""
         return self.worst.verdict
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether no run asked for it on any listener: it has no text, and counts nowhere."""
+        return self.worst.is_blank
+
+    @property
+    def examples(self) -> int:
+        """How many examples its verdict rests on, over all listeners."""
+        return sum(each.examples for each in self.listeners)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,8 +189,11 @@ class FoldedGrid:
         """Fold the listeners of a grid's targets."""
         self.grid = grid
         self._rows = {(cell.clause, cell.target, cell.listener): cell for cell in grid.cells}
+        self._operations = {each.clause for each in grid.clauses if each.role == OPERATION}
         self._role_of_column = {
-            (entry.run_id, entry.target, entry.listener): entry.role for entry in grid.targets
+            (entry.run_id, entry.target, entry.listener): entry.role
+            for entry in grid.targets
+            if entry.role != OPERATION
         }
         self._roles_of_target: dict[str, set[str]] = {}
         for entry in grid.targets:
@@ -183,12 +208,14 @@ class FoldedGrid:
 
     def role_of(self, cell: GridCell) -> str:
         """Return the role that a cell's target was judged in."""
+        if cell.clause in self._operations:
+            return OPERATION
         return self._role_of_column[cell.run_id, cell.target, cell.listener]
 
     @cached_property
     def by_role(self) -> Mapping[str, FoldedGrid]:
         """The grid of each role ("broker", "client", "operation") that targets are judged in, with its clauses."""
-        roles = sorted(set(self._role_of_column.values()))
+        roles = sorted({entry.role for entry in self.grid.targets})
         return {role: self if len(roles) == 1 else FoldedGrid(self._only(role)) for role in roles}
 
     def _only(self, role: str) -> Grid:
@@ -196,11 +223,12 @@ class FoldedGrid:
         clauses = tuple(each for each in self.grid.clauses if role in self.roles_of(each.clause))
         families = {each.implementation for each in targets}
         names = {each.clause for each in clauses}
-        runs = {each.run_id for each in targets}
+        cells = tuple(each for each in self.grid.cells if self.role_of(each) == role)
+        runs = {each.run_id for each in targets} | {each.run_id for each in cells}
         return replace(
             self.grid,
             clauses=clauses,
-            cells=tuple(each for each in self.grid.cells if self.role_of(each) == role),
+            cells=cells,
             ranges=tuple(
                 each
                 for each in self.grid.ranges
@@ -302,11 +330,11 @@ class FoldedGrid:
         cells = tuple(
             self._listener_cell(clause, entry.target, entry.listener) for entry in column.listeners
         )
-        worst = min(cells, key=lambda cell: WORST_FIRST.index(cell.verdict))
+        worst = min(cells, key=lambda cell: (WORST_FIRST.index(cell.verdict), cell.is_blank))
         return FoldedCell(clause=clause, target=column.target, worst=worst, listeners=cells)
 
     def _listener_cell(self, clause: str, target: str, listener: str) -> ListenerCell:
-        role = OPERATION if OPERATION in self._roles_of_clause[clause] else ""
+        role = OPERATION if clause in self._operations else ""
         row = self._rows.get((clause, target, listener))
         if row is not None:
             rate = self.grid.flake_rates.get((clause, target, listener))
@@ -317,20 +345,26 @@ class FoldedGrid:
                 row=row,
                 flake_rate=rate,
                 role=role,
+                crashes=any(each.signature in self.grid.crashes for each in row.failures),
             )
-        reason = self._why_not_applicable(clause, target, listener)
+        blank = self._why_blank(clause, target)
+        reason = blank or self._why_not_applicable(clause, target, listener)
         return ListenerCell(
             listener=listener,
             verdict=Verdict.NOT_APPLICABLE if reason else Verdict.NOT_RUN,
             reason=reason or NOT_PLANNED,
             row=None,
+            is_blank=bool(blank),
         )
 
-    def _why_not_applicable(self, clause: str, target: str, listener: str) -> str:
+    def _why_blank(self, clause: str, target: str) -> str:
         own = self._roles_of_target[target]
-        shared = own.intersection(self.roles_of(clause))
-        if not shared:
+        if own.isdisjoint(self.roles_of(clause)):
             return f"does not apply to {' and '.join(f'{role}s' for role in sorted(own))}"
+        return NOT_TRIED if clause in self._operations else ""
+
+    def _why_not_applicable(self, clause: str, target: str, listener: str) -> str:
+        shared = self._roles_of_target[target].intersection(self.roles_of(clause))
         about = (self._listeners_of_clause.get((clause, role), ()) for role in shared)
         return "" if any(listener in listeners for listeners in about) else NOT_ABOUT_LISTENER
 

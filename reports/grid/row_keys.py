@@ -9,7 +9,6 @@ _CELL = ("clause", "target", "listener")
 ROW_KEYS: Mapping[str, Sequence[str]] = MappingProxyType(
     {
         "cells": _CELL,
-        "ranges": ("clause", "implementation", "listener"),
         "targets": ("target", "listener", "role"),
         "clauses": ("clause",),
         "runs": ("run_id",),

@@ -85,7 +85,5 @@ def _standing(folded: FoldedGrid, place: int, cells: Iterable[FoldedCell]) -> St
         declared=with_verdict(Verdict.KNOWN_VIOLATION),
         unsettled=with_verdict(*UNSETTLED_VERDICTS),
         kept=len(with_verdict(Verdict.CONFORMS, Verdict.UNEXPECTED_PASS)),
-        examples=sum(
-            entry.row.examples for cell in own.values() for entry in cell.listeners if entry.row
-        ),
+        examples=sum(cell.examples for cell in own.values()),
     )

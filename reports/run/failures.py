@@ -45,7 +45,7 @@ from wire.sentinel import sentinel_for
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 REPRODUCER_SILENCE_S = 2
-LONGEST_REPRODUCER_BYTES = 32 * 1024
+LONGEST_REPRODUCER_BYTES = 48 * 1024
 """A script that would be longer reads its steps from `failure.json` in the same folder."""
 LONGEST_DUMP = 2**21
 """Characters of `exchange.txt`. Real dumps stay far below, and a run folder with files that are too large is refused."""

@@ -31,7 +31,7 @@ def recorded_grid(recorder: RunRecorder) -> Grid:
                 position=position,
                 role=recorder.role,
                 level=level,
-                source=clause.partition(".")[0],
+                source=clause.rpartition(".")[0],
                 statement="",
                 location="",
                 meaning="",
@@ -41,6 +41,12 @@ def recorded_grid(recorder: RunRecorder) -> Grid:
         ranges=(),
         runs=(),
         refused=(),
+        crashes=frozenset(
+            signature
+            for cell in recorder.cells.values()
+            for signature, failure in cell.failures.items()
+            if failure.is_crash
+        ),
     )
 
 

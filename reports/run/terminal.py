@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,7 +21,6 @@ from reports.escaping import printable
 from reports.grid.grid_summary import summarise
 from reports.grid.grid_view import PLAIN, FoldedCell, FoldedGrid, verdict_text
 from reports.records import WORST_FIRST, Verdict
-from reports.run.judged_examples import CellKey
 from reports.run.live_grid import recorded_grid
 from reports.run.recorder import RunRecorder
 from reports.run.vacuous_clients import vacuous_clients
@@ -83,13 +82,12 @@ def verdict_table(recorder: RunRecorder, *, width: int) -> Iterator[Line]:
     listener. If the targets do not fit side by side, each has a line of counts. Below these, a table of symbols shows
     only the clauses that some target does not plainly keep.
     """
-    crashed = {key for key, cell in recorder.cells.items() if cell.crashes}
     folded = FoldedGrid(recorded_grid(recorder))
     names = [column.target for column in folded.columns]
     if len(names) == 1:
-        yield from _one_target(folded, width, crashed)
+        yield from _one_target(folded, width)
     elif BESIDE_VERDICTS + sum(max(len(name), WIDEST_VERDICT) + 1 for name in names) <= width:
-        yield from _few_targets(folded, names, width, crashed)
+        yield from _few_targets(folded, names, width)
     else:
         yield from _many_targets(folded, names, width)
     yield Line("")
@@ -123,7 +121,7 @@ def _role_lines(recorder: RunRecorder, folded: FoldedGrid) -> Iterator[Line]:
             yield Line(f"{printable(column.target)} is a KRaft controller: {OF_A_CONTROLLER}")
 
 
-def _one_target(folded: FoldedGrid, width: int, crashed: Set[CellKey]) -> Iterator[Line]:
+def _one_target(folded: FoldedGrid, width: int) -> Iterator[Line]:
     (column,) = folded.columns
     listeners = [entry.listener for entry in column.listeners]
     several = len(listeners) > 1
@@ -138,22 +136,19 @@ def _one_target(folded: FoldedGrid, width: int, crashed: Set[CellKey]) -> Iterat
     rows = []
     for clause, (cell,) in folded.cells.items():
         symbols = "".join(SYMBOLS[each.verdict] for each in cell.listeners)
-        examples = sum(each.row.examples for each in cell.listeners if each.row is not None)
         texts = [
-            _cell_text(cell, crashed),
+            cell.worst.text,
             *([symbols] if several else []),
         ]
-        rows.append((clause, [*texts, str(examples)], cell.verdict))
+        rows.append((clause, [*texts, str(cell.examples)], cell.verdict))
     yield from _table_lines(folded, table, rows, width)
 
 
-def _few_targets(
-    folded: FoldedGrid, names: Sequence[str], width: int, crashed: Set[CellKey]
-) -> Iterator[Line]:
+def _few_targets(folded: FoldedGrid, names: Sequence[str], width: int) -> Iterator[Line]:
     rows = [
         (
             clause,
-            [_cell_text(cell, crashed) for cell in cells],
+            [cell.worst.text for cell in cells],
             _worst(cells),
         )
         for clause, cells in folded.cells.items()
@@ -191,14 +186,6 @@ def _many_targets(folded: FoldedGrid, names: Sequence[str], width: int) -> Itera
         words = "clause is" if others == 1 else "clauses are"
         yield Line("")
         yield Line(f"{which} {words} kept by every target to which it applies.")
-
-
-def _cell_text(cell: FoldedCell, crashed: Set[CellKey]) -> str:
-    """Return the verdict of a target on a clause; if the clause made the target end, in the word for that."""
-    worst = cell.worst
-    if CellKey(cell.clause, cell.target, worst.listener) in crashed:
-        return verdict_text(worst.verdict, crashes=True)
-    return worst.text
 
 
 def _worst(cells: Sequence[FoldedCell]) -> Verdict:

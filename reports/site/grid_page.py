@@ -6,8 +6,9 @@ from pathlib import Path
 
 from reports.exports.writing import write_exports
 from reports.grid.addresses import HOME
+from reports.grid.grid_reading import read_grid
 from reports.grid.grid_summary import GridSummary, summarise
-from reports.grid.grid_tables import Grid, read_grid
+from reports.grid.grid_tables import Grid
 from reports.grid.history_tables import HistoryTables, read_history_tables
 from reports.site.building import write_site
 
@@ -33,7 +34,7 @@ def render_grid(grid: Grid, history: HistoryTables, out_dir: Path) -> GridSummar
     Raises:
         StatementWithoutEvidence: a range statement has an exception that nothing explains.
     """
-    summary = summarise(grid, out_dir / HOME)
+    summary = summarise(grid, out_dir / HOME, history.failures)
     # The exports come first: pages link only to files that exist.
     write_exports(grid, history, summary, out_dir)
     write_site(grid, history, summary, out_dir)

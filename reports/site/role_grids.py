@@ -21,6 +21,7 @@ from reports.grid.grid_view import (
     role_title,
     verdict_text,
 )
+from reports.grid.ranges import short_statement
 from reports.records import OPERATION, Verdict
 from reports.site.grid_columns import Block, blocks_of, worst_of
 from reports.site.grid_filters import filters_of, short_name, style_rules
@@ -161,7 +162,7 @@ def _main_range(folded: FoldedGrid, clause: str) -> str:
         for entry in folded.ranges[clause]
         if entry.implementation == folded.main_implementation
     }
-    return statements.get(PLAINTEXT) or next(iter(statements.values()), "")
+    return short_statement(statements.get(PLAINTEXT) or next(iter(statements.values()), ""))
 
 
 def _day_of_change(cell: GridCell) -> str:
@@ -202,7 +203,7 @@ def _cell(cell: FoldedCell, column: TargetColumn, clause: GridClause) -> PageCel
     if cell.verdict is Verdict.CONFORMS:
         return PageCell(style="", text=_kept_text(cell))
     if cell.verdict is Verdict.NOT_APPLICABLE:
-        return PageCell(style="na", text=SYMBOLS[Verdict.NOT_APPLICABLE])
+        return PageCell(style="na", text="" if cell.is_blank else SYMBOLS[cell.verdict])
     return PageCell(
         style=cell.verdict.value,
         text=cell.worst.text,
@@ -215,8 +216,7 @@ def _kept_text(cell: FoldedCell) -> str:
     """Return how strong the evidence is: the examples that conform on all listeners; an operation has one."""
     if cell.worst.role == OPERATION:
         return cell.worst.text
-    examples = sum(entry.row.examples for entry in cell.listeners if entry.row)
-    return f"{SYMBOLS[Verdict.CONFORMS]} {examples}"
+    return f"{SYMBOLS[Verdict.CONFORMS]} {cell.examples}"
 
 
 def _description(cell: FoldedCell) -> str:

@@ -13,7 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from reports.errors import StatementWithoutEvidence
-from reports.grid.grid_tables import Grid, read_grid
+from reports.grid.grid_reading import read_grid
+from reports.grid.grid_tables import Grid
 from reports.grid.history_tables import read_history_table, read_history_tables
 from reports.grid.row_keys import ROW_KEYS
 from reports.grid.table_rows import inputs_sha256

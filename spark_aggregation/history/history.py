@@ -39,7 +39,7 @@ from spark_aggregation.reading.storage import AlreadyThere, Storage
 _COMMITS, _STATES, _FACTS = "commits", "states", "facts"
 _KEPT_FOR_GOOD = "cells"
 _MOVED = "another roll-up added to the history at the same time; run this one again"
-LAYOUT = 2
+LAYOUT = 3
 """Layout number in each commit. Increase it when a table of the facts or of the state gets other columns."""
 
 

@@ -20,7 +20,12 @@ from pyspark.sql.types import (
 from spark_aggregation.history.facts import RUNS, Facts, describe_runs
 from spark_aggregation.reading.frames import as_table, checkpointed, empty_frame
 from spark_aggregation.tables.count_tables import flaky_cells, speed
-from spark_aggregation.tables.run_selection import COLUMN, columns_of_runs, giving_columns
+from spark_aggregation.tables.run_selection import (
+    COLUMN,
+    columns_of_runs,
+    giving_columns,
+    of_columns,
+)
 from spark_aggregation.tables.table_schemas import TABLES
 from spark_aggregation.tables.transitions import (
     append_transitions,
@@ -35,7 +40,7 @@ STATE: Mapping[str, StructType] = MappingProxyType(
         "runs": StructType([*RUNS, StructField("kept", BooleanType())]),
         "columns": StructType(
             [
-                *(StructField(name, _TEXT) for name in ("run_id", *COLUMN, "role")),
+                *(StructField(name, _TEXT) for name in ("run_id", *COLUMN, "role", "client")),
                 StructField("started_at", TimestampType()),
                 StructField("run_class", IntegerType()),
                 StructField("corrects", _TEXT),
@@ -162,17 +167,14 @@ def _with_kept(runs: DataFrame, keep_days: int | None) -> DataFrame:
 def _transitions(
     known: DataFrame, new_cells: DataFrame, columns: DataFrame, all_cells: Callable[[], DataFrame]
 ) -> DataFrame:
-    key = ["run_id", *COLUMN]
     giving = columns.where("gives")
     reopened = reopened_columns(columns)
-    added = new_cells.join(giving, on=key, how="left_semi")
+    added = of_columns(new_cells, giving)
     if reopened.isEmpty():
         return known.unionByName(append_transitions(known, added))
     reopened = checkpointed(reopened, whole=True)
     unchanged = known.join(reopened, on=list(COLUMN), how="left_anti")
     appended = append_transitions(unchanged, added.join(reopened, on=list(COLUMN), how="left_anti"))
     past = all_cells().unionByName(new_cells)
-    redone = past.join(reopened, on=list(COLUMN), how="left_semi").join(
-        giving, on=key, how="left_semi"
-    )
+    redone = of_columns(past.join(reopened, on=list(COLUMN), how="left_semi"), giving)
     return unchanged.unionByName(appended).unionByName(transitions_between(redone))

@@ -14,7 +14,6 @@ from spark_aggregation.history.state import State
 from spark_aggregation.reading.frames import as_table
 from spark_aggregation.tables import cell_tables, count_tables
 from spark_aggregation.tables.evidence import neighbours, shown_failures
-from spark_aggregation.tables.ranges import range_statements
 from spark_aggregation.tables.run_selection import shown_runs
 from spark_aggregation.tables.table_schemas import TABLES
 from spark_aggregation.tables.transitions import cell_ages
@@ -61,7 +60,6 @@ def roll_up(state: State, chosen: DataFrame, facts: Facts) -> Mapping[str, Calla
     kept = state.runs.where("kept")
     frames: Mapping[str, Callable[[], DataFrame]] = {
         "cells": lambda: cells,
-        "ranges": lambda: range_statements(cells, targets),
         "targets": lambda: targets,
         "clauses": lambda: cell_tables.grid_clauses(facts.headers, chosen),
         "runs": lambda: cell_tables.grid_runs(state.runs, chosen),

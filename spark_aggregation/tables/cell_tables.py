@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from reports.records import CELL_RULES, EXAMPLE_VERDICTS, CellFact, Phase, Verdict
 from spark_aggregation.reading.partials import CELL, merge_partials
-from spark_aggregation.tables.run_selection import COLUMN
+from spark_aggregation.tables.run_selection import COLUMN, of_columns
 
 _COUNTS = tuple(verdict.value for verdict in EXAMPLE_VERDICTS)
 _RUN_CELL = ("run_id", *CELL)
@@ -63,8 +63,7 @@ def grid_cells(judged: DataFrame, shown: DataFrame, ages: DataFrame) -> DataFram
         One row per `clause`, `target` and `listener`: the columns of `judged_cells`, when the cell was `first_seen`,
         when its verdict `last_changed`, and its `previous_verdict` (null if it never changed).
     """
-    cells = judged.join(shown, on=["run_id", *COLUMN], how="left_semi")
-    return cells.join(ages, on=list(CELL), how="left")
+    return of_columns(judged, shown).join(ages, on=list(CELL), how="left")
 
 
 def _counts(partials: DataFrame) -> DataFrame:
@@ -124,7 +123,7 @@ def grid_targets(headers: DataFrame, shown: DataFrame) -> DataFrame:
         shown: as `run_selection.shown_runs` returns them.
 
     Returns:
-        One row per `target`, `listener` and `role`: `implementation`, `release`, `release_order` (the release's
+        One row per `target`, `listener` and `role`, by the newest of its runs: `implementation`, `release`, `release_order` (the release's
         leading numbers, an array that sorts as releases do), `launcher`, `artefacts` (name to SHA-256),
         `run_id`, `started_at`, `language` (of a client library; else null), `like` (the release that it is judged
         like; null for itself), `commit` (Kafka's, of a build in a folder; else null).
@@ -134,8 +133,14 @@ def grid_targets(headers: DataFrame, shown: DataFrame) -> DataFrame:
         F.try_to_timestamp("header.started_at").alias("started_at"),
         F.inline("header.targets"),
     ).withColumnRenamed("id", "target")
-    return shown.join(described, on=["run_id", "target"], how="inner").withColumn(
-        "release_order", release_order("release")
+    facts = [name for name in described.columns if name not in ("run_id", "target", "started_at")]
+    newest = F.max_by(F.struct("run_id", "started_at", *facts), F.struct("started_at", "run_id"))
+    return (
+        shown.join(described, on=["run_id", "target"], how="inner")
+        .groupBy(*COLUMN, "role")
+        .agg(newest.alias("newest"))
+        .select(*COLUMN, "role", "newest.*")
+        .withColumn("release_order", release_order("release"))
     )
 
 
@@ -182,12 +187,12 @@ def release_steps(cells: DataFrame, targets: DataFrame) -> DataFrame:
         One row per `clause`, `implementation`, `listener` and such step: `from_target`, `to_target`,
         `from_verdict`, `to_verdict`.
     """
-    described = targets.select("run_id", *COLUMN, "implementation", "release", "release_order")
+    described = targets.select(*COLUMN, "implementation", "release", "release_order").distinct()
     group = ("clause", "implementation", "listener")
     by_release = Window.partitionBy(*group).orderBy("release_order", "release", "target")
     variant = F.row_number().over(Window.partitionBy(*group, "release").orderBy("target"))
     releases = (
-        cells.join(described, on=["run_id", *COLUMN], how="inner")
+        cells.join(described, on=list(COLUMN), how="inner")
         .withColumn("variant", variant)
         .where("variant = 1")
     )

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from reports.records import NOT_RECORDED, NOTHING
 from spark_aggregation.reading.partials import CELL
-from spark_aggregation.tables.run_selection import COLUMN
+from spark_aggregation.tables.run_selection import COLUMN, of_columns
 
 _Z = 1.959963984540054
 _DIGITS = 4
@@ -42,7 +42,7 @@ def coverage(shown: DataFrame, reached: DataFrame) -> DataFrame:
         for outcome, name in _OUTCOMES.items()
     ]
     return (
-        reached.join(shown, on=["run_id", *COLUMN], how="left_semi")
+        of_columns(reached, shown)
         .fillna(NOT_RECORDED, "request")
         .groupBy("clause", "property", "listener", "request")
         .agg(
@@ -131,7 +131,7 @@ def flake_rates(repeated: DataFrame, columns: DataFrame, runs: DataFrame) -> Dat
         runs.where("kept").select("run_id"), on="run_id", how="left_semi"
     )
     summed = (
-        repeated.join(counting, on=["run_id", *COLUMN], how="left_semi")
+        of_columns(repeated, counting)
         .groupBy(*CELL)
         .agg(
             F.sum("failed").cast("long").alias("failed"),

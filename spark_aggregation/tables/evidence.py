@@ -144,8 +144,10 @@ def neighbours(cells: DataFrame, examples: DataFrame, targets: DataFrame) -> Dat
         One row per failure and other target: `signature`, `target`, `listener`, `release_order`, `outcome`,
         `error_code`, `verdict`, `answer_sha256` (null if the response was not kept).
     """
-    role = targets.select("run_id", *COLUMN, "role")
-    shown = examples.join(role, on=["run_id", *COLUMN], how="inner")
+    is_client = F.max(F.col("role") == Role.CLIENT.value).alias("is_client")
+    shown = examples.join(
+        cells.select("run_id", *CELL), on=["run_id", *CELL], how="left_semi"
+    ).join(targets.groupBy("target").agg(is_client), on="target", how="inner")
     failed = cells.select("run_id", *CELL, F.inline("failures")).select(
         "run_id",
         *CELL,
@@ -162,7 +164,7 @@ def neighbours(cells: DataFrame, examples: DataFrame, targets: DataFrame) -> Dat
         F.col("sent_sha256").alias("own_sent"),
     )
     # A client may send the same bytes under another script.
-    same_bytes = (F.col("role") != Role.CLIENT.value) & (F.col("sent_sha256") == F.col("own_sent"))
+    same_bytes = ~F.col("is_client") & (F.col("sent_sha256") == F.col("own_sent"))
     same = (F.col("pinned") & F.col("own_pinned")) | same_bytes
     others = shown.join(origin, on=list(_EXAMPLE), how="inner").where(
         (F.col("target") != F.col("own_target")) & F.coalesce(same, F.lit(False))

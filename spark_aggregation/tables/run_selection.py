@@ -1,7 +1,8 @@
 """The rule that decides which run supplies a column of the grid; no other module repeats it.
 
 A column is one listener of one target in one role. Some runs judge a release as a broker; others try client operations
-on it. Each run has one role, that of its clauses. Runs are ranked by class. A complete run ranks above a partial one
+on it. Each run has one role, that of its clauses. Operations have a column per client as well: a run that tries other
+clients on the same release adds to the grid and replaces nothing. Runs are ranked by class. A complete run ranks above a partial one
 (`whole` is false if only a part was selected); among equals, a run of the standard or deep tier ranks above any other.
 Then:
 
@@ -20,13 +21,17 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from reports.records import OPERATION
+
 STANDING_DAYS = 14
 _FULL_TIERS = ("standard", "deep")
 _WHOLE, _FULL = 2, 1
 _SECONDS_PER_DAY = 86_400
 COLUMN = ("target", "listener")
-"""Key of a column within a run."""
-_ROLE_COLUMN = (*COLUMN, "role")
+"""Key of a column within a run, except for the client of operations."""
+_KEY = (*COLUMN, "role", "client")
+_CLIENT = "regexp_replace({clause}, '[.][^.]*$', '')"
+"""The row of an operation is named CLIENT.OPERATION."""
 
 
 def columns_of_runs(headers: DataFrame) -> DataFrame:
@@ -36,8 +41,8 @@ def columns_of_runs(headers: DataFrame) -> DataFrame:
         headers: `run_id` and `header` of accepted runs.
 
     Returns:
-        One row per run and column: `run_id`, `target`, `listener`, `role`, `started_at` (timestamp), `run_class`,
-        `corrects` (run id or null).
+        One row per run and column: `run_id`, `target`, `listener`, `role`, `client` (of operations; empty for other
+        roles), `started_at` (timestamp), `run_class`, `corrects` (run id or null).
     """
     whole = F.when(F.coalesce("header.whole", F.lit(True)), _WHOLE)
     full = F.when(F.col("header.tier").isin(*_FULL_TIERS), _FULL)
@@ -48,11 +53,29 @@ def columns_of_runs(headers: DataFrame) -> DataFrame:
         "header.corrects",
         F.get("header.clauses.role", F.lit(0)).alias("role"),
         F.inline(F.array_distinct(_planned_columns())),
-    ).select("run_id", *_ROLE_COLUMN, "started_at", "run_class", "corrects")
+    ).select("run_id", *_KEY, "started_at", "run_class", "corrects")
 
 
 def _planned_columns() -> Column:
-    return F.expr("transform(header.planned_cells, cell -> struct(cell.target, cell.listener))")
+    is_operation = f"get(header.clauses.role, 0) = '{OPERATION}'"
+    client = f"if({is_operation}, {_CLIENT.format(clause='cell.clause')}, '')"
+    return F.expr(
+        "transform(header.planned_cells, "
+        f"cell -> struct(cell.target, cell.listener, {client} AS client))"
+    )
+
+
+def of_columns(rows: DataFrame, columns: DataFrame) -> DataFrame:
+    """Keep the rows whose run supplies their column.
+
+    Args:
+        rows: `run_id`, `clause`, `target` and `listener`; further columns stay.
+        columns: `run_id`, `target`, `listener` and `client` of the columns that runs supply.
+    """
+    places = columns.select("run_id", *COLUMN, "client").alias("supplied")
+    same = " AND ".join(f"judged.{name} = supplied.{name}" for name in ("run_id", *COLUMN))
+    client = f"supplied.client IN ('', {_CLIENT.format(clause='judged.clause')})"
+    return rows.alias("judged").join(places, on=F.expr(f"{same} AND {client}"), how="left_semi")
 
 
 def giving_columns(columns: DataFrame, *, since: int | None = None) -> DataFrame:
@@ -77,13 +100,13 @@ def giving_columns(columns: DataFrame, *, since: int | None = None) -> DataFrame
 def _with_gives(columns: DataFrame) -> DataFrame:
     seconds = F.unix_seconds("started_at")
     before = (
-        Window.partitionBy(*_ROLE_COLUMN)
+        Window.partitionBy(*_KEY)
         .orderBy(seconds)
         .rangeBetween(-STANDING_DAYS * _SECONDS_PER_DAY, Window.currentRow)
     )
     valid = F.when(~F.col("withdrawn"), F.col("run_class"))
     return (
-        columns.join(_withdrawn(columns), on=["run_id", *_ROLE_COLUMN], how="left")
+        columns.join(_withdrawn(columns), on=["run_id", *_KEY], how="left")
         .withColumn("withdrawn", F.coalesce("withdrawn", F.lit(False)))
         .withColumn("highest", F.max(valid).over(before))
         .withColumn("gives", ~F.col("withdrawn") & (F.col("run_class") >= F.col("highest")))
@@ -95,17 +118,15 @@ def _withdrawn(columns: DataFrame) -> DataFrame:
     """Return one row per run and column that a later run corrects."""
     corrections = columns.where("corrects IS NOT NULL").select(
         F.col("corrects").alias("run_id"),
-        *_ROLE_COLUMN,
+        *_KEY,
         F.struct("started_at", "run_id").alias("corrected_at"),
     )
-    latest = corrections.groupBy("run_id", *_ROLE_COLUMN).agg(
-        F.max("corrected_at").alias("corrected_at")
-    )
+    latest = corrections.groupBy("run_id", *_KEY).agg(F.max("corrected_at").alias("corrected_at"))
     place = F.struct("started_at", "run_id")
     return (
-        columns.join(latest, on=["run_id", *_ROLE_COLUMN], how="inner")
+        columns.join(latest, on=["run_id", *_KEY], how="inner")
         .where(place < F.col("corrected_at"))
-        .select("run_id", *_ROLE_COLUMN, F.lit(True).alias("withdrawn"))
+        .select("run_id", *_KEY, F.lit(True).alias("withdrawn"))
     )
 
 
@@ -117,14 +138,14 @@ def shown_runs(columns: DataFrame, runs: DataFrame) -> DataFrame:
         runs: `run_id` and `kept` of all runs; a column leaves the grid when its run is no longer kept.
 
     Returns:
-        One row per column: `target`, `listener`, `role`, `run_id`.
+        One row per column: `target`, `listener`, `role`, `client`, `run_id`.
     """
     newest = F.max(F.struct("started_at", "run_id")).alias("newest")
     return (
         columns.where("gives")
-        .groupBy(*_ROLE_COLUMN)
+        .groupBy(*_KEY)
         .agg(newest)
-        .select(*_ROLE_COLUMN, "newest.run_id")
+        .select(*_KEY, "newest.run_id")
         .join(runs.where("kept").select("run_id"), on="run_id", how="left_semi")
-        .select(*_ROLE_COLUMN, "run_id")
+        .select(*_KEY, "run_id")
     )

@@ -74,16 +74,6 @@ TABLES: Mapping[str, StructType] = {
             ),
         ]
     ),
-    "ranges": _schema(
-        {
-            "clause": _TEXT,
-            "implementation": _TEXT,
-            "listener": _TEXT,
-            "statement": _TEXT,
-            "releases": _NUMBER,
-        },
-        {"first_held": _TEXT, "last_held": _TEXT},
-    ),
     "targets": _schema(
         {
             "target": _TEXT,

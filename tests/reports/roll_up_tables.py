@@ -45,13 +45,6 @@ _SCHEMAS = {
             ("previous_verdict", _TEXT),
         ]
     ),
-    "ranges": pa.schema(
-        [
-            *((name, _TEXT) for name in ("clause", "implementation", "listener", "statement")),
-            *((name, _TEXT) for name in ("first_held", "last_held")),
-            ("releases", pa.int32()),
-        ]
-    ),
     "targets": pa.schema(
         [
             *((name, _TEXT) for name in ("target", "listener", "implementation", "release")),
@@ -264,19 +257,6 @@ def failure_row(signature: str, clause: str, target: str, **changes: Any) -> dic
     } | changes
 
 
-def range_row(clause: str, implementation: str, statement: str, **changes: Any) -> dict[str, Any]:
-    """Return one row of the ranges."""
-    return {
-        "clause": clause,
-        "implementation": implementation,
-        "listener": "plaintext",
-        "statement": statement,
-        "first_held": None,
-        "last_held": None,
-        "releases": 1,
-    } | changes
-
-
 def run_row(folder: str = "file:/nowhere", **changes: Any) -> dict[str, Any]:
     """Return one row of the runs."""
     return {
@@ -312,7 +292,7 @@ def write_tables(
 
     Without `runs` there is one default run. Tables of the history are written only if given.
     """
-    given = {"runs": [run_row()], "ranges": [], **tables}
+    given = {"runs": [run_row()], **tables}
     history = {name: schema for name, schema in _HISTORY_SCHEMAS.items() if name in given}
     for name, schema in (_SCHEMAS | history).items():
         folder = out_dir / "tables" / f"{name}.parquet"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from reports.grid.grid_reading import read_grid
 from reports.grid.grid_summary import summarise
-from reports.grid.grid_tables import read_grid
 from reports.records import Verdict
 from tests.reports.roll_up_tables import cell_row, clause_row, target_row, write_tables
 
@@ -28,14 +28,14 @@ TARGETS = ("apache-kafka-4.4.0", "apache-kafka-3.9.2")
         ),
         (
             ("violates", "not_run"),
-            "✕ 1 MUST clause is violated on 1 of 2 targets. 1 MUST cell could not be judged.",
+            "✕ 1 of 2 brokers breaks MUST rules: 1 MUST + 2 PIN. 1 MUST cell could not be judged.",
         ),
         (
             ("flaky", "inconclusive"),
-            "✕ 1 MUST clause is violated on 1 of 2 targets. 1 MUST cell could not be judged.",
+            "✕ 1 of 2 brokers breaks MUST rules: 1 MUST + 2 PIN. 1 MUST cell could not be judged.",
         ),
-        (("violates", "violates"), "✕ 1 MUST clause is violated on 2 of 2 targets."),
-        (("flaky", "conforms"), "✕ 1 MUST clause is violated on 1 of 2 targets."),
+        (("violates", "violates"), "✕ 2 of 2 brokers break MUST rules: 2 MUST + 2 PIN."),
+        (("flaky", "conforms"), "✕ 1 of 2 brokers breaks MUST rules: 1 MUST + 2 PIN."),
         (
             ("unexpected_pass", "inconclusive"),
             "! 1 declared violation is no longer found. 1 MUST cell could not be judged.",

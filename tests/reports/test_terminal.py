@@ -53,7 +53,7 @@ def test_one_target_is_shown_with_words(tmp_path: Path) -> None:
         "KIP-511.names-accepted SHOULD ○ not run           0",
         "",
         "1 ○ not run, 1 ✕ violates",
-        "✕ 1 MUST clause is violated on 1 of 1 target.",
+        "✕ 1 of 1 broker breaks MUST rules: 1 MUST.",
     ]
 
 
@@ -119,7 +119,7 @@ def test_many_targets_are_shown_by_symbols_below_numbers(tmp_path: Path) -> None
         "1 more clause is kept by every target to which it applies.",
         "",
         "23 ✓ conforms, 1 ✕ violates",
-        "✕ 1 MUST clause is violated on 1 of 12 targets.",
+        "✕ 1 of 12 brokers breaks MUST rules: 1 MUST.",
     ]
 
 

@@ -64,8 +64,8 @@ def test_rates_of_flaky_cells_have_the_interval_of_the_records(spark: SparkSessi
     found = flake_rates(
         spark.createDataFrame(repeated, f"run_id string, {CELL_SCHEMA}, failed int, repeats int"),
         spark.createDataFrame(
-            [(f"r{number}", "t", "l", number != 3) for number in (1, 2, 3, 4)],
-            "run_id string, target string, listener string, gives boolean",
+            [(f"r{number}", "t", "l", "", number != 3) for number in (1, 2, 3, 4)],
+            "run_id string, target string, listener string, client string, gives boolean",
         ),
         spark.createDataFrame(
             [(f"r{number}", number != 4) for number in (1, 2, 3, 4)],

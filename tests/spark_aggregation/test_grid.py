@@ -172,12 +172,37 @@ def test_runs_about_another_role_give_columns_of_their_own(
     }
     roles = tables["targets"].select("run_id", "role").collect()
     assert {tuple(target) for target in roles} == {("r1", "broker"), ("r2", "operation")}
-    assert tables["ranges"].select("clause").distinct().count() == 2
 
 
-def test_clients_have_columns_with_their_language_and_ranges_over_their_versions(
+def test_operations_of_other_clients_add_to_the_earlier_run(
     spark: SparkSession, tmp_path: Path
 ) -> None:
+    """A run that tries another client with a release erases nothing; one that tries the same client again replaces it."""
+    tried = {"r1": ("python-1.0", "java-2.0"), "r2": ("python-1.0",), "r3": ("rust-3.0",)}
+    for run_id, clients in tried.items():
+        rows = [f"{client}.produce" for client in clients]
+        header = run_header(
+            [planned_cell(row) for row in rows],
+            run_id=run_id,
+            started_at=f"2026-11-2{run_id[1]}T10:00:00+00:00",
+            clauses=[clause_entry(row, role="operation") for row in rows],
+        )
+        examples = [example_row(header, 1, clause=row, client="some") for row in rows]
+        write_run(tmp_path / run_id, header, examples)
+    tables = tables_of(spark, tmp_path)
+    cells = tables["cells"].select("clause", "run_id").collect()
+    assert {tuple(cell) for cell in cells} == {
+        ("python-1.0.produce", "r2"),
+        ("java-2.0.produce", "r1"),
+        ("rust-3.0.produce", "r3"),
+    }
+    (target,) = tables["targets"].select("run_id", "role").collect()
+    assert tuple(target) == ("r3", "operation")
+    shown = tables["runs"].where("in_grid").select("run_id").collect()
+    assert {row.run_id for row in shown} == {"r1", "r2", "r3"}
+
+
+def test_clients_have_columns_with_their_language(spark: SparkSession, tmp_path: Path) -> None:
     """A run of clients gives columns of the role client; one without languages is read as well."""
     told = {"some-1.9": "violates", "some-1.10": "conforms", "some-2.0": "conforms"}
     untold = {"other-1.0": "conforms"}
@@ -189,11 +214,6 @@ def test_clients_have_columns_with_their_language_and_ranges_over_their_versions
     assert {tuple(target) for target in targets} == {
         *((name, "client", "Go") for name in told),
         ("other-1.0", "client", None),
-    }
-    ranges = tables["ranges"].select("implementation", "statement").collect()
-    assert {tuple(entry) for entry in ranges} == {
-        ("some", "from 1.10 on, not in older releases; violates in 1.9"),
-        ("other", "1.0, the only release judged"),
     }
 
 

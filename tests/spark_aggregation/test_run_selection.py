@@ -42,18 +42,20 @@ class Run(NamedTuple):
     gave: bool | None = None
     listener: str = "l"
     role: str = "broker"
+    client: str = ""
 
 
 def columns_frame(spark: SparkSession, runs: Mapping[str, Sequence[Run]]) -> DataFrame:
     """Return the columns of each target's runs, as the state keeps them."""
     rows = [
-        (run.run_id, target, run.listener, run.role, FIRST + run.after, *run[2:5])
+        (run.run_id, target, run.listener, run.role, run.client, FIRST + run.after, *run[2:5])
         for target, own in runs.items()
         for run in own
     ]
     return spark.createDataFrame(
         rows,
-        "run_id string, target string, listener string, role string, started_at timestamp, "
+        "run_id string, target string, listener string, role string, client string, "
+        "started_at timestamp, "
         "run_class int, corrects string, gave boolean",
     )
 
@@ -77,14 +79,24 @@ def test_classes_rank_complete_runs_before_full_tiers(spark: SparkSession) -> No
         ("part-smoke", False, "smoke"),
     ]
     rows = [
-        (name, ("2026-03-01T05:00:00+01:00", whole, tier, None, [("client",)], [("t", "l")] * 2))
+        (
+            name,
+            (
+                "2026-03-01T05:00:00+01:00",
+                whole,
+                tier,
+                None,
+                [("client",)],
+                [("C.a", "t", "l")] * 2,
+            ),
+        )
         for name, whole, tier in kinds
     ]
     headers = spark.createDataFrame(
         rows,
         "run_id string, header struct<started_at: string, whole: boolean, tier: string, "
         "corrects: string, clauses: array<struct<role: string>>, "
-        "planned_cells: array<struct<target: string, listener: string>>>",
+        "planned_cells: array<struct<clause: string, target: string, listener: string>>>",
     )
     columns = columns_of_runs(headers).selectExpr(
         *("run_id", "target", "listener", "role", "unix_seconds(started_at) AS start"),
@@ -162,4 +174,4 @@ def test_the_newest_kept_run_is_shown(spark: SparkSession) -> None:
         [(f"r{number}", number != 6) for number in range(1, 7)], "run_id string, kept boolean"
     )
     shown = shown_runs(columns, kept).collect()
-    assert [tuple(row) for row in shown] == [("kept", "l", "broker", "r2")]
+    assert [tuple(row) for row in shown] == [("kept", "l", "broker", "", "r2")]

@@ -28,7 +28,6 @@ ROW_TYPES: dict[str, type] = {
     "cells": grid_tables.GridCell,
     "targets": grid_tables.GridTarget,
     "clauses": grid_tables.GridClause,
-    "ranges": grid_tables.GridRange,
     "runs": grid_tables.GridRun,
     **history_tables.ROW_TYPES,
 }

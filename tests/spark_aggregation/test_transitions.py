@@ -9,7 +9,8 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from reports.exports.comparison import compare
-from reports.grid.grid_tables import Grid, read_grid
+from reports.grid.grid_reading import read_grid
+from reports.grid.grid_tables import Grid
 from reports.records import Verdict
 from spark_aggregation.tables.transitions import (
     append_transitions,

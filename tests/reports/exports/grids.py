@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from reports.exports.writing import write_exports
+from reports.grid.grid_reading import read_grid
 from reports.grid.grid_summary import summarise
-from reports.grid.grid_tables import read_grid
 from reports.grid.history_tables import read_history_tables
 from tests.reports.roll_up_tables import (
     RUN_ID,
     cell_row,
     clause_row,
     failure_row,
-    range_row,
     target_row,
     write_tables,
 )
@@ -60,7 +59,6 @@ def small_tables(out_dir: Path) -> Path:
             cell_row(OTHER, OLD, "violates"),
             cell_row(OTHER, NEW, "not_applicable", reason="it lists nothing"),
         ],
-        ranges=[range_row(CLAUSE, "apache-kafka", "from 4.4.0 on, not in older releases")],
         transitions=[
             transition_row(CLAUSE, OLD, "regressed", listener="ssl"),
             transition_row(CLAUSE, OLD, "regressed", listener="plaintext"),
@@ -83,7 +81,6 @@ def hostile_tables(out_dir: Path, **failure: str) -> Path:
         targets=[target_row(HOSTILE, implementation=HOSTILE, release=HOSTILE, launcher=HOSTILE)],
         clauses=[clause_row(CLAUSE, statement=HOSTILE, meaning=HOSTILE, location=HOSTILE)],
         cells=[cell_row(CLAUSE, HOSTILE, "violates", reason=HOSTILE, failures=[SIGNATURE])],
-        ranges=[range_row(CLAUSE, HOSTILE, HOSTILE)],
         refused=[{"folder": HOSTILE, "refusal": "cut_off", "reason": HOSTILE}],
         transitions=[transition_row(CLAUSE, HOSTILE, "regressed")],
         failures=[
@@ -97,7 +94,7 @@ def hostile_tables(out_dir: Path, **failure: str) -> Path:
 
 def export(out_dir: Path) -> Path:
     """Write the exports of a folder with tables, and return the folder."""
-    grid = read_grid(out_dir)
-    summary = summarise(grid, out_dir / "index.html")
-    write_exports(grid, read_history_tables(out_dir), summary, out_dir)
+    grid, history = read_grid(out_dir), read_history_tables(out_dir)
+    summary = summarise(grid, out_dir / "index.html", history.failures)
+    write_exports(grid, history, summary, out_dir)
     return out_dir

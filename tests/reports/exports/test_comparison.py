@@ -9,7 +9,8 @@ import pytest
 
 from reports.exports.comparison import ChangeKind, Comparison, compare
 from reports.exports.comparison_texts import comparison_markdown, rows_of
-from reports.grid.grid_tables import Grid, read_grid
+from reports.grid.grid_reading import read_grid
+from reports.grid.grid_tables import Grid
 from tests.reports.exports.grids import CLAUSE, HOSTILE, NEW, OLD
 from tests.reports.exports.rendered import EXPECTED_TAGS, RenderedTags
 from tests.reports.roll_up_tables import cell_row, clause_row, target_row, write_tables

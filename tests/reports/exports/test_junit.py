@@ -9,7 +9,7 @@ import pytest
 
 from reports.exports.junit import junit_document, result_of
 from reports.exports.links import JUNIT
-from reports.grid.grid_tables import read_grid
+from reports.grid.grid_reading import read_grid
 from reports.grid.history_tables import read_history_tables
 from reports.records import Verdict
 from tests.reports.exports.grids import CLAUSE, NEW, OLD

@@ -8,8 +8,8 @@ import pytest
 
 from reports.exports.links import SUMMARY
 from reports.exports.summary import MOST_BYTES, summary_markdown
+from reports.grid.grid_reading import read_grid
 from reports.grid.grid_summary import summarise
-from reports.grid.grid_tables import read_grid
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import read_history_tables
 from tests.reports.exports.grids import HOSTILE
@@ -27,7 +27,10 @@ def _summary(folder: Path, most_bytes: int = MOST_BYTES, pages: str | None = "")
 def test_sentence_is_the_page_s_and_violations_come_first(small: Path) -> None:
     """The summary has the sentence, violations with their level, then known ones, folded, and relative links."""
     text = (small / SUMMARY).read_text(encoding="utf-8")
-    assert text.splitlines()[2] == "**✕ 1 MUST clause is violated on 1 of 2 targets.**"
+    assert (
+        text.splitlines()[2]
+        == r"**✕ 1 of 2 brokers breaks MUST rules: 1 MUST \+ 1 SHOULD = 2 bugs.**"
+    )
     assert (
         text.index("✕ violates MUST") < text.index("✕ violates SHOULD") < text.index("⚑ known: 1")
     )
@@ -76,7 +79,7 @@ def test_summary_is_bounded_and_says_what_is_missing(
     assert len(text.encode()) <= most_bytes
     assert text.count("<details>") == text.count("</details>")
     assert "Left out for lack of space: " in text
-    assert "**✕ 120 MUST clauses are violated on 40 of 40 targets.**" in text
+    assert "**✕ 40 of 40 brokers break MUST rules: 4,800 MUST.**" in text
 
 
 def test_hostile_names_do_not_act(hostile: Path) -> None:

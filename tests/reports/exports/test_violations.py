@@ -7,14 +7,22 @@ from pathlib import Path
 
 import pytest
 
+from reports.exports.issue_texts import marker
 from reports.exports.links import VIOLATIONS
-from reports.exports.violations import marker, violations_of
-from reports.grid.grid_tables import read_grid
+from reports.exports.violations import violations_of
+from reports.grid.grid_reading import read_grid
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import read_history_tables
 from reports.run.failures import READS_FACTS
-from tests.reports.exports.grids import CLAUSE, OLD, OTHER, SIGNATURE, export, hostile_tables
+from tests.reports.exports.grids import CLAUSE, NEW, OLD, OTHER, SIGNATURE, export, hostile_tables
 from tests.reports.exports.rendered import EXPECTED_TAGS, RenderedTags
+from tests.reports.roll_up_tables import (
+    cell_row,
+    clause_row,
+    failure_row,
+    target_row,
+    write_tables,
+)
 
 
 def test_binding_violations_come_first(small: Path) -> None:
@@ -43,15 +51,60 @@ def test_body_has_clause_bytes_script_and_link(small: Path) -> None:
     assert rendered.comments == [f" kafka-conformance: {CLAUSE} on {OLD} "]
 
 
+LONG_LINE = f"sent = '{'00' * 2000}'"
+
+
 @pytest.mark.parametrize(
-    "script", [f"json = Path(__file__){READS_FACTS}", "x = 1\n" * 300], ids=["reads-facts", "long"]
+    ("script", "facts"),
+    [
+        ("x = 1\n" * 300, "{}"),
+        (LONG_LINE, "{}"),
+        (
+            f"json = Path(__file__){READS_FACTS}",
+            '{"steps": ["of the script"], "other": "left out"}',
+        ),
+    ],
+    ids=["many-lines", "long-line", "reads-facts"],
+)
+def test_body_has_the_complete_script(script: str, facts: str, tmp_path: Path) -> None:
+    """Every line of the script is there; so is what it reads from another file."""
+    hostile_tables(tmp_path, reproducer=script, facts=facts)
+    body = json.loads((export(tmp_path) / VIOLATIONS).read_text())[0]["body"]
+    assert script.strip() in body
+    assert ("of the script" in body) is (READS_FACTS in script)
+    assert "left out" not in body
+
+
+@pytest.mark.parametrize(
+    "script",
+    [f"json = Path(__file__){READS_FACTS}", "x = 1\n" * 10_000],
+    ids=["reads-facts", "long"],
 )
 def test_body_has_no_script_that_does_not_run(script: str, tmp_path: Path) -> None:
-    """A script that needs another file, or does not fit completely, is left out; the replay command stays."""
+    """A script whose file is missing, or that fits into no issue, is left out; the replay command stays."""
     hostile_tables(tmp_path, reproducer=script)
     body = json.loads((export(tmp_path) / VIOLATIONS).read_text())[0]["body"]
     assert "kafka-conformance replay" in body
-    assert "A script" not in body
+    assert "A script that" not in body
+    assert len(body) <= 65_536
+
+
+def test_hanging_operation_is_the_client_s(tmp_path: Path) -> None:
+    """Its entry names the client, and the releases only as what it was tried with."""
+    row = "some-lib-2.1.share-group"
+    write_tables(
+        tmp_path,
+        targets=[target_row(target, role="operation") for target in (NEW, OLD)],
+        clauses=[clause_row(row, role="operation", source="some-lib-2.1")],
+        cells=[cell_row(row, target, "violates", failures=[SIGNATURE]) for target in (NEW, OLD)],
+        failures=[failure_row(SIGNATURE, row, NEW)],
+    )
+    (found,) = json.loads((export(tmp_path) / VIOLATIONS).read_text())
+    assert (found["role"], found["target"], found["key"]) == ("operation", "some-lib-2.1", row)
+    assert found["releases"] == [NEW, OLD]
+    assert found["title"] == (
+        "some-lib 2.1: share-group fails with Apache Kafka 4.4.0, Apache Kafka 3.9.2"
+    )
 
 
 def test_pages_stand_before_the_links(small: Path) -> None:

@@ -15,7 +15,9 @@ def test_json_has_a_schema_version_and_all_tables(small: Path) -> None:
     assert next(iter(document.items())) == ("grid_schema_version", 1)
     assert document["counts"] == {"violates": 2, "known_violation": 1, "not_applicable": 1}
     assert document["cells"][0]["verdict"] == "known_violation"
-    assert document["ranges"][0]["statement"] == "from 4.4.0 on, not in older releases"
+    assert (
+        document["ranges"][0]["statement"] == "in 3.9.2; known violation in 4.4.0 (open as KAFKA-1)"
+    )
     assert document["runs"][0]["started_at"] == "2026-11-21T14:30:00+00:00"
     assert [entry["release"] for entry in document["targets"]] == ["4.4.0", "3.9.2", "3.9.2"]
 
@@ -34,11 +36,12 @@ def test_csv_is_the_table_of_the_page(small: Path) -> None:
 def test_markdown_is_a_table_with_the_same_words(small: Path) -> None:
     """grid.md has the sentence, the cells in the page's words and the ranges."""
     lines = (small / "grid.md").read_text(encoding="utf-8").splitlines()
-    assert lines[0] == "**✕ 1 MUST clause is violated on 1 of 2 targets.**"
+    assert lines[0] == r"**✕ 1 of 2 brokers breaks MUST rules: 1 MUST \+ 1 SHOULD = 2 bugs.**"
     assert lines[2] == "| clause | level | Apache Kafka 4.4.0 | Apache Kafka 3.9.2 |"
     assert lines[4] == "| KIP-511.names-refused | MUST | ⚑ known | ✕ violates 1 |"
     assert (
-        "| KIP-511.names-refused | apache-kafka | from 4.4.0 on, not in older releases |" in lines
+        r"| KIP-511.names-refused | apache-kafka | in 3.9.2; known violation in 4.4.0 \(open as KAFKA-1\) |"
+        in lines
     )
 
 

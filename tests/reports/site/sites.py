@@ -13,7 +13,6 @@ from tests.reports.roll_up_tables import (
     cell_row,
     clause_row,
     failure_row,
-    range_row,
     run_row,
     target_row,
     write_tables,
@@ -52,16 +51,6 @@ def site_tables() -> dict[str, list[dict[str, Any]]]:
             clause_row(WIDE, 3, level="PIN"),
         ],
         "cells": _cells(),
-        "ranges": [
-            range_row(KEYS, "apache-kafka", "from 2.8.2 on (oldest judged)"),
-            range_row(
-                NAMES,
-                "apache-kafka",
-                "from 3.9.2 on, not in older releases; known violation in 4.4.0",
-            ),
-            range_row(NAMES, "apache-kafka", "4.4.0, the only release judged", listener="ssl"),
-            range_row(NAMES, "hostile", HOSTILE),
-        ],
         "failures": [
             failure_row(SIGNATURE, NAMES, HOSTILE, message=HOSTILE, example=HOSTILE, pcap=b"pcap"),
             failure_row(KNOWN_SIGNATURE, NAMES, NEW, known_violation=DECLARED),
@@ -252,14 +241,6 @@ def write_large_site(out_dir: Path) -> Path:
         targets=[target_row(target) for target in targets],
         clauses=[clause_row(clause, place) for place, clause in enumerate(clauses)],
         cells=cells,
-        ranges=[
-            range_row(
-                clause,
-                "apache-kafka",
-                "from 2.4.1 on, not in older releases; known violation in 2.9.2",
-            )
-            for clause in clauses
-        ],
     )
     write_grid(out_dir)
     return out_dir

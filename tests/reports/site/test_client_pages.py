@@ -15,7 +15,7 @@ from reports.run.exchange_dump import render_play
 from reports.site.byte_tables import read_dump
 from reports.site.failure_pages import outline
 from strategies.api_versions import build_request
-from tests.reports.roll_up_tables import cell_row, clause_row, failure_row, range_row, target_row
+from tests.reports.roll_up_tables import cell_row, clause_row, failure_row, target_row
 from tests.reports.site.parsed_pages import all_of, parse, text_of
 from tests.reports.site.sites import CLIENT_SIGNATURE, site_tables, write_small_site
 from wire.frames import encode_frame
@@ -84,7 +84,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
             cell_row(FALLS_BACK, VIOLATES, "violates", failures=[CLIENT_SIGNATURE]),
             cell_row(FALLS_BACK, ALSO, "inconclusive", reason="it fails with a healthy broker"),
         ],
-        ranges=[range_row(FALLS_BACK, "some-lib", "inconclusive in 2.9.0; violates in 2.10.0")],
         failures=[
             *tables["failures"],
             failure_row(CLIENT_SIGNATURE, FALLS_BACK, VIOLATES, hex_dump=looping(3)),

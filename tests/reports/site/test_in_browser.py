@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Browser, Page, ViewportSize
 
 from reports.grid import addresses
-from tests.reports.roll_up_tables import cell_row, range_row
+from tests.reports.roll_up_tables import cell_row
 from tests.reports.site.accessibility import SIZES, faults_of
 from tests.reports.site.sites import (
     HOSTILE,
@@ -246,7 +246,6 @@ def test_phone_can_touch_what_stands_close(browser: Browser, tmp_path: Path) -> 
     site = write_small_site(
         tmp_path,
         cells=[*tables["cells"], *absent],
-        ranges=[*tables["ranges"], range_row(WIDE, "apache-kafka", "never")],
     )
     for address in ("brokers.html?view=all", "ranges.html"):
         page = _open(browser, f"{site.as_uri()}/{address}", viewport=SIZES["phone"])

@@ -49,7 +49,7 @@ def test_partial_range_has_its_note_and_evidence(small_site: Path) -> None:
     row = next(
         row
         for row in all_of(page, "tr")
-        if "not in older releases; known violation in" in text_of(row)
+        if "not applicable before; known violation in" in text_of(row)
     )
     assert "⚑ known: It is so on purpose. (KAFKA-1) Evidence" in text_of(row)
     assert "– n/a: no v3 is advertised" in text_of(row)

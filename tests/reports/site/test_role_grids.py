@@ -162,7 +162,6 @@ def test_grid_without_any_range_has_no_range_column(tmp_path: Path) -> None:
             tmp_path,
             targets=targets,
             cells=[cell_row(KEYS, NEW)],
-            ranges=[],
             transitions=[],
             release_steps=[],
             failures=[],

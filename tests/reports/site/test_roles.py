@@ -8,8 +8,8 @@ from xml.etree.ElementTree import Element
 import pytest
 
 from reports.grid import addresses
+from reports.grid.grid_reading import read_grid
 from reports.grid.grid_summary import summarise
-from reports.grid.grid_tables import read_grid
 from reports.grid.grid_view import FoldedGrid
 from reports.records import Verdict
 from tests.reports.site.parsed_pages import all_of, parse, text_of

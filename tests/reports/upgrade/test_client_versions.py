@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reports.grid.grid_tables import read_grid
+from reports.grid.grid_reading import read_grid
 from reports.grid.grid_view import FoldedGrid
 from reports.upgrade.client_versions import TriedClient, served_clients, serves
 from reports.upgrade.kafka_statement import is_partly_supported
@@ -44,7 +44,6 @@ def grid_of(out_dir: Path, verdicts: dict[tuple[str, str], str]) -> FoldedGrid:
             cell_row(row_of(client), f"apache-kafka-{release}", verdict, **RUN)
             for (client, release), verdict in verdicts.items()
         ],
-        ranges=[],
         failures=[],
     )
     return FoldedGrid(read_grid(out_dir))

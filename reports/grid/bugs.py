@@ -1,0 +1,247 @@
+"""Bugs: the failures of one product, grouped by what most probably is one cause.
+
+Several rules are about the same message, so one bug of a product breaks several rules, and one rule may be broken by several
+bugs. Two failures are one bug if they show the same symptom on the same request: "closes the connection" on "ApiVersions v5".
+A client's request says little about the cause, because a script decides how its broker behaves: its failures are one bug if
+their symptom is the same; operations that hang are one bug if the operation is the same as well. A failure about many
+requests is named by its message, and belongs to its rule alone.
+
+The grouping is a guess that is easy to check: each bug names its rules and links to every failure.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from reference_model.clients.moves import api_name
+from reports.escaping import one_line
+from reports.grid.grid_tables import GridClause
+from reports.grid.grid_view import TargetColumn
+from reports.grid.history_tables import KeptFailure
+from reports.verdict_labels import CRASH_KINDS
+
+_LONGEST_TITLE = 180
+_LONGEST_MESSAGE = 90
+_REQUEST_BYTES = slice(8, 16)
+_SYMPTOMS = (
+    re.compile(r"the target closed the connection instead of answering"),
+    re.compile(r"the target fell silent"),
+    re.compile(r"not decodable as [A-Za-z]+ v\d+"),
+    re.compile(r"the response has the error [A-Z_]+, and not [A-Z_]+"),
+    re.compile(r"the client loops on one connection"),
+    re.compile(r"the error does not say what the broker lacks"),
+)
+"""What a target does wrong, however the message goes on; any other message is a symptom of its own."""
+HANGS = "the operation neither succeeds nor fails: it hangs"
+_WORKS_NOT = "the client does not work"
+"""Says so little that only failures of one rule may have one cause."""
+_LISTED = re.compile(r"(?P<names>[A-Z]\w+ v[-\dv]+(?:, [A-Z]\w+ v[-\dv]+)*): (?P<symptom>.+)")
+_MOST_NAMES = 3
+_NUMBER = re.compile(r"\d[\d.,]*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """One failure by which a cell is red.
+
+    Attributes:
+        clause: the rule that it breaks.
+        target: the column of its cell.
+        listener: the listener of its cell.
+        is_operation: whether it is about an operation of a client.
+        is_client: whether a client failed, in an operation or otherwise.
+        failure: the stored failure; None if none is stored.
+        crashes: whether the target ended, if no failure is stored.
+        level_gates: whether the rule's level fails a run.
+    """
+
+    clause: GridClause
+    target: TargetColumn
+    listener: str
+    is_operation: bool = False
+    is_client: bool = False
+    failure: KeptFailure | None = None
+    crashes: bool | None = None
+    level_gates: bool = True
+
+    @property
+    def is_crash(self) -> bool:
+        """Whether the target ended."""
+        if self.failure is None:
+            return bool(self.crashes)
+        return self.failure.kind in CRASH_KINDS
+
+    @property
+    def message(self) -> str:
+        """The first line of the failure's message; empty if no failure is stored."""
+        return one_line(self.failure.message.partition("\n")[0]) if self.failure else ""
+
+    @property
+    def operation(self) -> str:
+        """The name of the operation, "share-group"; empty if it is about none."""
+        return self.clause.clause.rpartition(".")[2] if self.is_operation else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bug:
+    """Failures of one product that most probably have one cause.
+
+    Attributes:
+        title: what is wrong, in words.
+        evidence: its failures, the best one to look at first.
+    """
+
+    title: str
+    evidence: tuple[Evidence, ...]
+
+    @property
+    def first(self) -> Evidence:
+        """The failure that a reader should look at first."""
+        return self.evidence[0]
+
+    @property
+    def clauses(self) -> tuple[GridClause, ...]:
+        """The rules that it breaks, each once."""
+        return tuple({each.clause.clause: each.clause for each in self.evidence}.values())
+
+    @property
+    def crashes(self) -> bool:
+        """Whether the target ends."""
+        return self.first.is_crash
+
+    @property
+    def gates(self) -> bool:
+        """Whether it fails a run: one of its rules is a MUST or a PIN."""
+        return any(each.level_gates for each in self.evidence)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The names of what was judged or, for an operation, of the releases that it was tried with; each once."""
+        return tuple(dict.fromkeys(each.target.name for each in self.evidence))
+
+
+def bugs_of(evidence: Iterable[Evidence]) -> tuple[Bug, ...]:
+    """Group the failures of one product by their probable cause.
+
+    Args:
+        evidence: its failures, in the order of the grid.
+
+    Returns:
+        Its bugs: crashes first, then those that fail a run, then those that break most rules.
+    """
+    grouped: dict[tuple[str, ...], list[Evidence]] = {}
+    for each in evidence:
+        grouped.setdefault(_cause(each), []).append(each)
+    bugs = [
+        Bug(title=_title(alike), evidence=tuple(sorted(alike, key=_usefulness)))
+        for alike in grouped.values()
+    ]
+    return tuple(sorted(bugs, key=lambda bug: (not bug.crashes, not bug.gates, -len(bug.clauses))))
+
+
+def _cause(evidence: Evidence) -> tuple[str, ...]:
+    """Return what failures with one cause have in common."""
+    if evidence.failure is None:
+        return ("clause", evidence.clause.clause)
+    symptom = symptom_of(evidence.message)
+    if evidence.is_operation:
+        # Any operation fails alike if none can reach the broker, but what hangs waits for something of its own.
+        return ("operation", evidence.operation if symptom == HANGS else "", symptom)
+    if evidence.is_client:
+        return ("client", evidence.clause.clause if symptom.startswith(_WORKS_NOT) else "", symptom)
+    request = request_of(evidence.failure)
+    if not request or _LISTED.match(evidence.message):
+        return ("message", evidence.clause.clause, symptom)
+    return ("request", request, symptom)
+
+
+def symptom_of(message: str) -> str:
+    """Return what a message says that the target does wrong, without numbers that differ from run to run."""
+    found = next((match[0] for each in _SYMPTOMS if (match := each.search(message))), None)
+    return found or _NUMBER.sub("#", message)
+
+
+def request_of(failure: KeptFailure) -> str:
+    """Return the last request of a failure in words, "ApiVersions v5"; empty if it is not stored or none."""
+    sent = stored_requests(failure)
+    try:
+        key, version = (int.from_bytes(part, signed=True) for part in _key_and_version(sent[-1]))
+    except (IndexError, ValueError):
+        return ""
+    return f"{api_name(key)} v{version}"
+
+
+def stored_requests(failure: KeptFailure) -> Sequence[str]:
+    """Return the bytes that a failure sent, each as hexadecimal digits."""
+    try:
+        sent = json.loads(failure.facts)["sent"]
+        return [str(each["data"]) for each in sent]
+    except (ValueError, KeyError, TypeError):
+        return []
+
+
+def _key_and_version(data: str) -> tuple[bytes, bytes]:
+    both = bytes.fromhex(data[_REQUEST_BYTES])
+    if len(both) != 4:
+        raise ValueError(data)
+    return both[:2], both[2:]
+
+
+def _title(alike: Sequence[Evidence]) -> str:
+    in_order = sorted(alike, key=_usefulness)
+    first = in_order[0]
+    if not first.message:
+        return first.clause.statement or first.clause.clause
+    if first.is_operation:
+        return _cut(
+            f"{_operations_title(in_order)}, with {_names([each.target for each in alike])}"
+        )
+    listed = _LISTED.fullmatch(first.message)
+    if listed:
+        names = listed["names"].split(", ")
+        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        return _cut(f"{_capital(listed['symptom'])}: {', '.join(names[:_MOST_NAMES])}{more}")
+    # A message that says which bytes it is about says more than one that does not.
+    message = next((each.message for each in in_order if ": " in each.message), first.message)
+    request = request_of(first.failure) if first.failure and not first.is_client else ""
+    if request and request not in message:
+        return _cut(f"{request}: {message}")
+    return _cut(_capital(message))
+
+
+def _operations_title(in_order: Sequence[Evidence]) -> str:
+    message, operations = (
+        in_order[0].message,
+        list(dict.fromkeys(each.operation for each in in_order)),
+    )
+    more = f" and {len(operations) - _MOST_NAMES} more" if len(operations) > _MOST_NAMES else ""
+    names = f"{', '.join(operations[:_MOST_NAMES])}{more}"
+    return f"{names} hangs" if message == HANGS else f"{names}: {message[:_LONGEST_MESSAGE]}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _names(columns: Sequence[TargetColumn]) -> str:
+    """Return the names of releases; the name of their product only once."""
+    unique: Mapping[str, TargetColumn] = {each.target: each for each in columns}
+    by_product: dict[str, list[str]] = {}
+    for each in unique.values():
+        product = each.name.removesuffix(f" {each.short}")
+        by_product.setdefault(product, []).append(each.short if product != each.name else "")
+    return "; ".join(f"{name} {', '.join(shorts)}".strip() for name, shorts in by_product.items())
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_TITLE else f"{text[: _LONGEST_TITLE - 1]}…"
+
+
+def _usefulness(evidence: Evidence) -> tuple[bool, bool, int]:
+    """Return the sort key of failures: gating rules first, stored ones first, and then the one with the fewest bytes."""
+    failure = evidence.failure
+    size = sum(map(len, stored_requests(failure))) if failure else 0
+    return not evidence.level_gates, failure is None, size

@@ -1,0 +1,110 @@
+"""A product answers for its own cells: a release never for a client's operations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reports.grid.grid_reading import read_grid
+from reports.grid.grid_summary import summarise
+from reports.grid.grid_view import FoldedGrid
+from reports.grid.history_tables import read_history_tables
+from reports.grid.products import BrokenRules, Product, products_of
+from reports.records import Verdict
+from tests.reports.roll_up_tables import (
+    cell_row,
+    clause_row,
+    failure_row,
+    target_row,
+    write_tables,
+)
+
+NEW, OLD = "apache-kafka-4.4.0", "apache-kafka-2.3.1"
+CLIENT = "some-lib-2.1"
+HANGS, ALSO_HANGS, WORKS = (f"{CLIENT}.{name}" for name in ("share-group", "old-group", "produce"))
+OF_OTHER = "other-lib-1.0.produce"
+EARLIER = {"run_id": "20261120T143000Z-00000000"}
+SIGNATURE, CRASH = "a" * 16, "b" * 16
+
+
+def _folder(out_dir: Path) -> Path:
+    """Write a grid in which a client hangs with a release, which itself breaks a rule, and with the newest one."""
+    rows = (HANGS, ALSO_HANGS, WORKS)
+    return write_tables(
+        out_dir,
+        targets=[
+            *(target_row(target) for target in (NEW, OLD)),
+            *(target_row(target, role="operation") for target in (NEW, OLD)),
+        ],
+        clauses=[
+            clause_row("C.must"),
+            clause_row("C.should", 1, level="SHOULD"),
+            *(clause_row(row, 2, role="operation", source=CLIENT) for row in rows),
+            clause_row(OF_OTHER, 3, role="operation", source="other-lib-1.0"),
+        ],
+        cells=[
+            *(cell_row("C.must", target) for target in (NEW, OLD)),
+            cell_row("C.should", OLD, "violates", failures=[CRASH]),
+            cell_row("C.should", NEW),
+            *(cell_row(HANGS, target, "violates", failures=[SIGNATURE]) for target in (NEW, OLD)),
+            cell_row(ALSO_HANGS, OLD, "flaky", failures=[SIGNATURE]),
+            *(cell_row(WORKS, target) for target in (NEW, OLD)),
+            cell_row(OF_OTHER, OLD, **EARLIER),
+        ],
+        failures=[
+            failure_row(CRASH, "C.should", OLD, kind="TargetEnded", message="panic"),
+            failure_row(SIGNATURE, HANGS, OLD, message="it hangs"),
+        ],
+    )
+
+
+def _products(out_dir: Path) -> dict[str, Product]:
+    folder = _folder(out_dir)
+    failures = read_history_tables(folder).failures
+    return {each.id: each for each in products_of(FoldedGrid(read_grid(folder)), failures)}
+
+
+def test_operation_belongs_to_the_client(tmp_path: Path) -> None:
+    """The release is red for nothing that a client does; the client is a product although only operations were tried."""
+    products = _products(tmp_path)
+    assert list(products) == [NEW, OLD, CLIENT, "other-lib-1.0"]
+    assert products[NEW].counts == {Verdict.CONFORMS: 2}
+    assert not products[NEW].broken
+    assert str(products[OLD].broken) == "1 SHOULD = 1 bug"
+    assert (products[CLIENT].name, products[CLIENT].role) == ("some-lib 2.1", "client")
+    # A rule counts once, however many releases show it.
+    assert str(products[CLIENT].broken) == "2 MUST = 1 bug"
+
+
+def test_headline_counts_by_role(tmp_path: Path) -> None:
+    """Its numbers are the sums of those of the products."""
+    folder = _folder(tmp_path)
+    failures = read_history_tables(folder).failures
+    summary = summarise(read_grid(folder), folder / "index.html", failures)
+    assert summary.sentence == "✕ 1 of 2 clients breaks MUST rules: 2 MUST + 1 SHOULD = 2 bugs."
+    assert summary.targets == 4
+
+
+def test_crash_is_said_with_the_count(tmp_path: Path) -> None:
+    """It is worse than any other violation."""
+    products = _products(tmp_path)
+    assert products[OLD].broken.verdict_text == "✕ crashes 1 SHOULD = 1 bug"
+    assert products[CLIENT].broken.verdict_text == "✕ violates 2 MUST = 1 bug"
+    assert BrokenRules.of([products[NEW]]).verdict_text == ""
+
+
+def test_what_was_not_tried_is_blank(tmp_path: Path) -> None:
+    """An operation of another client, from an earlier run, adds to the grid, and counts only where it was tried."""
+    folded = FoldedGrid(read_grid(_folder(tmp_path))).by_role["operation"]
+    tried, untried = folded.cells[OF_OTHER][1], folded.cells[OF_OTHER][0]
+    assert (tried.is_blank, tried.worst.text) == (False, "✓ works")
+    assert (untried.is_blank, untried.worst.text) == (True, "")
+    (statement,) = (each.statement for each in folded.ranges[OF_OTHER])
+    assert statement == "works in 2.3.1, the only release tried"
+
+
+def test_crash_is_a_word_of_the_cell(tmp_path: Path) -> None:
+    """Every page and export takes the text from the cell."""
+    folded = FoldedGrid(read_grid(_folder(tmp_path)))
+    cell = folded.cells["C.should"][1]
+    assert cell.worst.text == "✕ crashes"
+    assert (cell.examples, folded.cells["C.must"][0].examples) == (100, 100)
