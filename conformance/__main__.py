@@ -22,7 +22,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
             name: name
             for name in ("judge", "matrix", "grid", "site", "verify", "changes", "mutation")
         },
-        **{name: name for name in ("diff", "summary", "start", "watch", "learn")},
+        **{name: name for name in ("diff", "summary", "start", "watch", "learn", "upgrade")},
         **{name: name for name in ("replay", "rejudge", "corpus", "expectations")},
         **{"api-versions": "api_versions", "schemas": "schemas", "discovery": "discovery"},
         **{"pin-artefacts": "pinning", "record-tables": "pinning"},

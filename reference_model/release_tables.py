@@ -17,6 +17,12 @@ from reference_model.profile import (
 )
 from reference_model.version_tables import Table, ranges_of, table_of
 
+FEATURES = {
+    **dict.fromkeys((68, 69), "group.version"),
+    **dict.fromkeys((76, 77, 78, 79, 90, 91, 92), "share.version"),
+    **dict.fromkeys((88, 89), "streams.version"),
+}
+"""The feature without which a broker lists an API, but refuses what it asks: by the keys of KIP-848, KIP-932 and KIP-1071."""
 QUORUM_NAMES = {ZOOKEEPER: "ZooKeeper", KRAFT: "KRaft"}
 
 
@@ -60,6 +66,10 @@ class RecordedRelease:
         """The sort key: by release, with ZooKeeper before KRaft."""
         return release_order(self.release), self.quorum == KRAFT
 
+    def can_become(self, other: RecordedRelease) -> bool:
+        """Return whether another release is newer, or the same one after a migration to KRaft; nothing goes back to ZooKeeper."""
+        return self.order < other.order and (self.quorum, other.quorum) != (KRAFT, ZOOKEEPER)
+
     def profile(self, listener: str = PLAINTEXT) -> Profile:
         """Return what the model knows about it on one listener."""
         return profile_of(self.release, quorum=self.quorum, listener=listener)
@@ -72,6 +82,13 @@ class RecordedRelease:
 def table_of_profile(profile: Profile) -> Table:
     """Return what a release lists, and what it refuses of that."""
     return table_of(ranges_of(profile.api_keys), ranges_of(profile.traits.refused_listed))
+
+
+def missing_feature(profile: Profile, api_key: int) -> str:
+    """Return the feature that an API needs and that a release does not enable by itself; empty if there is none."""
+    feature = FEATURES.get(api_key, "")
+    enabled = {each.name for each in profile.finalized_features}
+    return "" if feature in enabled else feature
 
 
 @cache

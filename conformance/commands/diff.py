@@ -16,6 +16,7 @@ from reports.exports.comparison_texts import (
     comparison_document,
     comparison_markdown,
     comparison_tables,
+    release_lines,
 )
 from reports.exports.violations import Violation, violations_of
 from reports.grid.grid_view import FoldedGrid
@@ -42,7 +43,8 @@ _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 def diff(before: Path, after: Path, form: str, pages: str | None) -> None:
     """Say what changed from A to B: fixed, regressed, newly flaky, new and gone cells, other reasons.
 
-    A and B are run folders, or folders that `grid` wrote. The exit status is 1 if a clause whose violation fails a run
+    A and B are run folders, or folders that `grid` wrote. If each has one release of a product that the other lacks, the two
+    releases are compared with each other. The exit status is 1 if a clause whose violation fails a run
     (MUST, or PIN if it binds the target) regressed or became flaky, 10 if one could be judged in A and not in B, and
     otherwise 0.
     """
@@ -86,6 +88,8 @@ def _print(comparison: Comparison, names: tuple[str, str]) -> None:
     width = None if sys.stdout.isatty() else WIDTH_WHEN_PIPED
     console = Console(width=width, markup=False, highlight=False)
     click.echo(f"from {names[0]} to {names[1]}")
+    for line in release_lines(comparison):
+        click.echo(printable(line))
     for table in reversed(list(comparison_tables(comparison, width=console.width))):
         console.print()
         console.print(table)

@@ -16,15 +16,8 @@ from reference_model.profile import (
     line_of,
     profile_of,
 )
-from reference_model.release_tables import table_of_profile
+from reference_model.release_tables import missing_feature, table_of_profile
 from reference_model.version_tables import served_ranges
-
-FEATURES = {
-    **dict.fromkeys((68, 69), "group.version"),
-    **dict.fromkeys((76, 77, 78, 79, 90, 91, 92), "share.version"),
-    **dict.fromkeys((88, 89), "streams.version"),
-}
-"""The feature without which a broker lists an API, but refuses what it asks: by the keys of KIP-848, KIP-932 and KIP-1071."""
 
 
 class UnknownRelease(Exception):
@@ -53,9 +46,7 @@ class Release:
 
     def missing_feature(self, api_key: int) -> str:
         """Return the feature that an API needs and that the release does not enable by itself; empty if there is none."""
-        feature = FEATURES.get(api_key, "")
-        enabled = {each.name for each in self.profile.finalized_features}
-        return "" if feature in enabled else feature
+        return missing_feature(self.profile, api_key)
 
     def refused_since(self, api_key: int, api_version: int) -> str:
         """Return the line of releases, such as "4.0", from which on a request is refused; empty if no earlier one served it."""

@@ -1,7 +1,7 @@
 """Differences between two grids: two runs, or two nights.
 
 The kinds are those of the roll-up's transitions and three more: new cells, gone cells, and the same verdict for
-another reason.
+another reason. If each grid has one target of a product that the other lacks, these are two releases of it, and are compared with each other.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from reports.grid.grid_tables import Grid, GridCell
 from reports.records import UNSETTLED_VERDICTS, TransitionKind, Verdict, gates, transition_kind
@@ -45,6 +45,7 @@ class CellChange:
     """One cell that changed; `before` or `after` is None if only the other grid has the cell.
 
     Attributes:
+        older_target: the other release that the target is compared with; empty if it is compared with itself.
         level: the level of its clause, such as MUST.
         kind: how it changed.
         why: the reason of its verdict now, if it has one, else the reason before.
@@ -59,6 +60,7 @@ class CellChange:
     before: Verdict | None
     after: Verdict | None
     why: str
+    older_target: str = ""
 
     @property
     def gates(self) -> bool:
@@ -68,10 +70,17 @@ class CellChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """All changes, the gravest first, then in the order of the grid; `cells` counts those in both grids."""
+    """All changes, the gravest first, then in the order of the grid.
+
+    Attributes:
+        changes: the changes.
+        cells: how many cells are in both grids.
+        releases: maps each target that is compared with another release of the same product to that one.
+    """
 
     changes: tuple[CellChange, ...]
     cells: int
+    releases: Mapping[str, str] = field(default_factory=dict)
 
     def of_kind(self, kind: ChangeKind) -> tuple[CellChange, ...]:
         """Return the changes of one kind."""
@@ -121,14 +130,48 @@ class Comparison:
 def compare(before: Grid, after: Grid) -> Comparison:
     """Return how the second grid differs from the first."""
     levels = {clause.clause: clause.level for grid in (before, after) for clause in grid.clauses}
-    was, is_now = _cells(before), _cells(after)
+    releases = _releases(before, after)
+    newer = {older: target for target, older in releases.items()}
+    was, is_now = _cells(before, newer), _cells(after, {})
     order = list(ChangeKind)
-    found = sorted(_changes(was, is_now, levels), key=lambda change: order.index(change.kind))
-    return Comparison(changes=tuple(found), cells=len(was.keys() & is_now.keys()))
+    found = (
+        replace(change, older_target=releases.get(change.target, ""))
+        for change in _changes(was, is_now, levels)
+    )
+    return Comparison(
+        changes=tuple(sorted(found, key=lambda change: order.index(change.kind))),
+        cells=len(was.keys() & is_now.keys()),
+        releases=releases,
+    )
 
 
-def _cells(grid: Grid) -> Mapping[CellKey, GridCell]:
-    return {CellKey(cell.clause, cell.target, cell.listener): cell for cell in grid.cells}
+def _releases(before: Grid, after: Grid) -> Mapping[str, str]:
+    """Map the only target of a product that is new to the only one of it that is gone."""
+    old, new = (
+        {each.target: each.implementation for each in grid.targets} for grid in (before, after)
+    )
+    gone = _by_implementation({target: old[target] for target in old if target not in new})
+    come = _by_implementation({target: new[target] for target in new if target not in old})
+    return {
+        come[implementation][0]: gone[implementation][0]
+        for implementation in come.keys() & gone.keys()
+        if len(come[implementation]) == len(gone[implementation]) == 1
+    }
+
+
+def _by_implementation(targets: Mapping[str, str]) -> Mapping[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for target, implementation in targets.items():
+        found.setdefault(implementation, []).append(target)
+    return found
+
+
+def _cells(grid: Grid, names: Mapping[str, str]) -> Mapping[CellKey, GridCell]:
+    """Return the cells by their places, with other names for some targets."""
+    return {
+        CellKey(cell.clause, names.get(cell.target, cell.target), cell.listener): cell
+        for cell in grid.cells
+    }
 
 
 def _changes(

@@ -80,22 +80,24 @@ def rows_of(comparison: Comparison, kind: ChangeKind) -> list[ChangeRow]:
         ),
         *(
             ChangeRow(
-                clause="(all clauses of the target)",
+                clause="(all clauses)",
                 level="",
                 target=target,
-                listeners=(),
+                listeners=listeners,
                 before=None,
                 after=None,
                 why=why,
                 cells=cells,
             )
-            for target, (cells, why) in whole.items()
+            for target, (cells, why, listeners) in whole.items()
         ),
     ]
 
 
-def _whole_targets(changes: Sequence[CellChange]) -> Mapping[str, tuple[int, str]]:
-    """Map each target with many new or gone cells to their number and a short description."""
+def _whole_targets(
+    changes: Sequence[CellChange],
+) -> Mapping[str, tuple[int, str, tuple[str, ...]]]:
+    """Map each target with many new or gone cells to their number, a short description, and their listeners."""
     by_target: dict[str, list[CellChange]] = {}
     for change in changes:
         by_target.setdefault(change.target, []).append(change)
@@ -104,7 +106,8 @@ def _whole_targets(changes: Sequence[CellChange]) -> Mapping[str, tuple[int, str
         violated = sum((each.after or each.before) is Verdict.VIOLATES for each in cells)
         if len(cells) > _MANY_CELLS:
             words = f"{len(cells)} cells"
-            told[target] = len(cells), f"{words}, {violated} violated" if violated else words
+            words = f"{words}, {violated} violated" if violated else words
+            told[target] = len(cells), words, tuple(dict.fromkeys(each.listener for each in cells))
     return told
 
 
@@ -152,6 +155,7 @@ def comparison_markdown(comparison: Comparison, names: tuple[str, str]) -> str:
         ["### Kafka conformance: what changed", "", f"**{markdown_text(comparison.sentence)}**"]
     )
     bounded.add(["", f"From {before} to {after}."])
+    bounded.add([f"- {markdown_text(line)}" for line in release_lines(comparison)])
     for kind in ChangeKind:
         _add_rows(bounded, kind, rows_of(comparison, kind))
     left = (
@@ -179,6 +183,11 @@ def _add_rows(bounded: BoundedText, kind: ChangeKind, rows: Sequence[ChangeRow])
         bounded.close("</details>")
 
 
+def release_lines(comparison: Comparison) -> list[str]:
+    """Return a sentence for each target that is compared with another release."""
+    return [f"{newer} is compared with {older}." for newer, older in comparison.releases.items()]
+
+
 def comparison_document(
     comparison: Comparison, names: tuple[str, str], violations: Sequence[Violation]
 ) -> dict[str, Any]:
@@ -195,12 +204,14 @@ def comparison_document(
         "after": names[1],
         "sentence": comparison.sentence,
         "compared_cells": comparison.cells,
+        "compared_releases": dict(comparison.releases),
         "changes": [
             {
                 "kind": change.kind,
                 "clause": change.clause,
                 "level": change.level,
                 "target": change.target,
+                "older_target": change.older_target or None,
                 "listener": change.listener,
                 "before": change.before,
                 "after": change.after,

@@ -7,7 +7,7 @@ import re
 from urllib.parse import quote
 
 HOME = "index.html"
-UPGRADE = "releases.html"
+UPGRADE = "upgrade.html"
 RULES = "ranges.html"
 CHANGES = "since.html"
 WHY = "about.html"
@@ -69,6 +69,11 @@ def failure_page(signature: str) -> str:
 def failure_file(signature: str, name: str) -> str:
     """Return the address of one file of a failure, from the site's root."""
     return f"failures/{file_name(signature)}/{quote(name)}"
+
+
+def upgrade_page(before: str, after: str) -> str:
+    """Return the address of the page about two releases, given their short names: "2.3.1", "3.9.2-zookeeper"."""
+    return f"upgrade/{file_name(f'{before}-{after}')}.html"
 
 
 def root_of(address: str) -> str:

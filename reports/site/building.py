@@ -19,6 +19,7 @@ from reports.site.overviews import write_about, write_findings, write_ranges
 from reports.site.proposal import write_proposal
 from reports.site.rendering import Site, empty_folders
 from reports.site.role_grids import write_role_grids
+from reports.site.upgrade_pages import write_upgrades
 
 _WRITERS = (
     write_home,
@@ -29,6 +30,7 @@ _WRITERS = (
     write_targets,
     write_cells,
     write_failures,
+    write_upgrades,
     write_releases,
     write_since,
     write_advertised,

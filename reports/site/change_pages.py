@@ -1,10 +1,14 @@
-"""The pages about changes: between adjacent releases, and since the last run."""
+"""The pages about changes: what adjacent releases treat differently, and what changed since the last run.
+
+What changes from one release of Apache Kafka to another is on the pages about upgrades; here are the bytes, and the releases of other products.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from reference_model.profile import APACHE_KAFKA
 from reports.grid import addresses
 from reports.grid.change_log import by_group
 from reports.grid.grid_tables import implementation_name
@@ -13,6 +17,8 @@ from reports.grid.history_tables import ReleaseChange, ReleaseStep, Transition
 from reports.records import Verdict
 from reports.site.rendering import Site
 
+CLUSTER = "kafka-cluster"
+"""The implementation of clusters of several brokers, which may be of different releases."""
 _APPEARED = "appeared"
 _KINDS = (
     ("regressed", "Regressed"),
@@ -49,12 +55,13 @@ class ByteChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleasePair:
-    """Two adjacent releases and all that differs between them."""
+    """Two adjacent releases and all that differs between them; `upgrade` is the address of the page about this upgrade, if there is one."""
 
     anchor: str
     title: str
     rows: tuple[StepRow, ...]
     changes: tuple[ByteChange, ...]
+    upgrade: str = ""
 
 
 def write_releases(site: Site) -> None:
@@ -77,34 +84,43 @@ def write_releases(site: Site) -> None:
 def _pairs(
     site: Site, changes: Mapping[tuple[str, str], tuple[ByteChange, ...]]
 ) -> list[ReleasePair]:
-    columns = {column.target: column for column in site.folded.columns}
-    places = {column.target: place for place, column in enumerate(site.folded.columns)}
+    return [*_steps_of_other_products(site), *_pairs_with_bytes(site, changes)]
+
+
+def _steps_of_other_products(site: Site) -> Iterator[ReleasePair]:
+    """Yield the adjacent releases of products other than Apache Kafka, in the order of the columns; a cluster has no releases."""
+    columns = {
+        column.target: column
+        for column in site.folded.columns
+        if column.implementation not in (APACHE_KAFKA, CLUSTER)
+    }
+    places = {target: place for place, target in enumerate(columns)}
     steps: dict[tuple[str, str], list[ReleaseStep]] = {}
     for step in site.history.release_steps or ():
         if step.from_target in columns and step.to_target in columns:
             steps.setdefault((step.from_target, step.to_target), []).append(step)
-    left, pairs = dict(changes), []
     for older, newer in sorted(steps, key=lambda pair: places[pair[1]]):
-        releases = tuple(columns[target].listeners[0].release for target in (older, newer))
-        title = f"{columns[older].name} to {columns[newer].name}"
-        pairs.append(
-            ReleasePair(
-                anchor=addresses.anchor(f"{older}-{newer}"),
-                title=title,
-                rows=tuple(_step_rows(steps[older, newer])),
-                changes=left.pop((releases[0], releases[1]), ()),
-            )
+        yield ReleasePair(
+            anchor=addresses.anchor(f"{older}-{newer}"),
+            title=f"{columns[older].name} to {columns[newer].name}",
+            rows=tuple(_step_rows(steps[older, newer])),
+            changes=(),
         )
-    for (before, since), rows in left.items():
-        pairs.append(
-            ReleasePair(
-                anchor=addresses.anchor(f"bytes-{before}-{since}"),
-                title=f"{implementation_name('apache-kafka')} {before} to {since}",
-                rows=(),
-                changes=rows,
-            )
+
+
+def _pairs_with_bytes(
+    site: Site, changes: Mapping[tuple[str, str], tuple[ByteChange, ...]]
+) -> Iterator[ReleasePair]:
+    targets = {column.target for column in site.folded.columns}
+    for (before, since), rows in changes.items():
+        is_shown = {f"{APACHE_KAFKA}-{before}", f"{APACHE_KAFKA}-{since}"} <= targets
+        yield ReleasePair(
+            anchor=addresses.anchor(f"bytes-{before}-{since}"),
+            title=f"{implementation_name(APACHE_KAFKA)} {before} to {since}",
+            rows=(),
+            changes=rows,
+            upgrade=addresses.upgrade_page(before, since) if is_shown else "",
         )
-    return pairs
 
 
 def _changes_by_releases(
@@ -126,7 +142,7 @@ def _changes_by_releases(
             shortest=group.shortest,
         )
         releases = tuple(
-            text.removeprefix("apache-kafka-") for text in (group.from_release, group.to_release)
+            text.removeprefix(f"{APACHE_KAFKA}-") for text in (group.from_release, group.to_release)
         )
         pair = (releases[0], releases[1])
         changes[pair] = (*changes.get(pair, ()), change)

@@ -36,7 +36,7 @@ _WEB_ADDRESS = re.compile(r"(https?://[^\s<>\"'()]+)")
 _HERE = Path(__file__).parent
 MOST_RUNS = 200
 """Maximum number of runs that a page lists; a year of nights has thousands, and the exports have all of them."""
-FOLDERS = ("clauses", "targets", "cells", "failures")
+FOLDERS = ("clauses", "targets", "cells", "failures", "upgrade")
 """Folders that contain only pages of this site; they are emptied before it is written."""
 
 

@@ -79,3 +79,18 @@
   read();
   settle();
 })();
+
+// Leads from two chosen releases to their page, the older one first.
+(() => {
+  for (const form of document.querySelectorAll("form.upgrade")) {
+    form.hidden = false;
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      const { from, to } = form.elements;
+      const [newer, older] = [from, to].sort((one, other) => one.selectedIndex - other.selectedIndex);
+      if (newer.value !== older.value) {
+        location.href = `${form.dataset.root}upgrade/${older.value}-${newer.value}.html`;
+      }
+    });
+  }
+})();

@@ -15,7 +15,7 @@ from reference_model.release_tables import recorded_release
 from reference_model.version_tables import Ranges, served_ranges
 from reports.grid.grid_view import FoldedGrid
 from reports.records import SOUND_VERDICTS
-from reports.upgrade.kafka_statement import is_supported, supported_clients
+from reports.upgrade.kafka_statement import is_partly_supported, is_supported, supported_clients
 from reports.upgrade.tried_operations import tried_operations
 
 NEEDED_KEYS = (0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14)
@@ -47,6 +47,7 @@ class ServedClients:
     Attributes:
         release: the release.
         stated: the clients that Kafka supports with it, in words.
+        partly: those that its compatibility tables call partly compatible, oldest first.
         oldest: by the tables, the oldest version of Kafka's client that can use it.
         newest: the newest one.
         beyond: by the tables, the versions that can use it although Kafka does not support that, oldest first.
@@ -58,6 +59,7 @@ class ServedClients:
     stated: str
     oldest: str
     newest: str
+    partly: tuple[str, ...] = ()
     beyond: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     tried: tuple[TriedClient, ...] = ()
@@ -91,6 +93,7 @@ def served_clients(grid: FoldedGrid | None = None) -> Iterator[ServedClients]:
             stated=supported_clients(release),
             oldest=clients[0],
             newest=clients[-1],
+            partly=tuple(client for client in stated if is_partly_supported(client, release)),
             beyond=tuple(client for client in clients if client not in stated),
             missing=tuple(client for client in stated if client not in clients),
             tried=tuple(tried.get(release, ())),

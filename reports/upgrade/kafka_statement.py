@@ -61,11 +61,11 @@ def is_supported(client: str, broker: str) -> bool:
 
 
 def supported_clients(broker: str) -> str:
-    """Return in words which of its own clients Apache Kafka supports with a release of brokers."""
+    """Return in words which of its own clients Apache Kafka supports with a release of brokers: "of 2.1 and newer"."""
     if not has_old_versions(broker):
-        return f"{OLDEST_WITH_IT} and newer"
+        return f"of {OLDEST_WITH_IT} and newer"
     if is_supported(FIRST_WITHOUT_OLD_VERSIONS, broker):
-        return "every release"
+        return "of every release"
     return f"up to {LAST_BEFORE}"
 
 

@@ -86,6 +86,16 @@ def test_status_says_whether_it_got_worse(
     assert result.output.splitlines()[0] == "from a to b"
 
 
+def test_two_releases_are_compared_with_each_other(tmp_path: Path) -> None:
+    """Nothing is gone or new, and the text names the releases."""
+    old, new = "apache-kafka-4.3.1", "apache-kafka-4.4.0"
+    before = _run(tmp_path / "a", "conforms", target=old)
+    result = _invoke(diff, before, _run(tmp_path / "b", "violates", target=new))
+    assert result.exit_code == 1
+    assert result.output.splitlines()[1] == f"{new} is compared with {old}."
+    assert "1 binding clause regressed on 1 target (cells: 1 regressed)" in result.output
+
+
 def test_piped_text_is_plain(tmp_path: Path) -> None:
     """Without a terminal there is no colour, and each change is one line."""
     result = _invoke(diff, _run(tmp_path / "a", "conforms"), _run(tmp_path / "b", "violates"))

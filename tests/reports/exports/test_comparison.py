@@ -11,7 +11,7 @@ from reports.exports.comparison import ChangeKind, Comparison, compare
 from reports.exports.comparison_texts import comparison_markdown, rows_of
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_tables import Grid
-from tests.reports.exports.grids import CLAUSE, HOSTILE, NEW, OLD
+from tests.reports.exports.grids import CLAUSE, HOSTILE, NEW, OLD, OTHER
 from tests.reports.exports.rendered import EXPECTED_TAGS, RenderedTags
 from tests.reports.roll_up_tables import cell_row, clause_row, target_row, write_tables
 
@@ -130,6 +130,26 @@ def test_new_and_gone_targets_are_told_as_a_whole(tmp_path: Path) -> None:
     assert comparison.sentence == (
         "✕ 1 binding clause regressed on 1 target (cells: 2 regressed, 20 new, 20 gone)."
     )
+
+
+def test_two_releases_of_a_product_are_compared(tmp_path: Path) -> None:
+    """If each grid has one that the other lacks: what is alike is compared, and no clause counts as gone or new."""
+    before = _grid(tmp_path / "a", cell_row(CLAUSE, OLD), cell_row(OTHER, OLD))
+    after = _grid(tmp_path / "b", cell_row(CLAUSE, NEW, "violates"), cell_row(OTHER, NEW))
+    comparison = compare(before, after)
+    (change,) = comparison.changes
+    assert (change.kind, change.target, change.older_target) == (ChangeKind.REGRESSED, NEW, OLD)
+    assert (comparison.cells, dict(comparison.releases)) == (2, {NEW: OLD})
+    text = comparison_markdown(comparison, ("a", "b"))
+    assert "apache-kafka-4.4.0 is compared with apache-kafka-3.9.2." in text
+
+
+def test_several_releases_are_not_paired(tmp_path: Path) -> None:
+    """Which of them belong together is not known; other products do not matter."""
+    older = ("apache-kafka-2.3.1", "apache-kafka-2.4.1", "nafka-0.1")
+    before = _grid(tmp_path / "a", *(cell_row(CLAUSE, target) for target in older))
+    after = _grid(tmp_path / "b", cell_row(CLAUSE, NEW), cell_row(CLAUSE, "nafka-0.2"))
+    assert compare(before, after).releases == {"nafka-0.2": "nafka-0.1"}
 
 
 def test_markdown_is_bounded_and_harmless(tmp_path: Path) -> None:

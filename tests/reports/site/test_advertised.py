@@ -34,5 +34,5 @@ def test_clients_have_what_kafka_states_next_to_the_tables(small_site: Path) -> 
     page = parse(small_site / "advertised.html")
     rows = [text_of(row) for row in all_of(page, "tr")]
     older = "≠ 0.11.0.3, 1.0.2, 1.1.1, 2.0.1: not supported, although the tables would do"
-    assert f"4.4.0 2.1 and newer 0.11.0.3 to 4.4.0 {older} –" in rows
-    assert "3.9.2 every release 0.10.0.1 to 4.4.0 – –" in rows
+    assert f"4.4.0 of 2.1 and newer 0.11.0.3 to 4.4.0 {older} –" in rows
+    assert "3.9.2 of every release 0.10.0.1 to 4.4.0 – –" in rows

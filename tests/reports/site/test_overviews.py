@@ -16,10 +16,11 @@ from reports.exports.links import FORMS, table_address
 from reports.exports.table_files import table_schema_text
 from reports.grid import addresses
 from reports.site.measurements import quantile_ms
-from tests.reports.roll_up_tables import RUN_ID, cell_row, run_row
+from tests.reports.roll_up_tables import RUN_ID, cell_row, run_row, target_row
 from tests.reports.site.parsed_pages import all_of, parse, text_of
 from tests.reports.site.sites import (
     HOSTILE,
+    KEYS,
     KNOWN_SIGNATURE,
     NAMES,
     NEW,
@@ -69,12 +70,38 @@ def test_exception_that_nobody_declared_says_what_was_seen(tmp_path: Path) -> No
     assert f"≈ informational: {seen} Evidence" in text_of(page)
 
 
-def test_releases_say_what_changed_and_what_was_predicted(small_site: Path) -> None:
-    """The page has adjacent releases with the changed clauses, and the bytes whose change was not predicted."""
-    text = text_of(parse(small_site / "releases.html"))
-    assert "Apache Kafka 3.9.2 to Apache Kafka 4.4.0" in text
-    assert f"{NAMES} ✓ conforms ⚑ known plaintext" in text
-    assert "closed INVALID_REQUEST ✕ no 3 00120003" in text
+def test_releases_say_which_bytes_changed_and_what_was_predicted(small_site: Path) -> None:
+    """What else changes between the two is on their page about the upgrade."""
+    page = parse(small_site / "releases.html")
+    assert "closed INVALID_REQUEST ✕ no 3 00120003" in text_of(page)
+    assert "upgrade/3.9.2-4.4.0.html" in {link.get("href") for link in all_of(page, "a")}
+    assert f"{NAMES}: ✓ conforms → ⚑ known" in text_of(
+        parse(small_site / "upgrade" / "3.9.2-4.4.0.html")
+    )
+
+
+def test_releases_of_other_products_are_compared(tmp_path: Path) -> None:
+    """Two clusters are no releases of one product."""
+    products = ("noida-db", "kafka-cluster")
+    tables = site_tables()
+    steps = [
+        {"clause": KEYS, "implementation": name, "listener": "plaintext"}
+        | {"from_target": f"{name}-1.0", "to_target": f"{name}-2.0"}
+        | {"from_verdict": "conforms", "to_verdict": "informational"}
+        for name in products
+    ]
+    targets = [f"{name}-{release}" for name in products for release in ("1.0", "2.0")]
+    folder = write_small_site(
+        tmp_path,
+        release_steps=[*tables["release_steps"], *steps],
+        targets=[*tables["targets"], *map(target_row, targets)],
+        cells=[*tables["cells"], *(cell_row(KEYS, target) for target in targets)],
+    )
+    text = text_of(parse(folder / "releases.html"))
+    assert "noida-db 1.0 to noida-db 2.0" in text
+    assert f"{KEYS} ✓ conforms ≈ informational plaintext" in text
+    assert "kafka-cluster" not in text
+    assert f"{NAMES} ✓ conforms ⚑ known" not in text
 
 
 def test_inputs_that_change_several_clauses_are_one_group(small_site: Path) -> None:

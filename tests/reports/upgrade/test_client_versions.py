@@ -92,9 +92,9 @@ def test_what_was_tried_confirms_or_contradicts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("release", "stated", "beyond"),
     [
-        ("4.4.0", "2.1 and newer", ("0.11.0.3", "1.0.2", "1.1.1", "2.0.1")),
-        ("3.9.2", "every release", ()),
-        ("2.1.1", "every release", ()),
+        ("4.4.0", "of 2.1 and newer", ("0.11.0.3", "1.0.2", "1.1.1", "2.0.1")),
+        ("3.9.2", "of every release", ()),
+        ("2.1.1", "of every release", ()),
         ("2.0.1", "up to 3.9", ("4.0.2", "4.1.2", "4.2.1", "4.3.1", "4.4.0")),
     ],
 )

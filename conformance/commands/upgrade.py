@@ -1,0 +1,83 @@
+"""`upgrade`: what changes from one release of Apache Kafka to another."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from conformance.commands.errors import UnknownName
+from conformance.commands.results import read_results
+from reports.escaping import one_line
+from reports.grid.grid_view import FoldedGrid
+from reports.upgrade.ends import UnknownRelease, ends_named
+from reports.upgrade.texts import Section, sections_of, upgrade_document, upgrade_markdown
+from reports.upgrade.upgrade import Upgrade, upgrade_between
+
+WIDTH_WHEN_PIPED = 80
+
+
+@click.command()
+@click.argument("before", metavar="A")
+@click.argument("after", metavar="B")
+@click.option(
+    "--grid",
+    "grid_folder",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="a folder that `grid` wrote: adds clients that were tried with both releases, and rules whose verdict differs",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("text", "markdown", "json")),
+    default="text",
+    show_default=True,
+)
+def upgrade(before: str, after: str, grid_folder: Path | None, form: str) -> None:
+    """Say what changes from release A of Apache Kafka to release B: requests, features, clients, and what stands in between.
+
+    A and B are releases such as 2.3.1, lines such as 2.3, or ids such as apache-kafka-2.3.1; 3.9.2-zookeeper is the last release with ZooKeeper.
+    The versions of requests are recorded; no broker is started. The exit status is 0, and 4 for a name that is unknown.
+    """
+    try:
+        ends = ends_named(before, after)
+    except UnknownRelease as error:
+        raise UnknownName(str(error)) from error
+    grid = None if grid_folder is None else FoldedGrid(read_results(grid_folder).grid)
+    found = upgrade_between(*ends, grid)
+    if form == "json":
+        click.echo(json.dumps(upgrade_document(found), indent=1))
+    elif form == "markdown":
+        click.echo(upgrade_markdown(found), nl=False)
+    else:
+        _print(found)
+
+
+def _print(found: Upgrade) -> None:
+    width = None if sys.stdout.isatty() else WIDTH_WHEN_PIPED
+    console = Console(width=width, markup=False, highlight=False)
+    console.print(found.title, style="bold")
+    console.print(found.in_short)
+    for section in sections_of(found):
+        console.print()
+        console.print(section.title, style="bold")
+        for line in section.lines:
+            console.print(one_line(str(line)))
+        if section.rows:
+            console.print(_table(section))
+
+
+def _table(section: Section) -> Table:
+    """Return a section's table; the first column is never cut, and the others break their lines."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for place, name in enumerate(section.columns):
+        table.add_column(name, overflow="fold", no_wrap=place == 0)
+    for row in section.rows:
+        table.add_row(*(Text(one_line(text)) for text in row))
+    return table

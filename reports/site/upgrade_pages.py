@@ -1,0 +1,113 @@
+"""The pages about upgrades: one for each two releases that the grid has, and the overview with the way to each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+from itertools import combinations
+
+from markupsafe import Markup
+
+from reference_model.release_tables import RecordedRelease, recorded_releases
+from reports.grid import addresses
+from reports.site.rendering import Site, linked
+from reports.upgrade.kafka_statement import SOURCES
+from reports.upgrade.texts import sections_of
+from reports.upgrade.upgrade import Upgrade, upgrade_between
+from reports.upgrade.way import last_with_zookeeper
+
+Ends = tuple[RecordedRelease, RecordedRelease]
+"""The older and the newer release."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpgradeRow:
+    """The upgrades from one release that people ask for; None if there is none.
+
+    Attributes:
+        before: the release.
+        to_next: to the next one with the same quorum; from the last one with ZooKeeper to the same release with KRaft.
+        to_last_with_zookeeper: to the last release with ZooKeeper.
+        to_newest: to the newest release.
+    """
+
+    before: RecordedRelease
+    to_next: Upgrade | None
+    to_last_with_zookeeper: Upgrade | None
+    to_newest: Upgrade | None
+
+
+def releases_in(site: Site) -> tuple[RecordedRelease, ...]:
+    """Return the recorded releases that a grid has a column of, oldest first."""
+    targets = {column.target for column in site.folded.columns}
+    return tuple(release for release in recorded_releases() if release.target in targets)
+
+
+def write_upgrades(site: Site) -> None:
+    """Write upgrade.html, and upgrade/<A>-<B>.html for each two releases of the grid."""
+    releases = releases_in(site)
+    upgrades = {
+        (old, new): upgrade_between(old, new, site.folded)
+        for old, new in combinations(releases, 2)
+        if old.can_become(new)
+    }
+    names = [release.short for release in releases]
+    clauses = set(site.folded.cells)
+    for ends, upgrade in upgrades.items():
+        site.render(
+            addresses.upgrade_page(*(end.short for end in ends)),
+            "upgrade_pair",
+            upgrade=upgrade,
+            sections=sections_of(upgrade, with_steps=False),
+            releases=names,
+            written=upgrades.keys(),
+            with_links=lambda text, root: _with_links(text, root, clauses),
+            sources=SOURCES,
+        )
+    site.render(
+        addresses.UPGRADE,
+        "upgrade",
+        rows=_rows(releases, upgrades),
+        releases=names,
+        ends=list(releases),
+        written=upgrades.keys(),
+    )
+
+
+def _rows(releases: Sequence[RecordedRelease], upgrades: dict[Ends, Upgrade]) -> list[UpgradeRow]:
+    last, _ = last_with_zookeeper()
+    return [
+        UpgradeRow(
+            before=before,
+            to_next=next(
+                (
+                    upgrade
+                    for (old, new), upgrade in upgrades.items()
+                    if old == before and (new.quorum == old.quorum or old == last)
+                ),
+                None,
+            ),
+            to_last_with_zookeeper=upgrades.get((before, last)),
+            to_newest=upgrades.get((before, releases[-1])),
+        )
+        for before in reversed(releases[:-1])
+    ]
+
+
+_NAME = re.compile(r"([\w-]+(?:\.[\w-]+)+)")
+
+
+def _with_links(text: str, root: str, clauses: Set[str]) -> Markup:
+    """Turn the names of rules in a text, and the addresses of web pages, into links."""
+    return Markup("").join(
+        Markup('<a href="{}{}">{}</a>').format(root, addresses.clause_page(piece), piece)
+        if piece in clauses
+        else linked(piece)
+        for piece in _pieces(text)
+    )
+
+
+def _pieces(text: str) -> list[str]:
+    """Split a text so that each name of a rule is a piece; web addresses stay whole."""
+    return [text] if "://" in text else _NAME.split(text)

@@ -1,0 +1,131 @@
+"""What changes from one release of Apache Kafka to another: one computation for the command, the pages and the other forms.
+
+The tables of releases are recorded from running brokers; clients and rules come from a grid, if one is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from reference_model.release_tables import RecordedRelease
+from reference_model.version_tables import RequestKind
+from reports.grid.grid_view import FoldedGrid
+from reports.upgrade.client_versions import ServedClients, served_clients
+from reports.upgrade.grid_changes import (
+    ClientChange,
+    RuleChanges,
+    RuleKind,
+    client_changes,
+    rule_changes,
+)
+from reports.upgrade.kafka_statement import OLDEST_WITH_IT, has_old_versions
+from reports.upgrade.request_lines import RequestLines, request_lines
+from reports.upgrade.way import (
+    FeatureChange,
+    Step,
+    feature_changes,
+    must_leave_zookeeper,
+    steps_between,
+)
+from reports.verdict_labels import counted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upgrade:
+    """All that changes from one release to another.
+
+    Attributes:
+        before: the older release.
+        after: the newer one.
+        requests: the requests that change.
+        features: the features that change.
+        steps: what stands in between.
+        served: the Java clients that the newer release serves.
+        clients: what clients did with both releases; None if no grid was given.
+        rules: the rules whose verdict differs; None if no grid was given.
+    """
+
+    before: RecordedRelease
+    after: RecordedRelease
+    requests: RequestLines
+    features: tuple[FeatureChange, ...]
+    steps: tuple[Step, ...]
+    served: ServedClients
+    clients: tuple[ClientChange, ...] | None = None
+    rules: RuleChanges | None = None
+
+    @property
+    def title(self) -> str:
+        """Both releases: "Apache Kafka 2.3.1 → 4.4.0"."""
+        return f"Apache Kafka {self.before.title} → {self.after.title}"
+
+    @property
+    def loses_old_clients(self) -> bool:
+        """Whether Kafka supports clients older than 2.1 with the older release and not with the newer one."""
+        return has_old_versions(self.before.release) and not has_old_versions(self.after.release)
+
+    @property
+    def in_short(self) -> str:
+        """The most important results in one sentence; each part follows from the data."""
+        return f"In short: {'; '.join(_parts(self))}."
+
+
+def upgrade_between(
+    before: RecordedRelease, after: RecordedRelease, grid: FoldedGrid | None = None
+) -> Upgrade:
+    """Return what changes from one release to another.
+
+    Args:
+        before: the older release.
+        after: the newer one.
+        grid: a grid with operations of clients, verdicts of rules, or both; None for none.
+    """
+    served = next(each for each in served_clients(grid) if each.release == after.release)
+    return Upgrade(
+        before=before,
+        after=after,
+        requests=request_lines(before, after),
+        features=feature_changes(before, after),
+        steps=steps_between(before, after),
+        served=served,
+        clients=None if grid is None else client_changes(grid, before, after),
+        rules=None if grid is None else rule_changes(grid, before, after),
+    )
+
+
+def _parts(upgrade: Upgrade) -> Iterator[str]:
+    if upgrade.clients:
+        yield _about_clients(upgrade.clients)
+    if upgrade.loses_old_clients:
+        yield f"Kafka does not support clients older than {OLDEST_WITH_IT} any more"
+    if must_leave_zookeeper(upgrade.before, upgrade.after):
+        yield "you have to leave ZooKeeper first"
+    lost = len(upgrade.requests.lost_by_clients)
+    yield (
+        f"{counted(lost, 'request')} of clients {_agree(lost, 'loses', 'lose')} versions"
+        if lost
+        else "no request of clients loses a version"
+    )
+    new = len(upgrade.requests.of(RequestKind.NEW))
+    if new:
+        yield f"{counted(new, 'request')} {_agree(new, 'is', 'are')} new"
+    moved = len(upgrade.requests.with_quorum)
+    if moved:
+        yield f"{counted(moved, 'request')} {_agree(moved, 'comes or goes', 'come or go')} with KRaft, not with the release"
+    worse = len(upgrade.rules.of(RuleKind.WORSE)) if upgrade.rules else 0
+    if worse:
+        yield f"{counted(worse, 'rule')} {_agree(worse, 'is', 'are')} broken that {_agree(worse, 'was', 'were')} not"
+
+
+def _about_clients(clients: tuple[ClientChange, ...]) -> str:
+    losing = [each for each in clients if each.lost]
+    tried = counted(len(clients), "client")
+    if not losing:
+        return f"nothing breaks for the {tried} that {_agree(len(clients), 'was', 'were')} tried with both"
+    names = ", ".join(each.client for each in losing)
+    return f"operations break for {len(losing)} of the {tried} tried with both: {names}"
+
+
+def _agree(number: int, one: str, many: str) -> str:
+    return one if number == 1 else many

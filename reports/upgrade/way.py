@@ -1,0 +1,168 @@
+"""What stands between two releases: ZooKeeper until 3.9, KRaft from 4.0 on, and the features of a cluster.
+
+Source: the upgrade notes of 3.9 and 4.0, and the recorded features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from reference_model.known_apis import Range
+from reference_model.profile import KRAFT, ZOOKEEPER, line_of
+from reference_model.release_tables import RecordedRelease, recorded_releases
+from reports.upgrade.kafka_statement import (
+    FIRST_WITHOUT_OLD_VERSIONS,
+    LAST_BEFORE,
+    UPGRADE_NOTES,
+    UPGRADE_NOTES_OF_3_9,
+    Source,
+    has_old_versions,
+)
+
+METADATA_VERSION = "metadata.version"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One step on the way.
+
+    Attributes:
+        text: what to do, or what to know.
+        source: where Apache Kafka says so; None if it follows from the recorded data.
+        ends: the two releases whose own comparison shows this step; None if there is none.
+    """
+
+    text: str
+    source: Source | None = None
+    ends: tuple[RecordedRelease, RecordedRelease] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeatureChange:
+    """A feature of the cluster that differs: its versions and the level of a fresh cluster, empty if it is not supported."""
+
+    name: str
+    before: str
+    after: str
+
+
+def must_leave_zookeeper(before: RecordedRelease, after: RecordedRelease) -> bool:
+    """Return whether the older release runs with ZooKeeper and the newer one cannot."""
+    return before.quorum == ZOOKEEPER and not has_old_versions(after.release)
+
+
+def steps_between(before: RecordedRelease, after: RecordedRelease) -> tuple[Step, ...]:
+    """Return the steps from one release to the other, in order."""
+    return tuple(_steps(before, after))
+
+
+def _steps(before: RecordedRelease, after: RecordedRelease) -> Iterator[Step]:
+    zookeeper, kraft = last_with_zookeeper()
+    if must_leave_zookeeper(before, after):
+        if before != zookeeper:
+            yield Step(
+                text=f"Upgrade to {LAST_BEFORE}, the last line with ZooKeeper. That is possible from every older release.",
+                source=UPGRADE_NOTES_OF_3_9,
+                ends=(before, zookeeper),
+            )
+        yield Step(
+            text=f"Migrate the cluster to KRaft with {LAST_BEFORE}: {FIRST_WITHOUT_OLD_VERSIONS} and newer do not run with ZooKeeper.",
+            source=UPGRADE_NOTES,
+            ends=(zookeeper, kraft),
+        )
+        yield Step(
+            text=f"Upgrade from {LAST_BEFORE} to {after.release}.",
+            source=UPGRADE_NOTES,
+            ends=(kraft, after),
+        )
+    elif before.quorum != after.quorum and before.release != after.release:
+        yield Step(
+            text=f"{after.release} runs with ZooKeeper, too, but was recorded with KRaft only. "
+            f"The upgrade to {LAST_BEFORE} shows what stays with ZooKeeper.",
+            ends=(before, zookeeper),
+        )
+    elif before.quorum != after.quorum:
+        yield Step(
+            text="This is a migration to KRaft, and no change of the release.", source=UPGRADE_NOTES
+        )
+    if after.quorum == KRAFT and before.release != after.release:
+        if before.quorum == KRAFT:
+            yield from _oldest_metadata(before, after)
+        if before.quorum == KRAFT or must_leave_zookeeper(before, after):
+            yield _finalizing(after)
+
+
+def _oldest_metadata(before: RecordedRelease, after: RecordedRelease) -> Iterator[Step]:
+    lowest = _supported(after)[METADATA_VERSION].lowest
+    if lowest > _supported(before)[METADATA_VERSION].lowest:
+        yield Step(
+            text=f"Before brokers of {after.release} start, {METADATA_VERSION} has to be finalized at {lowest} or higher, "
+            f"as on a fresh cluster of {_first_with_level(lowest)}.",
+            source=UPGRADE_NOTES,
+        )
+
+
+def _finalizing(after: RecordedRelease) -> Step:
+    line = ".".join(map(str, line_of(after.release)))
+    is_old = has_old_versions(after.release)
+    option = "--metadata" if is_old else "--release-version"
+    return Step(
+        text="When all brokers run the new release, finalize its features: "
+        f"kafka-features.sh upgrade {option} {line}",
+        source=UPGRADE_NOTES_OF_3_9 if is_old else UPGRADE_NOTES,
+    )
+
+
+def last_with_zookeeper() -> tuple[RecordedRelease, RecordedRelease]:
+    """Return the last release that runs with ZooKeeper: with that, and with KRaft."""
+    zookeeper, kraft = (
+        max(
+            (
+                each
+                for each in recorded_releases()
+                if each.quorum == quorum and has_old_versions(each.release)
+            ),
+            key=lambda each: each.order,
+        )
+        for quorum in (ZOOKEEPER, KRAFT)
+    )
+    return zookeeper, kraft
+
+
+def _first_with_level(level: int) -> str:
+    """Return the oldest release whose fresh clusters have a level of the version of metadata."""
+    return next(
+        each.release
+        for each in recorded_releases()
+        if _levels(each).get(METADATA_VERSION, 0) >= level
+    )
+
+
+def feature_changes(before: RecordedRelease, after: RecordedRelease) -> tuple[FeatureChange, ...]:
+    """Return the features that differ, by name."""
+    old, new = _features(before), _features(after)
+    return tuple(
+        FeatureChange(name=name, before=old.get(name, ""), after=new.get(name, ""))
+        for name in sorted(old.keys() | new.keys())
+        if old.get(name) != new.get(name)
+    )
+
+
+def _features(release: RecordedRelease) -> dict[str, str]:
+    levels = _levels(release)
+    return {
+        name: f"{range_}, level {levels[name]}" if name in levels else f"{range_}, not set"
+        for name, range_ in _supported(release).items()
+    }
+
+
+def _supported(release: RecordedRelease) -> dict[str, Range]:
+    return {
+        each.name: Range(each.min_version, each.max_version)
+        for each in release.profile().supported_features
+    }
+
+
+def _levels(release: RecordedRelease) -> dict[str, int]:
+    return {each.name: each.max_version_level for each in release.profile().finalized_features}

@@ -1,0 +1,74 @@
+"""The pages about upgrades: one for each two releases of the grid, reached with and without JavaScript."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from reports.site.grid_page import write_grid
+from tests.reports.roll_up_tables import write_tables
+from tests.reports.site.parsed_pages import all_of, parse, text_of
+from tests.reports.site.sites import OTHER, site_tables
+from tests.reports.upgrade.grids import tables_of_two_releases
+
+PAIRS = ["2.8.2-3.9.2.html", "2.8.2-4.4.0.html", "3.9.2-4.4.0.html"]
+
+
+def test_each_two_releases_of_the_grid_have_a_page(small_site: Path) -> None:
+    """Other releases have none, as the grid says nothing about them."""
+    assert sorted(path.name for path in (small_site / "upgrade").glob("*.html")) == PAIRS
+
+
+def test_overview_leads_to_every_page_without_a_script(small_site: Path) -> None:
+    """The form is hidden until the script shows it."""
+    page = parse(small_site / "upgrade.html")
+    links = {link.get("href") for link in all_of(page, "a")}
+    assert {f"upgrade/{name}" for name in PAIRS} <= links
+    (form,) = (each for each in all_of(page, "form") if each.get("class") == "upgrade")
+    assert form.get("hidden") is not None
+
+
+def test_page_has_the_report_with_links(tmp_path: Path) -> None:
+    """Rules lead to their pages, and steps to the sources."""
+    folder = tables_of_two_releases(
+        tmp_path,
+        rules={"KIP-1.rule": ("conforms", "violates")},
+        operations={"one-1.0.produce": ("conforms", "violates")},
+    )
+    write_grid(folder)
+    page = parse(folder / "upgrade" / "2.3.1-4.4.0.html")
+    text = text_of(page)
+    assert "operations break for 1 of the 1 client tried with both: one-1.0" in text
+    assert "one-1.0 1 work 1 do not ✕ breaks: produce" in text
+    assert "Produce 0-7 → 0-13 (0-2 listed, refused)" in text
+    links = {link.get("href") for link in all_of(page, "a")}
+    assert "../clauses/KIP-1.rule.html" in links
+    assert "https://kafka.apache.org/40/getting-started/upgrade" in links
+    assert (folder / "upgrade" / "2.3.1-4.4.0.html").stat().st_size < 16_000
+
+
+def test_grid_without_two_releases_has_no_pages(tmp_path: Path) -> None:
+    """The overview names the command."""
+    tables = site_tables()
+    only = {"targets": [row for row in tables["targets"] if row["target"] == OTHER]}
+    only["cells"] = [row for row in tables["cells"] if row["target"] == OTHER]
+    folder = write_tables(tmp_path, **{"clauses": tables["clauses"], "failures": [], **only})
+    write_grid(folder)
+    assert not (folder / "upgrade").exists()
+    assert "kafka-conformance upgrade 2.3.1 4.4.0" in text_of(parse(folder / "upgrade.html"))
+
+
+@pytest.mark.browser
+def test_form_leads_to_the_page_of_two_releases(browser: Browser, small_site: Path) -> None:
+    """In whichever order they are chosen, and from a page of an upgrade as well."""
+    page = browser.new_page()
+    page.goto((small_site / "upgrade.html").as_uri())
+    for newer, older in (("4.4.0", "2.8.2"), ("3.9.2", "2.8.2")):
+        page.get_by_label("From").select_option(newer)
+        page.get_by_label("To").select_option(older)
+        page.get_by_role("button", name="Compare").click()
+        page.wait_for_url(f"**/upgrade/{older}-{newer}.html")
+        assert page.locator("h1").inner_text().startswith(f"Apache Kafka {older} → {newer}")
+    page.close()

@@ -1,0 +1,76 @@
+"""What a grid says about two releases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reports.records import Verdict
+from reports.upgrade.ends import ends_named
+from reports.upgrade.grid_changes import RuleKind, client_changes, rule_changes
+from tests.reports.upgrade.grids import grid_of_two_releases
+
+ENDS = ends_named("2.3.1", "4.4.0")
+
+
+def test_operations_count_if_they_were_tried_with_both(tmp_path: Path) -> None:
+    """What was tried with one release only says nothing about an upgrade."""
+    grid = grid_of_two_releases(
+        tmp_path,
+        operations={
+            "one-1.0.produce": ("conforms", "conforms"),
+            "one-1.0.fetch": ("conforms", "violates"),
+            "one-1.0.share": ("informational", "conforms"),
+            "one-1.0.acls": ("inconclusive", "conforms"),
+            "one-1.0.other": ("conforms", ""),
+            "two-2.0.produce": ("", "conforms"),
+        },
+    )
+    (change,) = client_changes(grid, *ENDS)
+    assert change.client == "one-1.0"
+    assert (change.lost, change.gained, change.unclear) == (("fetch",), ("share",), ("acls",))
+    assert change.before == "2 work, 1 are unsupported, 1 could not be judged"
+    assert change.after == "3 work, 1 do not"
+    assert change.result == "✕ breaks: fetch; new: share; not judged: acls"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind"),
+    [
+        ("conforms", "violates", RuleKind.WORSE),
+        ("conforms", "known_violation", RuleKind.WORSE),
+        ("not_applicable", "violates", RuleKind.WORSE),
+        ("violates", "conforms", RuleKind.BETTER),
+        ("not_applicable", "conforms", RuleKind.APPLIES),
+        ("conforms", "not_applicable", RuleKind.ENDS),
+        ("conforms", "informational", RuleKind.OTHER),
+    ],
+)
+def test_rules_differ_in_a_kind(before: str, after: str, kind: RuleKind, tmp_path: Path) -> None:
+    """Over the listeners that both have: the controller of the newer one, which violates the rule, does not count."""
+    grid = grid_of_two_releases(tmp_path, rules={"KIP-1.rule": (before, after)})
+    (change,) = rule_changes(grid, *ENDS).changes
+    assert (change.kind, change.before, change.after) == (kind, Verdict(before), Verdict(after))
+    assert change.why == f"why {before if kind is RuleKind.BETTER else after}"
+
+
+def test_rules_that_could_not_be_judged_do_not_differ(tmp_path: Path) -> None:
+    """They are counted."""
+    rules = {"A.same": ("conforms", "conforms"), "A.unclear": ("conforms", "inconclusive")}
+    found = rule_changes(grid_of_two_releases(tmp_path, rules=rules), *ENDS)
+    assert (found.changes, found.compared, found.unclear) == ((), 1, 1)
+
+
+def test_a_release_that_the_grid_does_not_have_is_named(tmp_path: Path) -> None:
+    """Nothing is compared then."""
+    grid = grid_of_two_releases(tmp_path, rules={"A.same": ("conforms", "conforms")})
+    found = rule_changes(grid, *ends_named("2.3.1", "4.3.1"))
+    assert found.absent == ("apache-kafka-4.3.1",)
+    only_operations = grid_of_two_releases(
+        tmp_path / "other", operations={"one-1.0.produce": ("conforms", "conforms")}
+    )
+    assert rule_changes(only_operations, *ENDS).absent == (
+        "apache-kafka-2.3.1",
+        "apache-kafka-4.4.0",
+    )
