@@ -8,9 +8,9 @@ from urllib.parse import quote
 
 HOME = "index.html"
 UPGRADE = "upgrade.html"
-RULES = "ranges.html"
-CHANGES = "since.html"
-WHY = "about.html"
+RULES = "rules.html"
+CHANGES = "changes.html"
+WHY = "why.html"
 STYLE_SHEET = "site.css"
 SCRIPT = "site.js"
 _SAFE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,119}")

@@ -9,35 +9,36 @@ from reports.grid.grid_tables import Grid
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import HistoryTables
 from reports.site.advertised import write_advertised
-from reports.site.change_pages import write_releases, write_since
-from reports.site.drill_down import write_cells, write_clauses, write_targets
+from reports.site.change_pages import write_releases
+from reports.site.changes import write_changes
+from reports.site.clause_pages import write_clauses
+from reports.site.drill_down import write_cells, write_targets
 from reports.site.evidence_check import check_statements
 from reports.site.failure_pages import write_failures
 from reports.site.home import write_home
-from reports.site.measurements import write_mutation, write_speed
-from reports.site.overviews import write_about, write_findings, write_ranges
+from reports.site.moved_pages import write_moved_pages
 from reports.site.proposal import write_proposal
 from reports.site.rendering import Site, empty_folders
 from reports.site.role_grids import write_role_grids
+from reports.site.rules import write_rules
 from reports.site.upgrade_pages import write_upgrades
+from reports.site.why import write_why
 
 _WRITERS = (
     write_home,
     write_role_grids,
-    write_findings,
-    write_ranges,
+    write_rules,
     write_clauses,
     write_targets,
     write_cells,
     write_failures,
     write_upgrades,
     write_releases,
-    write_since,
+    write_changes,
     write_advertised,
     write_proposal,
-    write_mutation,
-    write_speed,
-    write_about,
+    write_why,
+    write_moved_pages,
 )
 
 

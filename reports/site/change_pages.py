@@ -1,4 +1,4 @@
-"""The pages about changes: what adjacent releases treat differently, and what changed since the last run.
+"""What adjacent releases treat differently.
 
 What changes from one release of Apache Kafka to another is on the pages about upgrades; here are the bytes, and the releases of other products.
 """
@@ -13,20 +13,12 @@ from reports.grid import addresses
 from reports.grid.change_log import by_group
 from reports.grid.grid_tables import implementation_name
 from reports.grid.grid_view import listener_order
-from reports.grid.history_tables import ReleaseChange, ReleaseStep, Transition
+from reports.grid.history_tables import ReleaseChange, ReleaseStep
 from reports.records import Verdict
 from reports.site.rendering import Site
 
 CLUSTER = "kafka-cluster"
 """The implementation of clusters of several brokers, which may be of different releases."""
-_APPEARED = "appeared"
-_KINDS = (
-    ("regressed", "Regressed"),
-    ("newly_flaky", "Newly flaky"),
-    ("fixed", "Fixed"),
-    ("changed", "Otherwise changed"),
-)
-_MOST_OLDER = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,30 +155,3 @@ def _step_rows(steps: list[ReleaseStep]) -> list[StepRow]:
         )
         for (clause, before, after), rows in sorted(grouped.items())
     ]
-
-
-def write_since(site: Site) -> None:
-    """Write since.html: the changes by the runs in the grid, and earlier changes."""
-    transitions = site.history.transitions
-    shown = {run.run_id for run in site.folded.grid.runs if run.in_grid}
-    changed = [row for row in transitions or () if row.kind != _APPEARED]
-    latest = [row for row in changed if row.run_id in shown]
-    older = sorted(
-        (row for row in changed if row.run_id not in shown), key=lambda row: row.at, reverse=True
-    )
-    appeared = sum(row.kind == _APPEARED and row.run_id in shown for row in transitions or ())
-    site.render(
-        "since.html",
-        "since",
-        recorded=transitions is not None,
-        kinds=[(kind, title, _in_order(site, latest, kind)) for kind, title in _KINDS],
-        older=older[:_MOST_OLDER],
-        appeared=appeared,
-        names={column.target: column.name for column in site.folded.columns},
-    )
-
-
-def _in_order(site: Site, rows: list[Transition], kind: str) -> list[Transition]:
-    places = {column.target: place for place, column in enumerate(site.folded.columns)}
-    known = [row for row in rows if row.kind == kind and row.target in places]
-    return sorted(known, key=lambda row: (row.clause, places[row.target], row.listener))

@@ -1,4 +1,4 @@
-"""The pages of clauses, targets and cells."""
+"""The pages of targets and cells."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 from reports.grid import addresses
-from reports.grid.grid_tables import CellFailure, GridClause, GridRange, implementation_name
+from reports.grid.grid_tables import CellFailure, GridClause
 from reports.grid.grid_view import (
     PLAIN,
     FoldedCell,
@@ -78,56 +78,8 @@ def page_of(cell: FoldedCell, listener: ListenerCell) -> str:
     return addresses.cell_page(cell.clause, cell.target, listener.listener)
 
 
-def write_clauses(site: Site) -> None:
-    """Write clauses/<id>.html for every clause."""
-    history = ClauseHistory.group(site)
-    listeners = listeners_of(site)
-    for clause in site.folded.grid.clauses:
-        grids = [each for each in site.folded.by_role.values() if clause.clause in each.cells]
-        site.render(
-            addresses.clause_page(clause.clause),
-            "clause",
-            clause=clause,
-            roles=site.folded.roles_of(clause.clause),
-            statements=_statements(site.folded.ranges[clause.clause]),
-            listeners=listeners,
-            groups=[
-                group for each in grids for group in _rows_by_group(each, clause.clause, listeners)
-            ],
-            history=history[clause.clause],
-            names={column.target: column.name for column in site.folded.columns},
-            page_of=page_of,
-        )
-
-
-def _statements(entries: Iterable[GridRange]) -> list[tuple[str, str, str]]:
-    """Return implementation, listeners and statement; listeners with the same statement are grouped."""
-    grouped: dict[tuple[str, str], list[str]] = {}
-    for entry in entries:
-        grouped.setdefault((entry.implementation, entry.statement), []).append(entry.listener)
-    return [
-        (implementation_name(implementation), ", ".join(listeners), statement)
-        for (implementation, statement), listeners in grouped.items()
-    ]
-
-
-def _rows_by_group(
-    folded: FoldedGrid, clause: str, listeners: tuple[str, ...]
-) -> list[tuple[str, list[tuple[TargetColumn, FoldedCell, list[ListenerCell | None]]]]]:
-    of_target = {cell.target: cell for cell in folded.cells[clause]}
-    return [
-        (
-            name,
-            [
-                (column, of_target[column.target], _in_order(of_target[column.target], listeners))
-                for column in columns
-            ],
-        )
-        for name, columns in folded.column_groups
-    ]
-
-
-def _in_order(cell: FoldedCell, listeners: tuple[str, ...]) -> list[ListenerCell | None]:
+def in_order(cell: FoldedCell, listeners: tuple[str, ...]) -> list[ListenerCell | None]:
+    """Return a cell's listeners in the order of a table's columns; None where it has no such listener."""
     of_listener = {entry.listener: entry for entry in cell.listeners}
     return [of_listener.get(name) for name in listeners]
 
@@ -153,7 +105,7 @@ def _write_target(site: Site, column: TargetColumn, speed: Mapping[tuple[str, st
             (
                 source,
                 [
-                    (clause, cells[clause.clause], _in_order(cells[clause.clause], listeners))
+                    (clause, cells[clause.clause], in_order(cells[clause.clause], listeners))
                     for clause in clauses
                 ],
             )

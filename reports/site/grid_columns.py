@@ -10,7 +10,7 @@ from reference_model.profile import APACHE_KAFKA
 from reports.grid.grid_view import FoldedCell, FoldedGrid, TargetColumn
 from reports.records import WORST_FIRST
 
-MOST_UNFOLDED = 12
+MOST_UNFOLDED = 8
 """More columns than these do not fit into a window of 1300 px next to the rules."""
 
 

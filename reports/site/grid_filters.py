@@ -42,6 +42,11 @@ class Choice:
         """Selects its checkbox if it is ticked."""
         return f"#{_escaped(self.id)}:checked"
 
+    @property
+    def rows(self) -> str:
+        """Selects the rows of the source that it stands for."""
+        return f".rows-{_escaped(self.id)}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
@@ -80,9 +85,9 @@ def filters_of(role: str, folded: FoldedGrid, blocks: Sequence[Block]) -> Filter
             for verdict, count in counts.items()
             if count
         ),
-        levels=_choices("level", dict.fromkeys(each.level for each in folded.grid.clauses)),
-        sources=_choices("source", (source for source, _ in folded.sources)),
-        products=_choices("release", (block.name for block in blocks)),
+        levels=choices("level", dict.fromkeys(each.level for each in folded.grid.clauses)),
+        sources=choices("source", (source for source, _ in folded.sources)),
+        products=choices("release", (block.name for block in blocks)),
         opened=tuple(
             Choice(name="open", value=block.name, text=f"{block.name}: {len(block.columns)}")
             for block in blocks
@@ -91,7 +96,8 @@ def filters_of(role: str, folded: FoldedGrid, blocks: Sequence[Block]) -> Filter
     )
 
 
-def _choices(name: str, values: Iterable[str]) -> tuple[Choice, ...]:
+def choices(name: str, values: Iterable[str]) -> tuple[Choice, ...]:
+    """Return a filter whose options have their value as text."""
     return tuple(Choice(name=name, value=value, text=value) for value in values)
 
 
@@ -108,15 +114,15 @@ def style_rules(
         days: the days on which a verdict changed, the newest first.
     """
     for choice in filters.levels:
-        yield f"{_unless(choice)} tr.{addresses.anchor(choice.value)}{{display:none}}"
+        yield f"{unless(choice)} tr.{addresses.anchor(choice.value)}{{display:none}}"
     yield "body:has([name=level]:checked) tr.absent{display:none}"
     for choice in filters.sources:
-        yield f"{_unless(choice)} .rows-{_escaped(choice.id)}{{display:none}}"
+        yield f"{unless(choice)} {choice.rows}{{display:none}}"
     yield from _rules_of_states(folded, blocks, filters)
     opened = {choice.value: choice.selector for choice in filters.opened}
     for place, (block, choice) in enumerate(zip(blocks, filters.products, strict=True)):
         cells = f"#grid :is({_cells(block.first, block.first + block.width - 1)},.c{place})"
-        yield f"{_unless(choice)} {cells}{{display:none}}"
+        yield f"{unless(choice)} {cells}{{display:none}}"
         if block.is_folded:
             is_open = f"has({opened[block.name]})"
             fold, single = _cells(block.first, block.first), _cells(*block.single)
@@ -179,7 +185,7 @@ def short_name(column: TargetColumn) -> str:
     return column.name.removeprefix("Apache ")
 
 
-def _unless(*choices: Choice) -> str:
+def unless(*choices: Choice) -> str:
     """Return a selector for a page on which checkboxes of this name are ticked, but none of these."""
     ticked = ",".join(choice.selector for choice in choices)
     return f"body:has([name={choices[0].name}]:checked):not(:has({ticked}))"

@@ -13,6 +13,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from clauses.source_links import REFERENCE, source_url
 from reports.exports import links
 from reports.exports.links import ExportLink, links_of
 from reports.grid import addresses
@@ -20,7 +21,7 @@ from reports.grid.grid_summary import GridSummary
 from reports.grid.grid_tables import GridCell
 from reports.grid.grid_view import FoldedCell, FoldedGrid, reason_text, role_word, verdict_text
 from reports.grid.history_tables import HistoryTables
-from reports.records import Verdict
+from reports.records import OPERATION, Verdict
 from reports.verdict_labels import (
     CRASH_KINDS,
     SYMBOLS,
@@ -83,7 +84,7 @@ class Site:
     def pages(self) -> Sequence[tuple[str, str]]:
         """Address and title of each entry of the navigation; a page without data has none."""
         roles = ((addresses.role_page(role), role_word(role)) for role in self.folded.by_role)
-        changes = ((addresses.CHANGES, "Changes"),) if self.history.transitions else ()
+        changes = ((addresses.CHANGES, "Changes"),) if self.has_changes else ()
         return (
             (addresses.UPGRADE, "Upgrade"),
             *roles,
@@ -91,6 +92,11 @@ class Site:
             *changes,
             (addresses.WHY, "Why believe it"),
         )
+
+    @cached_property
+    def has_changes(self) -> bool:
+        """Whether a verdict has ever changed."""
+        return any(row.from_verdict is not None for row in self.history.transitions or ())
 
     def why(self, cell: FoldedCell) -> list[str]:
         """Return why a cell has its verdict: its recorded reason, else the messages of its failures."""
@@ -144,6 +150,7 @@ def template_environment() -> Environment:
     environment.filters["counted"] = counted
     environment.filters["request_words"] = request_words
     environment.filters["linked"] = linked
+    environment.filters["sourced"] = sourced
     environment.filters["with_doubts"] = with_doubts
     return environment
 
@@ -159,6 +166,18 @@ def linked(text: str) -> Markup:
     )
 
 
+def sourced(location: str) -> Markup:
+    """Turn the proposals, issues and guides that a clause's location names into links to their pages."""
+    text, start = Markup(""), 0
+    for found in REFERENCE.finditer(location):
+        text += escape(location[start : found.start()])
+        text += Markup('<a href="{}" rel="noreferrer">{}</a>').format(
+            source_url(found[0]), found[0]
+        )
+        start = found.end()
+    return text + escape(location[start:])
+
+
 def without_links(text: str) -> str:
     """Remove the web addresses from a text: the reasons of two releases may differ only in these."""
     return _WEB_ADDRESS.sub("", text)
@@ -172,5 +191,7 @@ def empty_folders(out_dir: Path) -> None:
     """Remove the pages of an earlier rendering, and copy the style sheet and the script."""
     for name in FOLDERS:
         shutil.rmtree(out_dir / name, ignore_errors=True)
+    for name in (addresses.CHANGES, *map(addresses.role_page, ("broker", "client", OPERATION))):
+        (out_dir / name).unlink(missing_ok=True)
     for name in (addresses.STYLE_SHEET, addresses.SCRIPT):
         shutil.copyfile(_HERE / name, out_dir / name)

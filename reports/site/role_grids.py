@@ -181,13 +181,13 @@ def _cells(block: Block, clause: GridClause, row: Sequence[FoldedCell]) -> Itera
 def _fold(block: Block, clause: GridClause, own: Sequence[FoldedCell]) -> PageCell:
     """Return the cell that stands for all releases of a block; it leads to the newest one with the worst verdict."""
     worst, count = worst_of(own)
-    text = f"{SYMBOLS[worst.verdict]} {count} of {len(own)}"
-    style = _style(worst.verdict)
+    symbol, style, rest = SYMBOLS[worst.verdict], _style(worst.verdict), len(own) - count
     if worst.verdict in PLAIN:
-        return PageCell(style=style, text=text if count < len(own) else SYMBOLS[worst.verdict])
+        absent = f" {count}, {SYMBOLS[Verdict.NOT_APPLICABLE]} {rest}" if rest else ""
+        return PageCell(style=style, text=f"{symbol}{absent}")
     return PageCell(
         style=style,
-        text=text,
+        text=f"{symbol} {count} of {len(own)}",
         href=addresses.clause_cell(clause.clause, worst.target),
         name=f"{clause.title} on {block.name}: {worst.verdict.value.replace('_', ' ')} in {count} of {len(own)} releases",
     )

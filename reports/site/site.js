@@ -4,7 +4,7 @@
 (() => {
   document.documentElement.classList.add("js");
   const form = document.getElementById("filters");
-  const grid = document.querySelector("table.grid");
+  const grid = document.querySelector("table.grid, table.rules");
   if (!form || !grid) return;
 
   const status = document.getElementById("count");
@@ -13,11 +13,14 @@
   const rules = rows.filter((row) => !row.matches(".absent"));
   const boxes = [...form.querySelectorAll("input[type=checkbox]")];
   const since = document.getElementById("since");
+  const find = form.elements.q;
+  const texts = new Map(rows.map((row) => [row, row.textContent.toLowerCase()]));
   const many = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
 
   const read = () => {
     const wanted = new URLSearchParams(location.search || location.hash.replace(/^#\?/, ""));
     for (const box of boxes) box.checked = (wanted.get(box.name) ?? "").split(",").includes(box.value);
+    find.value = wanted.get("q") ?? "";
     if (since) {
       since.value = wanted.get("since") ?? "";
       if (since.selectedIndex < 0) since.value = "";
@@ -30,6 +33,7 @@
       chosen.set(box.name, [...(chosen.get(box.name) ?? []), encodeURIComponent(box.value)]);
     }
     if (since && since.value) chosen.set("since", [since.value]);
+    if (find.value) chosen.set("q", [encodeURIComponent(find.value)]);
     const query = [...chosen].map(([name, values]) => `${name}=${values.join(",")}`).join("&");
     const place = query ? `?${query}` : location.pathname;
     try {
@@ -41,8 +45,10 @@
 
   const visible = (element) => element.getClientRects().length > 0;
 
-  // The heading of a source goes with its last row, and the count is announced.
+  // A row stays if it has every word that is searched; the heading of a source goes with its last row.
   const settle = () => {
+    const words = find.value.toLowerCase().split(/\s+/);
+    for (const row of rows) row.hidden = !words.every((word) => texts.get(row).includes(word));
     for (const body of bodies) body.hidden = false;
     const left = rows.filter(visible);
     const kept = new Set(left.map((row) => row.parentElement));
@@ -50,18 +56,24 @@
     const shown = left.filter((row) => !row.matches(".absent")).length;
     const all = shown === rules.length ? "" : ` of ${rules.length}`;
     const columns = [...grid.querySelectorAll(".targets td:not(.range)")].filter(visible).length;
-    status.textContent = `${shown}${all} ${rules.length === 1 ? "rule" : "rules"}, ${many(columns, "column")} shown.`;
+    status.textContent = `${shown}${all} ${rules.length === 1 ? "rule" : "rules"}${columns ? `, ${many(columns, "column")}` : ""} shown.`;
   };
 
+  find.addEventListener("input", () => { write(); settle(); });
   form.addEventListener("change", () => { write(); settle(); });
   form.addEventListener("reset", () => setTimeout(() => {
     for (const box of boxes) box.checked = false;
     if (since) since.value = "";
+    find.value = "";
     write();
     settle();
   }));
   form.addEventListener("submit", (event) => event.preventDefault());
   addEventListener("popstate", () => { read(); settle(); });
+
+  read();
+  settle();
+  if (!grid.matches(".grid")) return;
 
   const heads = [...grid.querySelectorAll("thead tr:last-child th")];
   grid.addEventListener("click", (event) => {
@@ -75,9 +87,6 @@
     const anchor = target ? `#${target.getAttribute("href").replace(/^targets\//, "").replace(/\.html$/, "")}` : "";
     location.href = cell.parentElement.querySelector("th a").getAttribute("href") + anchor;
   });
-
-  read();
-  settle();
 })();
 
 // Leads from two chosen releases to their page, the older one first.

@@ -75,6 +75,10 @@ def _cell_page(outputs: Outputs, clause: str) -> str:
     return (outputs.site / addresses.cell_page(clause, TARGET, "plaintext")).read_text()
 
 
+def _clause_page(outputs: Outputs, clause: str) -> str:
+    return (outputs.site / addresses.clause_page(clause)).read_text()
+
+
 def _allure_messages(outputs: Outputs, clause: str) -> str:
     with ZipFile(outputs.site / ALLURE_RESULTS) as archive:
         names = (name for name in archive.namelist() if name.endswith("-result.json"))
@@ -97,7 +101,7 @@ def _allure_messages(outputs: Outputs, clause: str) -> str:
         pytest.param(_site_file("exports/cells.csv"), id="cells-csv"),
         pytest.param(_site_file(JUNIT), id="junit"),
         pytest.param(_allure_messages, id="allure"),
-        pytest.param(_site_file("findings.html"), id="findings"),
+        pytest.param(_clause_page, id="clause"),
         pytest.param(_cell_page, id="cell-page"),
     ],
 )

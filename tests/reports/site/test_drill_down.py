@@ -7,6 +7,7 @@ from pathlib import Path
 
 from reports.grid import addresses
 from reports.site.grid_page import write_grid
+from tests.reports.roll_up_tables import cell_row, clause_row, target_row, write_tables
 from tests.reports.site.parsed_pages import all_of, parse, text_of
 from tests.reports.site.sites import (
     HOSTILE,
@@ -120,3 +121,30 @@ def test_flaky_cell_says_no_rate_where_none_was_recorded(tmp_path: Path) -> None
     assert text_of(link) == "~ flaky"
     assert "%" not in link.get("aria-label", "")
     assert "repeats failed" not in text_of(parse(tmp_path / address))
+
+
+def test_clause_page_begins_with_who_breaks_it(small_site: Path) -> None:
+    """Each finding has its reason, and the worst comes first."""
+    page = parse(small_site / addresses.clause_page(NAMES))
+    (found,) = all_of(page, "ul", class_="findings")
+    assert [text_of(each) for each in found] == [
+        f"✕ violates {HOSTILE}: {HOSTILE}",
+        "⚑ known Apache Kafka 4.4.0: It is so on purpose. (KAFKA-1)",
+    ]
+
+
+def test_releases_that_all_keep_a_clause_share_a_row(tmp_path: Path) -> None:
+    """Links to a cell that the row stands for still lead to it."""
+    releases = [f"apache-kafka-4.{minor}.0" for minor in range(3)]
+    write_tables(
+        tmp_path,
+        targets=[target_row(release) for release in releases],
+        clauses=[clause_row(KEYS, 0)],
+        cells=[cell_row(KEYS, release) for release in releases],
+    )
+    write_grid(tmp_path)
+    page = parse(tmp_path / addresses.clause_page(KEYS))
+    (cell,) = all_of(page, "td", class_="all")
+    assert text_of(cell) == "✓ conforms 3 releases, 3 listeners in all, 300 examples."
+    ids = [anchor.get("id") for anchor in cell.iter("span")]
+    assert {addresses.cell_anchor(release, "plaintext") for release in releases} <= set(ids)

@@ -78,6 +78,7 @@ def test_links_resolve(pages: Pages) -> None:
                 assert link.get("rel") == "noreferrer"
                 continue
             file, _, fragment = link.get("href", "").partition("#")
+            file = file.partition("?")[0]
             goal = (path.parent / unquote(file)).resolve() if file else path
             assert goal.is_file(), (path, link.get("href"))
             assert not fragment or fragment in ids[goal], (path, link.get("href"))

@@ -151,6 +151,21 @@ def test_major_opens_into_its_releases(script: bool, browser: Browser, tmp_path:
     page.context.close()
 
 
+def test_text_search_narrows_the_rows(brokers: Page) -> None:
+    """A row stays if it has every word, in its title, id or cells; the address keeps them."""
+    brokers.get_by_label("Find").fill("kip-35 FLAKY")
+    assert _rows(brokers) == [ORDER]
+    assert brokers.url.endswith("?q=kip-35%20FLAKY")
+
+
+def test_rules_filter_by_who_breaks_them(browser: Browser, small_site: Path) -> None:
+    """The old page of findings leads to the rules that are violated."""
+    page = _open(browser, (small_site / "findings.html").as_uri())
+    page.wait_for_url("**/rules.html?state=violates")
+    assert _rows(page) == [NAMES]
+    page.context.close()
+
+
 def test_state_counts_only_in_the_releases_shown(brokers: Page) -> None:
     """A violation on a release that is filtered out does not keep its row."""
     _tick(brokers, "state", "known_violation")
@@ -247,7 +262,7 @@ def test_phone_can_touch_what_stands_close(browser: Browser, tmp_path: Path) -> 
         tmp_path,
         cells=[*tables["cells"], *absent],
     )
-    for address in ("brokers.html?view=all", "ranges.html"):
+    for address in ("brokers.html?view=all", addresses.clause_page(WIDE)):
         page = _open(browser, f"{site.as_uri()}/{address}", viewport=SIZES["phone"])
         assert faults_of(page) == [], address
         page.context.close()

@@ -1,4 +1,4 @@
-"""The pages about the entire grid: findings, ranges, changes, measurements, and how it was made."""
+"""The pages about the entire grid: rules, releases, tables, and why to believe it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from markupsafe import Markup
 
 from reference_model.profile import FOLDER
 from reports.exports.links import FORMS, table_address
 from reports.exports.table_files import table_schema_text
 from reports.grid import addresses
 from reports.site.measurements import quantile_ms
+from reports.site.rendering import sourced
 from tests.reports.roll_up_tables import RUN_ID, cell_row, run_row, target_row
 from tests.reports.site.parsed_pages import all_of, parse, text_of
 from tests.reports.site.sites import (
@@ -29,45 +31,45 @@ from tests.reports.site.sites import (
 )
 
 
-def test_findings_are_grouped_by_verdict(small_site: Path) -> None:
-    """The worst verdict comes first, and cells that conform or do not apply are left out."""
-    page = parse(small_site / "findings.html")
-    titles = [text_of(title) for title in all_of(page, "h2")]
-    assert titles == [
-        "✕ violates 1 clause",
-        "! unexpected pass 1 clause",
-        "~ flaky 1 clause",
-        "? inconclusive 1 clause",
-        "○ not run 1 clause",
-        "⚑ known 1 clause",
-        "≈ informational 1 clause",
+def test_rules_name_who_breaks_them(small_site: Path) -> None:
+    """Each rule has the worst verdict of each product, with a way to what was seen, and its source."""
+    page = parse(small_site / "rules.html")
+    (row,) = [row for row in all_of(page, "tr") if NAMES in text_of(row)]
+    assert text_of(row) == (
+        f"{NAMES} MUST broker ✕ violates hostile ⚑ known Apache Kafka ✓ conforms other "
+        "Proposed Changes 1 of 1"
+    )
+    goals = [link.get("href", "") for link in row.iter("a")]
+    assert goals == [
+        addresses.clause_page(NAMES),
+        addresses.cell_page(NAMES, HOSTILE, "plaintext"),
+        addresses.cell_page(NAMES, NEW, "plaintext"),
     ]
 
 
-def test_partial_range_has_its_note_and_evidence(small_site: Path) -> None:
-    """A statement with an exception links to its explanation; listeners are named only if they differ."""
-    page = parse(small_site / "ranges.html")
-    row = next(
-        row
-        for row in all_of(page, "tr")
-        if "not applicable before; known violation in" in text_of(row)
+def test_sources_are_linked() -> None:
+    """A proposal leads to its page, an issue to the tracker; all other text is escaped."""
+    assert sourced("KAFKA-17011 & KIP-35, x") == Markup(
+        '<a href="https://issues.apache.org/jira/browse/KAFKA-17011" rel="noreferrer">KAFKA-17011</a> &amp; '
+        '<a href="https://cwiki.apache.org/confluence/display/KAFKA/KIP-35+-+Retrieving+protocol+version" '
+        'rel="noreferrer">KIP-35</a>, x'
     )
-    assert "⚑ known: It is so on purpose. (KAFKA-1) Evidence" in text_of(row)
-    assert "– n/a: no v3 is advertised" in text_of(row)
-    assert "Apache Kafka plaintext" in text_of(row)
 
 
-def test_exception_that_nobody_declared_says_what_was_seen(tmp_path: Path) -> None:
-    """A statement that a clause does not hold comes with the first line of the observation."""
-    cells = [
-        row for row in site_tables()["cells"] if (row["clause"], row["target"]) != (NAMES, NEW)
-    ]
-    cells.append(
-        cell_row(NAMES, NEW, "informational", failures=[(KNOWN_SIGNATURE, "informational")])
-    )
-    page = parse(write_small_site(tmp_path, cells=cells) / "ranges.html")
-    seen = "assert NONE (0) is INVALID_REQUEST (42)"
-    assert f"≈ informational: {seen} Evidence" in text_of(page)
+def test_old_addresses_lead_to_the_new_ones(small_site: Path) -> None:
+    """Others may have linked to them."""
+    goals = {
+        name: next(all_of(parse(small_site / f"{name}.html"), "meta", **{"http-equiv": "refresh"}))
+        for name in ("findings", "ranges", "about", "mutation", "speed", "since")
+    }
+    assert {name: goal.get("content") for name, goal in goals.items()} == {
+        "findings": "0; url=rules.html?state=violates",
+        "ranges": "0; url=rules.html",
+        "about": "0; url=why.html",
+        "mutation": "0; url=why.html",
+        "speed": "0; url=why.html",
+        "since": "0; url=changes.html",
+    }
 
 
 def test_releases_say_which_bytes_changed_and_what_was_predicted(small_site: Path) -> None:
@@ -122,13 +124,6 @@ def test_inputs_that_were_not_compared_are_counted(small_site: Path) -> None:
     assert "a-half-frame, two-of-them" in text_of(row)
 
 
-def test_since_says_what_the_latest_runs_changed(small_site: Path) -> None:
-    """Changes of the runs that the grid shows come first, followed by older ones."""
-    text = text_of(parse(small_site / "since.html"))
-    assert text.index("✕ violates became ⚑ known") < text.index("Before that")
-    assert text.index("Before that") < text.index("✓ conforms became ✕ violates")
-
-
 def test_advertised_tables_have_names_ranges_and_what_is_common(small_site: Path) -> None:
     """Every release serves ApiVersions from v0, and each release has a column."""
     page = parse(small_site / "advertised.html")
@@ -140,34 +135,17 @@ def test_advertised_tables_have_names_ranges_and_what_is_common(small_site: Path
 
 
 def test_mutation_score_lists_clause_by_defect(small_site: Path) -> None:
-    """Each defect is caught always, sometimes or never; clauses without a score are listed."""
-    text = text_of(parse(small_site / "mutation.html"))
-    assert "1 of 1 planted defect" in text
+    """Each defect is found always, sometimes or never."""
+    text = text_of(parse(small_site / "why.html"))
+    assert "1 of 1 planted defect is found with every seed" in text
     assert "names-are-not-checked ✓ always" in text
 
 
 def test_speed_has_quantiles_and_runs(small_site: Path) -> None:
     """Quantiles of latency come from the buckets, and the latest run of each target has its speed."""
-    text = text_of(parse(small_site / "speed.html"))
+    text = text_of(parse(small_site / "why.html"))
     assert "Apache Kafka 4.4.0 plaintext 30" in text
     assert "1,000 10.0 100" in text
-
-
-@pytest.mark.parametrize(
-    ("runs", "caption"),
-    [
-        pytest.param(2, "All stored runs, newest first", id="all"),
-        pytest.param(
-            201, "The newest 200 of 201 stored runs; the exports have all of them", id="cut"
-        ),
-    ],
-)
-def test_speed_says_where_runs_are_left_out(tmp_path: Path, runs: int, caption: str) -> None:
-    """The caption of a table that does not show all runs does not claim that it does."""
-    (row,) = site_tables()["speed"]
-    rows = [{**row, "run_id": f"run-{number}"} for number in range(runs)]
-    page = parse(write_small_site(tmp_path, speed=rows) / "speed.html")
-    assert caption in text_of(page)
 
 
 def test_quantile_is_the_upper_end_of_its_bucket() -> None:
@@ -179,7 +157,7 @@ def test_quantile_is_the_upper_end_of_its_bucket() -> None:
 
 def test_about_says_how_it_was_made(small_site: Path) -> None:
     """The page has versions, hashes, seed, every refused run with its reason, and notices about accepted runs."""
-    text = text_of(parse(small_site / "about.html"))
+    text = text_of(parse(small_site / "why.html"))
     for part in ("6.170.15", "cdcdcdcdcdcd", "random", f"/runs/{HOSTILE}", "it was cut off"):
         assert part in text, part
     assert f"/runs/2-{HOSTILE} not in the catalogue: C.gone" in text
@@ -200,7 +178,7 @@ def test_about_says_how_busy_the_machine_was(
     load: dict[str, Any], said: str, tmp_path: Path
 ) -> None:
     """Runs of older suites did not record it."""
-    text = text_of(parse(write_small_site(tmp_path, runs=[run_row(**load)]) / "about.html"))
+    text = text_of(parse(write_small_site(tmp_path, runs=[run_row(**load)]) / "why.html"))
     assert f"Linux x86_64, {said} 0" in text
 
 
@@ -208,7 +186,7 @@ def test_about_says_how_many_runs_it_leaves_out(tmp_path: Path) -> None:
     """The page lists the runs that the grid shows, and the newest of the others."""
     late = [run_row(run_id=f"late-{number:03}", in_grid=False) for number in range(201)]
     shown = run_row(started_at=datetime(2026, 1, 1, tzinfo=UTC))
-    text = text_of(parse(write_small_site(tmp_path, runs=[shown, *late]) / "about.html"))
+    text = text_of(parse(write_small_site(tmp_path, runs=[shown, *late]) / "why.html"))
     assert "202 runs in this grid, newest first; 1 of them only in the exports" in text
     assert RUN_ID in text
     assert "late-200" in text
@@ -219,7 +197,7 @@ def test_badges_of_everything_and_of_sources_are_on_the_page_about_the_grid(
     small_site: Path,
 ) -> None:
     """Each badge is shown as a picture, with links to both of its forms."""
-    page = parse(small_site / "about.html")
+    page = parse(small_site / "why.html")
     names = [picture.get("alt") for picture in all_of(page, "img")]
     assert names == [f"Badge of {name}" for name in ("Everything", "KIP-35", "KIP-511", "PROTOCOL")]
     goals = [link.get("href", "") for link in all_of(page, "a")]

@@ -7,10 +7,11 @@ from urllib.parse import unquote
 
 import pytest
 
+from reports.grid import addresses
 from reports.grid.history_tables import ROW_TYPES
 from reports.site.grid_page import write_grid
 from tests.reports.site.parsed_pages import all_of, parse, text_of
-from tests.reports.site.sites import HOSTILE, SIGNATURE, TARGETS, write_small_site
+from tests.reports.site.sites import HOSTILE, NAMES, SIGNATURE, TARGETS, write_small_site
 
 
 def _pages(site: Path) -> list[Path]:
@@ -64,9 +65,9 @@ def test_home_names_the_grid_as_json(small_site: Path) -> None:
 
 def test_addresses_in_reasons_are_links(small_site: Path) -> None:
     """A declared violation links to its discussion; the link shows the last part of the address."""
-    page = parse(small_site / "findings.html")
+    page = parse(small_site / addresses.clause_page(NAMES))
     links = {text_of(link): link.get("href") for link in all_of(page, "a", rel="noreferrer")}
-    assert links == {"KAFKA-1": "https://issues.example/browse/KAFKA-1"}
+    assert links["KAFKA-1"] == "https://issues.example/browse/KAFKA-1"
 
 
 def test_texts_from_targets_are_escaped(small_site: Path) -> None:
@@ -93,7 +94,7 @@ def test_second_rendering_leaves_no_old_page(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "missing", ["transitions", "failures", "coverage", "mutation", "latency", "neighbours"]
+    "missing", ["transitions", "failures", "coverage", "mutation", "neighbours"]
 )
 def test_missing_table_is_shown_as_not_recorded(missing: str, tmp_path: Path) -> None:
     """A grid folder of an older suite has fewer tables, and its pages say so."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from reports.grid.grid_tables import read_grid
+from reports.grid.grid_reading import read_grid
 from reports.grid.grid_view import FoldedGrid
 from tests.reports.roll_up_tables import (
     RUN_ID,

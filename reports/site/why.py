@@ -1,0 +1,149 @@
+"""The page on why to believe the report: what speaks for its verdicts, what they do not show, and how they were made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from reference_model.profile import APACHE_KAFKA
+from reports.exports import links
+from reports.exports.links import BADGE_OF_ALL, badge_of_source
+from reports.grid import addresses
+from reports.grid.grid_tables import Grid, GridClause
+from reports.grid.grid_view import FoldedGrid
+from reports.grid.history_tables import MutationScore
+from reports.records import OPERATION, UNSETTLED_VERDICTS, WORST_FIRST, Verdict
+from reports.site.measurements import latency_rows, speed_rows
+from reports.site.rendering import MOST_RUNS, Site
+
+FEW_EXAMPLES = 10
+"""A verdict that rests on fewer examples is thin evidence."""
+_MODEL = "MODEL"
+_MEANINGS = {
+    Verdict.CONFORMS: "Every response follows the rule, in as many examples as the grid says. Another example might break it.",
+    Verdict.VIOLATES: "At least one response breaks the rule, and the violation is not declared as known. The number counts distinct failures.",
+    Verdict.KNOWN_VIOLATION: "The rule is broken, and the registry declares this violation with a reason and a link.",
+    Verdict.UNEXPECTED_PASS: "A violation is declared as known, but the rule was not broken.",
+    Verdict.INFORMATIONAL: (
+        "The specification is silent: the target differs from Apache Kafka, or the result cannot be ruled right or wrong. "
+        "Never fails a run."
+    ),
+    Verdict.FLAKY: "The violation does not appear every time it is repeated.",
+    Verdict.INCONCLUSIVE: "The rule could not be judged: the suite failed, the target took too long to respond, "
+    "a failure recurred in no repeat, or the machine was too busy.",
+    Verdict.NOT_APPLICABLE: "The rule is about something that the target does not offer.",
+    Verdict.NOT_RUN: "The rule was planned, or would be planned now, but was not judged.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What the verdicts of a grid rest on.
+
+    Attributes:
+        examples: how many examples its runs recorded.
+        predicted: how many examples of Apache Kafka had an outcome that the reference model predicts, of how many; None
+            if no rule of the model was judged.
+        kept: how many cells conform, operations left out.
+        thin: how many of them rest on fewer than `FEW_EXAMPLES` examples.
+        unsettled: how many cells apply but could not be judged.
+        machines: the systems that the runs were made on.
+        tiers: the tiers of its runs.
+        listeners: the listeners that were judged.
+    """
+
+    examples: int
+    predicted: tuple[int, int] | None
+    kept: int
+    thin: int
+    unsettled: int
+    machines: tuple[str, ...]
+    tiers: tuple[str, ...]
+    listeners: tuple[str, ...]
+
+
+def evidence_of(folded: FoldedGrid) -> Evidence:
+    """Count what the verdicts of a grid rest on."""
+    runs = [run for run in folded.grid.runs if run.in_grid]
+    cells = [
+        cell
+        for role, of_role in folded.by_role.items()
+        if role != OPERATION
+        for row in of_role.cells.values()
+        for cell in row
+    ]
+    kept = [cell for cell in cells if cell.verdict is Verdict.CONFORMS]
+    return Evidence(
+        examples=sum(run.example_rows for run in runs),
+        predicted=_predicted(folded.grid),
+        kept=len(kept),
+        thin=sum(
+            sum(entry.row.examples for entry in cell.listeners if entry.row) < FEW_EXAMPLES
+            for cell in kept
+        ),
+        unsettled=sum(cell.verdict in UNSETTLED_VERDICTS for cell in cells),
+        machines=tuple(dict.fromkeys(f"{run.system} {run.machine}" for run in runs)),
+        tiers=tuple(dict.fromkeys(run.tier for run in runs)),
+        listeners=tuple(dict.fromkeys(entry.listener for entry in folded.grid.targets)),
+    )
+
+
+def _predicted(grid: Grid) -> tuple[int, int] | None:
+    kafka = {entry.target for entry in grid.targets if entry.implementation == APACHE_KAFKA}
+    model = {clause.clause for clause in grid.clauses if clause.source == _MODEL}
+    judged = [cell for cell in grid.cells if cell.clause in model and cell.target in kafka]
+    examples = sum(cell.examples for cell in judged)
+    return (sum(cell.conforms for cell in judged), examples) if examples else None
+
+
+def write_why(site: Site) -> None:
+    """Write why.html."""
+    grid = site.folded.grid
+    targets_of: dict[str, list[str]] = {run.run_id: [] for run in grid.runs}
+    for run_id, name in dict.fromkeys((entry.run_id, entry.target_name) for entry in grid.targets):
+        targets_of.setdefault(run_id, []).append(name)
+    badges = [
+        ("Everything", BADGE_OF_ALL),
+        *((source, badge_of_source(source)) for source, _ in site.folded.sources),
+    ]
+    # A year of nights is too long for a page: list the runs that the grid shows, and the newest.
+    runs = [run for place, run in enumerate(grid.runs) if run.in_grid or place < MOST_RUNS]
+    names = {column.target: column.name for column in site.folded.columns}
+    defects = site.history.mutation or ()
+    site.render(
+        addresses.WHY,
+        "why",
+        evidence=evidence_of(site.folded),
+        few=FEW_EXAMPLES,
+        defects=len({row.defect for row in defects}),
+        certain=len({row.defect for row in defects if row.certain}),
+        defects_of=_defects_by_clause(grid.clauses, defects),
+        meanings=[(verdict, _MEANINGS[verdict]) for verdict in WORST_FIRST],
+        runs=runs,
+        left_out=len(grid.runs) - len(runs),
+        targets_of=targets_of,
+        latency=latency_rows(site.history.latency or (), names),
+        speed=speed_rows(site),
+        badges=[badge for badge in badges if (site.out_dir / f"{badge[1]}.svg").exists()],
+        files=[
+            (title, address)
+            for title, address in (
+                ("JUnit XML", links.JUNIT),
+                ("Allure results", links.ALLURE_RESULTS),
+                ("violations as JSON", links.VIOLATIONS),
+                ("summary for a pull request", links.SUMMARY),
+                ("changes as an Atom feed", links.FEED),
+                ("schema of the JSON tables", links.TABLE_SCHEMA),
+            )
+            if (site.out_dir / address).exists()
+        ],
+    )
+
+
+def _defects_by_clause(
+    clauses: Sequence[GridClause], rows: Sequence[MutationScore]
+) -> list[tuple[GridClause, list[MutationScore]]]:
+    grouped: dict[str, list[MutationScore]] = {}
+    for row in rows:
+        grouped.setdefault(row.clause, []).append(row)
+    return [(clause, grouped[clause.clause]) for clause in clauses if clause.clause in grouped]
