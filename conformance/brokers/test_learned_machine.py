@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pytest
 
+from conformance.engine.examples_ahead import examples_at_once
 from conformance.engine.interrupts import INTERRUPTS
 from conformance.engine.property_judge import JUDGE
 from conformance.engine.repeating import FailingExample
@@ -56,7 +57,7 @@ def test_the_machine_of_a_connection_is_that_of_the_model(broker: Broker) -> Non
     """Each word of the complete suite, which is made from the machine of the model, gets the outputs of the model."""
     judge = JUDGE.get()
     # The large alphabet takes a minute on a listener with SASL; `learn --alphabet large` has it.
-    listening = listening_to(broker, SMALL)
+    listening = listening_to(broker, SMALL, at_once=examples_at_once(broker))
     model = machine_of_model(model_for(broker), listening.alphabet)
 
     def keep(word: Word, outputs: Outputs, exchanges: tuple[Exchange, ...]) -> None:

@@ -14,6 +14,7 @@ import click
 from conformance.commands.errors import CouldNotTell, InvalidFile
 from conformance.commands.progress import status_line
 from conformance.commands.selection import command_config_option, runnable_targets
+from conformance.engine.examples_ahead import examples_at_once
 from conformance.engine.jobs_plugin import fitting_jobs
 from conformance.learning.alphabets import SIZES, SMALL
 from conformance.learning.descriptions import (
@@ -195,7 +196,7 @@ def _learn_listener(
     broker.calibrate()
     if fitting_jobs(broker) > 1:
         broker.share()
-    listening = listening_to(broker, size)
+    listening = listening_to(broker, size, at_once=examples_at_once(broker))
     model = machine_of_model(model_for(broker), listening.alphabet)
     return learn_listener(listening, model, extra_states), listening
 

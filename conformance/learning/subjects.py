@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from conformance.assertions.model_agreement import model_of
-from conformance.engine.examples_ahead import examples_at_once
 from conformance.learning.alphabets import TargetFacts, alphabet_of
 from conformance.learning.letters import Alphabet, Word
 from conformance.learning.machine import Machine, Move, minimal
@@ -24,8 +23,13 @@ from wire.errors import DecodeError
 from wire.headers import CORRELATION_ID_BYTES
 
 
-def listening_to(broker: Broker, size: str) -> Listening:
+def listening_to(broker: Broker, size: str, *, at_once: int = 1) -> Listening:
     """Return a listener of a target as a system under learning, with an alphabet of a size.
+
+    Args:
+        broker: the listener.
+        size: the size of the alphabet.
+        at_once: how many words may be sent at the same time.
 
     Raises:
         HarnessError: the target's plain responses cannot be read.
@@ -34,7 +38,7 @@ def listening_to(broker: Broker, size: str) -> Listening:
         broker,
         alphabet_of(size, facts_of(broker)),
         abstraction_of(broker),
-        at_once=examples_at_once(broker),
+        at_once=at_once,
     )
 
 
