@@ -9,7 +9,8 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from conformance.commands.results import PAGES_OPTION, Results, links_before, read_results
+from conformance.commands.pages_option import PAGES_OPTION
+from conformance.commands.results import Results, links_before, read_results
 from reports.escaping import printable
 from reports.exports.comparison import ChangeKind, Comparison, compare
 from reports.exports.comparison_texts import (

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from conformance.commands.pages_option import PAGES_OPTION
 from conformance.commands.progress import status_line
 from conformance.commands.spark_jobs import running, spark_job
 
@@ -32,7 +33,10 @@ from conformance.commands.spark_jobs import running, spark_job
 )
 @click.option("--mutation", help="mutation.json, as written by `mutation --out`")
 @click.option("--changes", help="changes.json, as written by `changes --out`")
-def grid(runs: tuple[str, ...], out: Path, **asked: str | int | bool | None) -> None:
+@PAGES_OPTION
+def grid(
+    runs: tuple[str, ...], out: Path, pages: str | None, **asked: str | int | bool | None
+) -> None:
     """Roll up run folders (or folders of them) into one grid.
 
     With --history the grid also shows earlier runs, and runs that the history already has are not added again.
@@ -43,7 +47,7 @@ def grid(runs: tuple[str, ...], out: Path, **asked: str | int | bool | None) -> 
         from conformance.commands.site import write_site  # noqa: PLC0415
     if roll_up.returncode != 0:
         raise SystemExit(roll_up.returncode)
-    write_site(out)
+    write_site(out, pages)
 
 
 def as_options(asked: Mapping[str, str | int | bool | None]) -> list[str]:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import click
 import pyarrow as pa
 
 from conformance.commands.errors import InvalidFile
@@ -16,13 +15,6 @@ from reports.grid.grid_reading import read_grid
 from reports.grid.grid_tables import Grid
 from reports.grid.history_tables import KeptFailure, read_history_tables
 from reports.records import HEADER_FILE, TABLES_FOLDER
-
-PAGES_OPTION = click.option(
-    "--pages",
-    metavar="URL",
-    callback=lambda context, parameter, value: parse_pages(value),
-    help="address at which the grid's pages are published; default: links relative to the grid's folder",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,15 +32,6 @@ class Results:
     grid: Grid
     failures: Sequence[KeptFailure]
     has_pages: bool
-
-
-def parse_pages(value: str | None) -> str | None:
-    """Parse the address that links begin with; add a trailing slash if it has none."""
-    if value is None:
-        return None
-    if not value.startswith(("https://", "http://")) or any(sign in value for sign in ' "<>()\\'):
-        raise click.BadParameter(f"{value!r} is not the address of a web page")
-    return value if value.endswith("/") else f"{value}/"
 
 
 def links_before(results: Results, pages: str | None) -> str | None:

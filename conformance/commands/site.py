@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from conformance.commands.errors import FULL_DISK, InvalidFile
+from conformance.commands.pages_option import PAGES_OPTION
 from conformance.commands.progress import status_line
 from reports.errors import StatementWithoutEvidence
 from reports.grid.row_keys import ROW_KEYS
@@ -20,7 +21,8 @@ from reports.site.grid_page import write_grid
 @click.argument(
     "grid", metavar="GRID", type=click.Path(path_type=Path, exists=True, file_okay=False)
 )
-def site(grid: Path) -> None:
+@PAGES_OPTION
+def site(grid: Path, pages: str | None) -> None:
     """Make the site of a grid whose tables a cluster made.
 
     GRID is a copy of the roll-up's --out folder. Pages, exports and the list of hashes are written next to its
@@ -30,18 +32,18 @@ def site(grid: Path) -> None:
     if missing:
         raise InvalidFile(f"{grid} is not a complete roll-up; missing: {', '.join(missing)}")
     try:
-        write_site(grid)
+        write_site(grid, pages)
     except (ValueError, TypeError, KeyError, OSError) as error:
         if isinstance(error, OSError) and error.errno in FULL_DISK:
             raise
         raise InvalidFile(f"{grid} cannot be read as a grid: {error}") from error
 
 
-def write_site(grid: Path) -> None:
+def write_site(grid: Path, pages: str | None) -> None:
     """Write pages, exports and the list of hashes next to a grid's tables, and print a summary."""
     with status_line("writing pages and exports"):
         try:
-            summary = write_grid(grid)
+            summary = write_grid(grid, pages=pages or "")
         except StatementWithoutEvidence as error:
             raise click.ClickException(str(error)) from error
         write_hash_list(grid)

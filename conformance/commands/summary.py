@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from conformance.commands.results import PAGES_OPTION, links_before, read_results
+from conformance.commands.pages_option import PAGES_OPTION
+from conformance.commands.results import links_before, read_results
 from reports.exports.summary import summary_markdown
 from reports.exports.violations import violation_documents, violations_of
 from reports.grid.addresses import HOME

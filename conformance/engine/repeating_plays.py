@@ -4,12 +4,13 @@ The failures of all properties of a client are repeated together, after its last
 meanwhile, and each play mostly waits. They come a few at a time, each round next to a control, which shows whether the machine
 is fast enough at that moment. A failure that does not recur in each of these rounds is repeated alone, with a control before
 each repeat and after the last one. If the control is too slow even then, or the broker of an operation answers too slowly, the
-repeats prove nothing. Operations share a broker, so each is repeated alone.
+repeats prove nothing. Operations share a broker, so each is repeated alone; one that hangs counts only if it hangs each time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from hypothesis.errors import UnsatisfiedAssumption
 
@@ -39,15 +40,22 @@ def repeat_trial(trial: Trial, example: FailingExample) -> Repeats:
         example: its failure.
     """
     latest: list[Play] = []
+    hung: list[bool] = []
 
     def again() -> bool:
         latest[:] = [trial.trials.again(trial.chosen)]
+        hung.append(latest[0].result.has_hung)
         return _fails(trial, example, lambda: latest[0])
 
     def too_slow() -> str:
         return trial.trials.too_slow() or "".join(slow_answers(each.recording) for each in latest)
 
-    return _repeats(again, too_slow)
+    repeats = _repeats(again, too_slow)
+    in_time = repeats.used.repeats - repeats.used.failed
+    if any(hung) and in_time and not repeats.too_slow:
+        why = f"it hangs in {repeats.used} repeats, and a hang counts only if each repeat hangs"
+        return replace(repeats, too_slow=why)
+    return repeats
 
 
 def repeat_plays(

@@ -22,13 +22,13 @@ from allure_commons.types import LabelType
 from reports.distribution import DISTRIBUTION
 from reports.escaping import one_line
 from reports.exports.links import ALLURE_RESULTS
-from reports.grid.grid_tables import GridClause
-from reports.grid.grid_view import FoldedCell, FoldedGrid, TargetColumn, reason_text
+from reports.grid.grid_view import FoldedCell, reason_text
 from reports.grid.history_tables import KeptFailure
-from reports.records import DUMP_FILE, FACTS_FILE, VIOLATED_VERDICTS, Verdict, gates
+from reports.grid.products import OwnCell, Product
+from reports.records import DUMP_FILE, FACTS_FILE, OPERATION, VIOLATED_VERDICTS, Verdict, gates
 from reports.run.allure_results import SEVERITIES
 from reports.run.failures import READS_FACTS
-from reports.verdict_labels import WORDS
+from reports.verdict_labels import verdict_word
 
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "urn:kafka-conformance:allure")
 _STATUSES = {
@@ -44,16 +44,15 @@ _MILLISECONDS = 1_000
 
 
 def write_allure_results(
-    folded: FoldedGrid, failures: Sequence[KeptFailure], out_dir: Path
+    products: Sequence[Product], failures: Sequence[KeptFailure], out_dir: Path
 ) -> None:
-    """Write the archive, with the folder `allure-results` in it."""
+    """Write the archive, with the folder `allure-results` in it: a result for every cell that a product answers for."""
     kept = {failure.signature: failure for failure in failures}
-    clauses = {clause.clause: clause for clause in folded.grid.clauses}
     with ZipFile(out_dir / ALLURE_RESULTS, "w", compression=ZIP_DEFLATED) as archive:
-        for clause, cells in folded.cells.items():
-            for cell, column in zip(cells, folded.columns, strict=True):
-                result = _result(clauses[clause], cell, column)
-                attachments = _attachments(cell, kept, archive, of=result["uuid"])
+        for product in products:
+            for own in product.cells:
+                result = _result(product, own)
+                attachments = _attachments(own.cell, kept, archive, of=result["uuid"])
                 name = TEST_CASE_PATTERN.format(prefix=result["uuid"])
                 _add(archive, name, json.dumps({**result, "attachments": attachments}))
 
@@ -65,7 +64,8 @@ def _add(archive: ZipFile, name: str, text: str) -> None:
     archive.writestr(entry, text.encode())
 
 
-def _result(clause: GridClause, cell: FoldedCell, column: TargetColumn) -> dict[str, Any]:
+def _result(product: Product, own: OwnCell) -> dict[str, Any]:
+    clause, cell, column = own.clause, own.cell, own.column
     name = one_line(f"{clause.clause} on {cell.target}")
     started = max(entry.started_at for entry in column.listeners)
     at = int(started.replace(tzinfo=started.tzinfo or UTC).timestamp()) * _MILLISECONDS
@@ -80,7 +80,7 @@ def _result(clause: GridClause, cell: FoldedCell, column: TargetColumn) -> dict[
         "status": _status(cell.verdict, clause.level),
         "statusDetails": {
             "message": one_line(
-                f"{WORDS[cell.verdict]} on {cell.worst.listener}: {reason_text(cell.worst)}"
+                f"{verdict_word(cell.verdict, own.role)} on {cell.worst.listener}: {reason_text(cell.worst)}"
             ),
             "known": cell.verdict is Verdict.KNOWN_VIOLATION,
             "flaky": cell.verdict is Verdict.FLAKY,
@@ -88,13 +88,13 @@ def _result(clause: GridClause, cell: FoldedCell, column: TargetColumn) -> dict[
         "stage": "finished",
         "description": "\n\n".join(one_line(text) for text in texts),
         "labels": [
-            {"name": label, "value": one_line(value)} for label, value in _labels(clause, column)
+            {"name": label, "value": one_line(value)} for label, value in _labels(product, own)
         ],
         "parameters": [
-            {"name": one_line(each.listener), "value": WORDS[each.verdict]}
+            {"name": one_line(each.listener), "value": verdict_word(each.verdict, own.role)}
             for each in cell.listeners
         ],
-        "titlePath": [one_line(column.name), one_line(clause.source)],
+        "titlePath": [one_line(product.name), one_line(clause.source)],
         "start": at,
         "stop": at,
     }
@@ -106,14 +106,17 @@ def _status(verdict: Verdict, level: str) -> str:
     return _STATUSES.get(verdict, Status.SKIPPED)
 
 
-def _labels(clause: GridClause, column: TargetColumn) -> Iterator[tuple[str, str]]:
+def _labels(product: Product, own: OwnCell) -> Iterator[tuple[str, str]]:
+    clause = own.clause
     yield LabelType.TAG, clause.clause
     yield LabelType.TAG, clause.level
     if clause.level in _SEVERITY_OF_LEVEL:
         yield LabelType.SEVERITY, _SEVERITY_OF_LEVEL[clause.level]
-    yield LabelType.PARENT_SUITE, column.group
-    yield LabelType.SUITE, column.name
-    yield LabelType.SUB_SUITE, clause.source
+    yield LabelType.PARENT_SUITE, product.column.group if product.column else product.name
+    yield LabelType.SUITE, product.name
+    # What an operation was tried with says more than its "source", which is the client.
+    is_operation = own.role == OPERATION
+    yield LabelType.SUB_SUITE, own.column.name if is_operation else clause.source
     yield LabelType.FRAMEWORK, DISTRIBUTION
 
 

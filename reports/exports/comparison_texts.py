@@ -10,8 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from reports.escaping import html_text, markdown_text, one_line
+from reports.exports.bounded_text import BoundedText
 from reports.exports.comparison import TITLES, CellChange, ChangeKind, Comparison
-from reports.exports.summary import MOST_BYTES, BoundedText
+from reports.exports.summary import MOST_BYTES
 from reports.exports.violations import Violation, violation_documents
 from reports.grid.grid_view import verdict_text
 from reports.records import Verdict

@@ -35,7 +35,7 @@ _TITLES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One entry of the feed; `address` is that of a page, relative to the feed."""
+    """One entry of the feed; `address` is that of a page, from the root of the site."""
 
     id: str
     at: datetime
@@ -46,12 +46,17 @@ class Entry:
 
 
 def write_feed(
-    folded: FoldedGrid, summary: GridSummary, transitions: Sequence[Transition], out_dir: Path
+    folded: FoldedGrid,
+    summary: GridSummary,
+    transitions: Sequence[Transition],
+    out_dir: Path,
+    *,
+    pages: str,
 ) -> None:
-    """Write the feed of the newest changes."""
+    """Write the feed of the newest changes; `pages` is the prefix of the addresses of the site's pages."""
     entries = sorted(_entries(folded, transitions), key=lambda entry: (entry.at, entry.id))
     newest = entries[: -MOST_ENTRIES - 1 : -1]
-    root = _feed(folded, summary, newest)
+    root = _feed(folded, summary, newest, pages)
     ET.indent(root, space="")
     # ElementTree registers prefixes for the entire process; unprefixed names are equivalent here.
     text = ET.tostring(root, encoding="unicode")
@@ -59,7 +64,9 @@ def write_feed(
     path.write_text(f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n', encoding="utf-8")
 
 
-def _feed(folded: FoldedGrid, summary: GridSummary, entries: Sequence[Entry]) -> ET.Element:
+def _feed(
+    folded: FoldedGrid, summary: GridSummary, entries: Sequence[Entry], pages: str
+) -> ET.Element:
     root = ET.Element("feed", {"xmlns": ATOM, "xml:lang": "en"})
     _add(root, "id", uuid.uuid5(_NAMESPACE, "feed").urn)
     _add(root, "title", "Kafka conformance: changes")
@@ -67,15 +74,15 @@ def _feed(folded: FoldedGrid, summary: GridSummary, entries: Sequence[Entry]) ->
     _add(root, "updated", _instant(_updated(folded, entries)))
     _add(_add(root, "author"), "name", DISTRIBUTION)
     _add(root, "generator", DISTRIBUTION)
-    _add(root, "link", rel="self", type="application/atom+xml", href=FEED.rpartition("/")[2])
-    _add(root, "link", rel="alternate", type="text/html", href=f"../{addresses.HOME}")
+    _add(root, "link", rel="self", type="application/atom+xml", href=f"{pages}{FEED}")
+    _add(root, "link", rel="alternate", type="text/html", href=f"{pages}{addresses.HOME}")
     for entry in entries:
         element = _add(root, "entry")
         _add(element, "id", entry.id)
         _add(element, "title", entry.title, type="text")
         _add(element, "updated", _instant(entry.at))
         _add(element, "published", _instant(entry.at))
-        _add(element, "link", rel="alternate", type="text/html", href=entry.address)
+        _add(element, "link", rel="alternate", type="text/html", href=f"{pages}{entry.address}")
         _add(element, "category", term=entry.category)
         _add(element, "content", entry.text, type="text")
     return root
@@ -126,7 +133,7 @@ def _appeared(id_: str, name: str, rows: Sequence[Transition], *, is_shown: bool
         at=_time(rows[0]),
         title=one_line(f"New: {cells} on {name}"),
         text=one_line(f"{cells} on {name}, in run {rows[0].run_id}."),
-        address=f"../{addresses.target_page(target) if is_shown else addresses.HOME}",
+        address=addresses.target_page(target) if is_shown else addresses.HOME,
         category=_APPEARED,
     )
 
@@ -144,9 +151,7 @@ def _changed(id_: str, name: str, statement: str, rows: Sequence[Transition]) ->
             f"{before} became {verdict_text(row.to_verdict)} on {listeners}, in run {row.run_id}. "
             f"The clause: {statement}"
         ),
-        address=f"../{addresses.clause_cell(row.clause, row.target)}"
-        if statement
-        else f"../{addresses.HOME}",
+        address=addresses.clause_cell(row.clause, row.target) if statement else addresses.HOME,
         category=row.kind,
     )
 

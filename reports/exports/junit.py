@@ -1,4 +1,7 @@
-"""The grid as JUnit XML: one suite per listener of a target, one case per clause.
+"""The grid as JUnit XML: one suite per product, one case per clause and listener, or per operation and release.
+
+A case has the share of its run's time that its examples have of the run's examples: properties run together, so a time of its
+own does not exist. Cells that no run asked for are left out.
 
 Failures are what fails a run: a violated MUST (or PIN, if it binds the target), and a declared violation that is gone.
 Known violations, and those of a SHOULD or MAY, are skipped with their reason. Cells that could not be judged are
@@ -8,18 +11,19 @@ errors.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from datetime import UTC
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from reports.escaping import one_line, xml_text
 from reports.exports.issue_texts import first_line
 from reports.exports.links import JUNIT
-from reports.grid.grid_tables import Grid, GridCell, GridClause, GridTarget
+from reports.grid.grid_tables import Grid, GridCell, GridClause
 from reports.grid.history_tables import KeptFailure
+from reports.grid.products import OwnCell, Product
 from reports.records import VIOLATED_VERDICTS, Verdict, gates
-from reports.verdict_labels import CRASH_KINDS, CRASHES, WORDS
+from reports.verdict_labels import CRASH_KINDS, CRASHES, verdict_word
 
 _FAILURE, _SKIPPED, _ERROR = "failure", "skipped", "error"
 _ALWAYS = {
@@ -33,24 +37,32 @@ _COUNTS = {_FAILURE: "failures", _ERROR: "errors", _SKIPPED: "skipped"}
 _LONGEST_DETAIL = 4_000
 
 
-def write_junit(grid: Grid, failures: Sequence[KeptFailure], out_dir: Path) -> None:
+def write_junit(
+    grid: Grid, products: Sequence[Product], failures: Iterable[KeptFailure], out_dir: Path
+) -> None:
     """Write junit.xml."""
-    root = junit_document(grid, failures)
+    root = junit_document(grid, products, failures)
     ET.indent(root, space="")
     ET.ElementTree(root).write(out_dir / JUNIT, encoding="utf-8", xml_declaration=True)
 
 
-def junit_document(grid: Grid, failures: Iterable[KeptFailure]) -> ET.Element:
-    """Return the document's root."""
-    clauses = {clause.clause: clause for clause in grid.clauses}
+def junit_document(
+    grid: Grid, products: Sequence[Product], failures: Iterable[KeptFailure]
+) -> ET.Element:
+    """Return the document's root.
+
+    Args:
+        grid: the grid.
+        products: who answers for its cells; each becomes a suite.
+        failures: the stored failures.
+    """
     kept = {failure.signature: failure for failure in failures}
-    cells: dict[tuple[str, str], list[GridCell]] = {}
-    for cell in grid.cells:
-        cells.setdefault((cell.target, cell.listener), []).append(cell)
+    seconds = _seconds_per_example(grid)
+    started = {run.run_id: run.started_at for run in grid.runs}
     root = ET.Element("testsuites", name="Kafka conformance")
     totals: Counter[str] = Counter()
-    for target in grid.targets:
-        suite = _suite(target, cells.get((target.target, target.listener), []), clauses, kept)
+    for product in products:
+        suite = _suite(product, seconds, started, kept)
         root.append(suite)
         totals.update({name: int(suite.get(name, "0")) for name in ("tests", *_COUNTS.values())})
     for name in ("tests", "failures", "errors"):
@@ -58,25 +70,44 @@ def junit_document(grid: Grid, failures: Iterable[KeptFailure]) -> ET.Element:
     return root
 
 
+def _seconds_per_example(grid: Grid) -> Mapping[str, float]:
+    """Return how long an example of each run took on average, with everything that the run did meanwhile."""
+    examples: Counter[str] = Counter()
+    for cell in grid.cells:
+        examples[cell.run_id] += cell.examples
+    return {
+        run.run_id: (run.finished_at - run.started_at).total_seconds() / examples[run.run_id]
+        for run in grid.runs
+        if examples[run.run_id]
+    }
+
+
 def _suite(
-    target: GridTarget,
-    cells: Sequence[GridCell],
-    clauses: dict[str, GridClause],
-    kept: dict[str, KeptFailure],
+    product: Product,
+    seconds: Mapping[str, float],
+    started: Mapping[str, datetime],
+    kept: Mapping[str, KeptFailure],
 ) -> ET.Element:
-    suite = ET.Element("testsuite", name=xml_text(f"{target.target} {target.listener}"))
+    suite = ET.Element("testsuite", name=xml_text(product.name))
     results: Counter[str] = Counter()
-    for cell in cells:
-        result = result_of(cell.verdict, clauses[cell.clause].level)
-        results[result] += 1
-        suite.append(_case(cell, clauses[cell.clause], result, kept))
-    suite.set("tests", str(len(cells)))
+    runs = set()
+    total_s = 0.0
+    for own in product.cells:
+        for row in [each.row for each in own.cell.listeners if each.row is not None]:
+            result = result_of(row.verdict, own.clause.level)
+            case_s = seconds.get(row.run_id, 0.0) * row.examples
+            results[result] += 1
+            total_s += case_s
+            runs.add(row.run_id)
+            suite.append(_case(row, own, result, kept, case_s))
+    suite.set("tests", str(len(suite)))
     for result, name in _COUNTS.items():
         suite.set(name, str(results[result]))
-    started = target.started_at.replace(tzinfo=target.started_at.tzinfo or UTC)
-    suite.set("timestamp", started.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S"))
-    # A cell has no time of its own: its properties run with those of other cells.
-    suite.set("time", "0")
+    began = min((started[run] for run in runs if run in started), default=None)
+    if began is not None:
+        in_utc = began.replace(tzinfo=began.tzinfo or UTC).astimezone(UTC)
+        suite.set("timestamp", in_utc.strftime("%Y-%m-%dT%H:%M:%S"))
+    suite.set("time", f"{total_s:.3f}")
     return suite
 
 
@@ -88,34 +119,35 @@ def result_of(verdict: Verdict, level: str) -> str:
 
 
 def _case(
-    cell: GridCell, clause: GridClause, result: str, kept: dict[str, KeptFailure]
+    cell: GridCell, own: OwnCell, result: str, kept: Mapping[str, KeptFailure], seconds: float
 ) -> ET.Element:
     case = ET.Element(
         "testcase",
         classname=xml_text(f"{cell.target}.{cell.listener}"),
         name=xml_text(cell.clause),
-        time="0",
+        time=f"{seconds:.3f}",
     )
+    clause = own.clause
     seen = [kept[each.signature] for each in cell.failures if each.signature in kept]
     if result:
-        element = ET.SubElement(case, result, message=_message(cell, clause, seen))
+        element = ET.SubElement(case, result, message=_message(cell, own, seen))
         if result != _SKIPPED:
             element.set("type", f"{clause.level} {cell.verdict.value}")
             element.text = xml_text(_detail(clause, seen))
     elif cell.verdict is Verdict.INFORMATIONAL:
-        ET.SubElement(case, "system-out").text = _message(cell, clause, seen)
+        ET.SubElement(case, "system-out").text = _message(cell, own, seen)
     return case
 
 
-def _message(cell: GridCell, clause: GridClause, seen: Sequence[KeptFailure]) -> str:
+def _message(cell: GridCell, own: OwnCell, seen: Sequence[KeptFailure]) -> str:
     reason = _declared(cell, seen) or cell.why
     crashes = any(each.kind in CRASH_KINDS for each in seen)
     words = [
-        CRASHES if crashes else WORDS[cell.verdict],
+        CRASHES if crashes else verdict_word(cell.verdict, own.role),
         reason or "; ".join(first_line(each) for each in seen[:3]),
     ]
-    if cell.verdict in VIOLATED_VERDICTS and not gates(clause.level):
-        words[0] = f"{words[0]}, but a violated {clause.level} does not fail a run"
+    if cell.verdict in VIOLATED_VERDICTS and not gates(own.clause.level):
+        words[0] = f"{words[0]}, but a violated {own.clause.level} does not fail a run"
     return one_line(": ".join(word for word in words if word))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from reports.escaping import html_text, markdown_text
+from reports.exports.bounded_text import Block, BoundedText
 from reports.exports.issue_texts import evidence_lines, replay_command
 from reports.exports.violations import Violation, violations_of
 from reports.grid import addresses
@@ -27,35 +28,6 @@ _NEXT_WORST = tuple(
 _FOLDED_FROM = 12
 _MOST_DETAILED = 40
 _MOST_DUMP_LINES = 24
-
-Block = Sequence[str]
-
-
-class BoundedText:
-    """Collects blocks of lines while they fit, and counts the others."""
-
-    def __init__(self, most_bytes: int) -> None:
-        self.left_out = 0
-        self._left = most_bytes
-        self._lines: list[str] = []
-
-    def add(self, block: Block) -> bool:
-        """Add a complete block, or count it as left out; return whether it fits."""
-        size = sum(len(line.encode()) + 1 for line in block)
-        if size > self._left:
-            self.left_out += 1
-            return False
-        self._left -= size
-        self._lines += block
-        return True
-
-    def close(self, line: str) -> None:
-        """Add a mandatory line; the caller has reserved room for it."""
-        self._lines.append(line)
-
-    def text(self) -> str:
-        """Return the collected lines."""
-        return "\n".join(self._lines) + "\n"
 
 
 def summary_markdown(

@@ -1,4 +1,4 @@
-"""Every table of a grid folder as CSV, JSON and Markdown, for programs and for other documents.
+"""Every table of a grid folder as CSV, JSON and, unless it is long, Markdown, for programs and for other documents.
 
 The rows are the dataclasses of `reports.grid.grid_tables` and `reports.grid.history_tables`; `table_schema.json` describes the JSON.
 The texts and the capture of a failure are files next to its page, not columns of its table.
@@ -40,6 +40,8 @@ GRID_ROW_TYPES: Mapping[str, type] = {
     "refused": RefusedRun,
 }
 """Maps each table of the grid to the class of its rows; the others are `reports.grid.history_tables.ROW_TYPES`."""
+MOST_MARKDOWN_BYTES = 200_000
+"""A longer table in Markdown has no readers; there is one as JSON and as CSV."""
 _LEFT_OUT = {"failures": ("facts", "hex_dump", "reproducer", "pcap")}
 
 
@@ -96,7 +98,7 @@ def _plain(value: object) -> object:
 
 
 def write_tables(tables: Iterable[ExportedTable], out_dir: Path) -> None:
-    """Write each table as JSON, CSV and Markdown."""
+    """Write each table as JSON and CSV, and as Markdown if that has at most `MOST_MARKDOWN_BYTES`."""
     for table in tables:
         _write_json(table, out_dir / table_address(table.name, "json"))
         _write_csv(table, out_dir / table_address(table.name, "csv"))
@@ -147,7 +149,9 @@ def _write_markdown(table: ExportedTable, path: Path) -> None:
             for row in table.rows
         ),
     ]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    text = "\n".join(lines) + "\n"
+    if len(text.encode()) <= MOST_MARKDOWN_BYTES:
+        path.write_text(text, encoding="utf-8")
 
 
 def _words(value: object) -> str:

@@ -28,22 +28,24 @@ _PAGES = "../"
 def write_exports(grid: Grid, history: HistoryTables, summary: GridSummary, out_dir: Path) -> None:
     """Write the grid as JSON, CSV and Markdown into `out_dir`, and everything else below `exports/`.
 
-    Files that an earlier rendering wrote below `exports/` are removed.
+    Files that an earlier rendering wrote below `exports/` are removed. Links are relative unless the grid says where it is
+    published.
     """
+    pages = grid.pages or _PAGES
     folded = FoldedGrid(grid)
     failures = history.failures or ()
     shutil.rmtree(out_dir / FOLDER, ignore_errors=True)
     (out_dir / FOLDER).mkdir(parents=True)
     products = products_of(folded, history.failures)
     tables = exported_tables(grid, history)
-    write_whole_grid(folded, tables, summary, out_dir)
+    write_whole_grid(folded, products, tables, summary, out_dir)
     write_tables(tables, out_dir)
     (out_dir / TABLE_SCHEMA).write_text(table_schema_text(), encoding="utf-8")
     write_badges(folded, products, out_dir)
-    write_feed(folded, summary, history.transitions or (), out_dir)
-    write_junit(grid, failures, out_dir)
-    write_allure_results(folded, failures, out_dir)
-    text = summary_markdown(folded, summary, failures, pages=_PAGES)
+    write_feed(folded, summary, history.transitions or (), out_dir, pages=pages)
+    write_junit(grid, products, failures, out_dir)
+    write_allure_results(products, failures, out_dir)
+    text = summary_markdown(folded, summary, failures, pages=pages)
     (out_dir / SUMMARY).write_text(text, encoding="utf-8")
-    violations = violation_documents(violations_of(folded, failures, pages=_PAGES))
+    violations = violation_documents(violations_of(folded, failures, pages=pages))
     (out_dir / VIOLATIONS).write_text(json.dumps(violations, indent=1) + "\n", encoding="ascii")

@@ -213,6 +213,7 @@ class Grid:
         notices: by folder; for the runs of the last roll-up only.
         flake_rates: maps clause, target and listener of each cell with a recorded rate to that rate.
         crashes: signatures of the failures in which the target ended.
+        pages: the address at which the site is published, with a slash at its end; empty if it is unknown.
         inputs_sha256: maps each table, also of the history, to the hash of its inputs; empty if unknown.
     """
 
@@ -225,6 +226,7 @@ class Grid:
     notices: tuple[NoticedRun, ...] = ()
     flake_rates: Mapping[tuple[str, str, str], float] = field(default_factory=dict)
     crashes: frozenset[str] = frozenset()
+    pages: str = ""
     inputs_sha256: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from reports.exports.writing import write_exports
@@ -13,11 +14,12 @@ from reports.grid.history_tables import HistoryTables, read_history_tables
 from reports.site.building import write_site
 
 
-def write_grid(out_dir: Path) -> GridSummary:
+def write_grid(out_dir: Path, *, pages: str = "") -> GridSummary:
     """Render the pages and exports of a roll-up from its tables.
 
     Args:
         out_dir: the folder given to `spark_aggregation.job` as `--out`.
+        pages: the address at which the site is published, with a slash at its end; empty for relative links.
 
     Returns:
         The summary of the grid.
@@ -25,7 +27,8 @@ def write_grid(out_dir: Path) -> GridSummary:
     Raises:
         StatementWithoutEvidence: a range statement has an exception that nothing explains.
     """
-    return render_grid(read_grid(out_dir), read_history_tables(out_dir), out_dir)
+    grid = replace(read_grid(out_dir), pages=pages)
+    return render_grid(grid, read_history_tables(out_dir), out_dir)
 
 
 def render_grid(grid: Grid, history: HistoryTables, out_dir: Path) -> GridSummary:

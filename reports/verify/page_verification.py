@@ -7,6 +7,7 @@ with their reports if those are given.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import replace
@@ -67,8 +68,17 @@ def differing_pages(
             yield Difference("page", f"{name} differs from the page that the tables produce")
 
 
+def _published_at(published: Path) -> str:
+    """Return the address that the grid says it is published at; empty if it says none."""
+    try:
+        said = json.loads((published / "grid.json").read_bytes())["pages"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+    return said if isinstance(said, str) else ""
+
+
 def _where_it_lay(published: Path, recomputed: Path) -> Grid:
-    grid = read_grid(recomputed)
+    grid = replace(read_grid(recomputed), pages=_published_at(published))
     lay = {row["run_id"]: row["folder"] for row in rows_of(published, "runs")}
     lists = read_run_lists(published)
     return replace(

@@ -24,7 +24,7 @@ from fixtures.under_test.plays import Plays
 from fixtures.under_test.trial import ChosenTrial, Trial
 from reference_model.clients.script import Answer, Script, one_node
 from reports.run.repeats import FailureClass, Repeats, Tally
-from tests.conformance.client_plays import FakePlay
+from tests.conformance.client_plays import FakePlay, FakeResult
 from tests.conformance.test_slow_answers import SLOW, recording_of
 
 SCRIPT = one_node(Answer(error_code=42))
@@ -171,13 +171,13 @@ def test_repeat_that_cannot_be_judged_is_no_failure() -> None:
 class FakeTrials:
     """The trials with one broker, which end as a test says."""
 
-    def __init__(self, play: Any) -> None:
-        self.play = play
+    def __init__(self, *plays: Any) -> None:
+        self.plays = list(plays)
         self.broker = SimpleNamespace(how_it_ended=lambda: None)
 
     def again(self, _: ChosenTrial) -> Any:
-        """Return the same play each time."""
-        return self.play
+        """Return the plays in turn; the last one again and again."""
+        return self.plays.pop(0) if len(self.plays) > 1 else self.plays[0]
 
     def too_slow(self) -> str:
         """The machine is fast enough."""
@@ -186,8 +186,8 @@ class FakeTrials:
 
 def hangs(trial: Trial) -> None:
     """Fail, as an operation that hangs."""
-    trial.play()
-    raise AssertionError("the operation neither succeeds nor fails: it hangs")
+    if trial.play().result.has_hung:
+        raise AssertionError("the operation neither succeeds nor fails: it hangs")
 
 
 @pytest.mark.parametrize(
@@ -198,8 +198,29 @@ def test_slow_broker_is_no_hang_of_a_client(took_ms: int, expected: FailureClass
     """The recording of a repeat shows how long the broker took for its answers."""
     (release,) = select_targets(["apache-kafka-2.8.2"])
     (client,) = select_clients(["aiokafka-0.14.0"])
-    trials: Any = FakeTrials(FakePlay(recording=recording_of(took_ms)))
+    hung = FakePlay(recording=recording_of(took_ms), result=FakeResult(has_hung=True))
+    trials: Any = FakeTrials(hung)
     trial = Trial(ChosenTrial(release, client, "produce"), trials)
     repeats = repeat_trial(trial, FailingExample(hangs, {"trial": trial}))
     assert repeats.failure_class is expected
     assert bool(repeats.leaves_open) is (expected is FailureClass.TOO_SLOW)
+
+
+@pytest.mark.parametrize(
+    ("hung", "expected"),
+    [((True, True), FailureClass.DETERMINISTIC), ((True, False, True), FailureClass.TOO_SLOW)],
+    ids=["each-time", "not-each-time"],
+)
+def test_hang_counts_only_if_each_repeat_hangs(
+    hung: tuple[bool, ...], expected: FailureClass
+) -> None:
+    """An operation that ends in time now and then is not flaky: nothing is known about the client."""
+    (release,) = select_targets(["apache-kafka-2.8.2"])
+    (client,) = select_clients(["aiokafka-0.14.0"])
+    plays = [FakePlay(recording=recording_of(5), result=FakeResult(has_hung=each)) for each in hung]
+    trials: Any = FakeTrials(*plays)
+    trial = Trial(ChosenTrial(release, client, "produce"), trials)
+    repeats = repeat_trial(trial, FailingExample(hangs, {"trial": trial}))
+    assert repeats.failure_class is expected
+    said = "it hangs in 2 of 3 repeats, and a hang counts only if each repeat hangs"
+    assert repeats.leaves_open == ("" if expected is FailureClass.DETERMINISTIC else said)

@@ -1,4 +1,4 @@
-"""JUnit XML: one case per clause, target and listener, which fails if it would fail a run."""
+"""JUnit XML: a suite per product, and a case per clause and listener, which fails if it would fail a run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import pytest
 from reports.exports.junit import junit_document, result_of
 from reports.exports.links import JUNIT
 from reports.grid.grid_reading import read_grid
+from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import read_history_tables
+from reports.grid.products import products_of
 from reports.records import Verdict
 from tests.reports.exports.grids import CLAUSE, NEW, OLD
 from tests.reports.roll_up_tables import (
@@ -35,6 +37,11 @@ ATTRIBUTES = {
     "skipped": {"message"},
     "system-out": set(),
 }
+
+
+def _document(folder: Path) -> ET.Element:
+    grid, failures = read_grid(folder), read_history_tables(folder).failures or ()
+    return junit_document(grid, products_of(FoldedGrid(grid), failures), failures)
 
 
 @pytest.mark.parametrize("folder", ["small", "hostile"])
@@ -101,8 +108,7 @@ def test_known_violation_is_explained_by_the_declaration_that_matched(tmp_path: 
         cells=[cell_row(CLAUSE, NEW, "known_violation", failures=[signature], **declared)],
         failures=[failure_row(signature, CLAUSE, NEW, **matched)],
     )
-    failures = read_history_tables(tmp_path).failures or ()
-    (skipped,) = junit_document(read_grid(tmp_path), failures).iter("skipped")
+    (skipped,) = _document(tmp_path).iter("skipped")
     assert skipped.get("message") == "known: StreamsGroup is not served"
 
 
@@ -120,6 +126,27 @@ def test_a_crash_has_its_own_word(tmp_path: Path) -> None:
         cells=[cell_row(CLAUSE, NEW, "violates", failures=[signature])],
         failures=[failure_row(signature, CLAUSE, NEW, **crash)],
     )
-    failures = read_history_tables(tmp_path).failures or ()
-    (failed,) = junit_document(read_grid(tmp_path), failures).iter("failure")
+    (failed,) = _document(tmp_path).iter("failure")
     assert failed.get("message") == "crashes: this request crashes the target: panic"
+
+
+def test_suite_is_a_product_and_has_its_time(tmp_path: Path) -> None:
+    """An operation is a case of its client; the time of a run is shared out by examples."""
+    row = "some-lib-2.1.produce"
+    write_tables(
+        tmp_path,
+        targets=[target_row(NEW), target_row(NEW, role="operation")],
+        clauses=[
+            clause_row(CLAUSE),
+            clause_row(row, 1, role="operation", source="some-lib-2.1"),
+        ],
+        cells=[cell_row(CLAUSE, NEW, examples=45), cell_row(row, NEW, examples=15)],
+    )
+    root = _document(tmp_path)
+    assert [(suite.get("name"), suite.get("time")) for suite in root] == [
+        ("Apache Kafka 4.4.0", "45.000"),
+        ("some-lib 2.1", "15.000"),
+    ]
+    case = root[1][0]
+    assert (case.get("classname"), case.get("name")) == (f"{NEW}.plaintext", row)
+    assert case.get("time") == "15.000"

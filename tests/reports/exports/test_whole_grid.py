@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 from tests.reports.exports.grids import HOSTILE, export, hostile_tables
+from tests.reports.roll_up_tables import cell_row, clause_row, target_row, write_tables
 
 
 def test_json_has_a_schema_version_and_all_tables(small: Path) -> None:
@@ -33,16 +34,32 @@ def test_csv_is_the_table_of_the_page(small: Path) -> None:
     ]
 
 
-def test_markdown_is_a_table_with_the_same_words(small: Path) -> None:
-    """grid.md has the sentence, the cells in the page's words and the ranges."""
+def test_markdown_begins_with_who_breaks_most(small: Path) -> None:
+    """grid.md has the sentence, a row per product that breaks a rule, and the rules that some product does not keep."""
     lines = (small / "grid.md").read_text(encoding="utf-8").splitlines()
     assert lines[0] == r"**✕ 1 of 2 brokers breaks MUST rules: 1 MUST \+ 1 SHOULD = 2 bugs.**"
-    assert lines[2] == "| clause | level | Apache Kafka 4.4.0 | Apache Kafka 3.9.2 |"
-    assert lines[4] == "| KIP-511.names-refused | MUST | ⚑ known | ✕ violates 1 |"
-    assert (
-        r"| KIP-511.names-refused | apache-kafka | in 3.9.2; known violation in 4.4.0 \(open as KAFKA-1\) |"
-        in lines
+    assert lines[2] == "| product | breaks | what is wrong |"
+    assert lines[4].startswith(
+        r"| Apache Kafka 3.9.2 | ✕ violates 1 MUST \+ 1 SHOULD = 2 bugs | ApiVersions v3: assert NONE"
     )
+    assert "| rule | Apache Kafka 4.4.0 | Apache Kafka 3.9.2 |" in lines
+    assert "| KIP-511.names-refused MUST | ⚑ | ✕ |" in lines
+
+
+def test_markdown_is_short_and_says_what_it_leaves_out(tmp_path: Path) -> None:
+    """Equal releases share a column; what does not fit into 12 kB is counted."""
+    releases = [f"apache-kafka-3.{number}.0" for number in range(30)]
+    clauses = [f"KIP-1.rule-{number}-with-a-name-of-the-usual-length" for number in range(300)]
+    write_tables(
+        tmp_path,
+        targets=[target_row(target) for target in releases],
+        clauses=[clause_row(clause, place) for place, clause in enumerate(clauses)],
+        cells=[cell_row(clause, target, "violates") for clause in clauses for target in releases],
+    )
+    text = (export(tmp_path) / "grid.md").read_text(encoding="utf-8")
+    assert len(text.encode()) <= 12_000
+    assert "| rule | Apache Kafka 3.0.0 to 3.29.0 |" in text
+    assert "Left out for lack of space" in text
 
 
 def test_a_crash_has_its_own_word(tmp_path: Path) -> None:

@@ -1,0 +1,161 @@
+"""grid.md: the grid in at most 12 kB of Markdown, for a job's page or a comment, who breaks most first.
+
+It has the sentence, a line per product that breaks a rule, a table per role with the rules that some product does not plainly keep,
+and a table of operations. Releases with equal columns share one. What does not fit is counted, and the site has it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from reports.escaping import markdown_text
+from reports.exports.bounded_text import BoundedText
+from reports.grid.grid_summary import GridSummary
+from reports.grid.grid_tables import GridClause
+from reports.grid.grid_view import FoldedCell, FoldedGrid, TargetColumn, role_title
+from reports.grid.products import Product, client_name
+from reports.records import OPERATION, WORST_FIRST, Verdict
+from reports.verdict_labels import SYMBOLS, WORDS, counted, verdict_word
+
+MOST_BYTES = 12_000
+_KEPT_FOR_END = 400
+_MOST_TITLES = 3
+_LONGEST_TITLE = 90
+_PLAINLY_KEPT = frozenset({Verdict.CONFORMS, Verdict.NOT_APPLICABLE})
+
+
+def short_grid(folded: FoldedGrid, products: Sequence[Product], summary: GridSummary) -> str:
+    """Return the text.
+
+    Args:
+        folded: the grid.
+        products: who answers for its cells.
+        summary: its sentence.
+    """
+    bounded = BoundedText(MOST_BYTES - _KEPT_FOR_END)
+    bounded.add([f"**{markdown_text(summary.sentence)}**"])
+    _add_table(bounded, ["product", "breaks", "what is wrong"], list(_offenders(products)))
+    for role, of_role in folded.by_role.items():
+        title = role_title(role) if len(folded.by_role) > 1 else ""
+        if role == OPERATION:
+            head, rows = _operations(of_role)
+        else:
+            head, rows = _rules(of_role)
+        if rows:
+            _add_table(bounded, head, rows, title=title)
+    bounded.close("")
+    bounded.close(_legend(folded))
+    left = counted(bounded.left_out, "row") if bounded.left_out else ""
+    where = folded.grid.pages or "the site of this grid"
+    if left:
+        bounded.close("")
+        bounded.close(f"Left out for lack of space: {left}; {where} has everything.")
+    for run in folded.grid.refused[:_MOST_TITLES]:
+        line = f"Refused: {run.folder}: {run.reason}"
+        bounded.close("")
+        bounded.close(markdown_text(line[:_LONGEST_TITLE]))
+    return bounded.text()
+
+
+def _add_table(
+    bounded: BoundedText, head: Sequence[str], rows: Sequence[Sequence[str]], title: str = ""
+) -> None:
+    if not rows:
+        return
+    opening = ["", f"## {title}"] if title else []
+    columns = " | ".join(markdown_text(text) for text in head)
+    if not bounded.add([*opening, "", f"| {columns} |", f"|{' --- |' * len(head)}"]):
+        bounded.left_out += len(rows) - 1
+        return
+    for row in rows:
+        bounded.add([f"| {' | '.join(markdown_text(text) for text in row)} |"])
+
+
+def _offenders(products: Sequence[Product]) -> Iterator[list[str]]:
+    """Yield a row for each product that breaks a rule, the worst first."""
+    broken = [product for product in products if product.broken]
+    for product in sorted(broken, key=lambda each: (-each.broken.must, -each.broken.should)):
+        titles = [
+            title if len(title) <= _LONGEST_TITLE else f"{title[: _LONGEST_TITLE - 1]}…"
+            for title in (bug.title for bug in product.bugs[:_MOST_TITLES])
+        ]
+        more = len(product.bugs) - len(titles)
+        said = "; ".join([*titles, *([f"{more} more"] if more > 0 else [])])
+        yield [product.name, product.broken.verdict_text, said]
+
+
+def _rules(folded: FoldedGrid) -> tuple[list[str], list[list[str]]]:
+    """Return head and rows of the rules that some target does not plainly keep, with equal releases in one column."""
+    noted = [
+        clause
+        for clause in folded.grid.clauses
+        if any(cell.verdict not in _PLAINLY_KEPT for cell in folded.cells[clause.clause])
+    ]
+    groups = _equal_columns(folded, noted)
+    rows = [
+        [
+            f"{clause.clause} {clause.level}",
+            *(_symbol(folded.cells[clause.clause][places[0]]) for places in groups),
+        ]
+        for clause in noted
+    ]
+    # The rows that most targets break come first.
+    rows.sort(key=lambda row: -sum(text.startswith(SYMBOLS[Verdict.VIOLATES]) for text in row[1:]))
+    return [
+        "rule",
+        *(_group_name([folded.columns[at] for at in places]) for places in groups),
+    ], rows
+
+
+def _equal_columns(folded: FoldedGrid, clauses: Sequence[GridClause]) -> list[list[int]]:
+    """Return the places of neighbouring columns of one implementation that show the same in these rows."""
+
+    def key(place: int) -> tuple[str, tuple[str, ...]]:
+        shown = tuple(_symbol(folded.cells[clause.clause][place]) for clause in clauses)
+        return folded.columns[place].implementation, shown
+
+    return [list(group) for _, group in groupby(range(len(folded.columns)), key)]
+
+
+def _symbol(cell: FoldedCell) -> str:
+    if cell.is_blank:
+        return ""
+    return f"{SYMBOLS[cell.verdict]} crashes" if cell.worst.crashes else SYMBOLS[cell.verdict]
+
+
+def _group_name(columns: Sequence[TargetColumn]) -> str:
+    newest, oldest = columns[0], columns[-1]
+    return newest.name if len(columns) == 1 else f"{oldest.name} to {newest.short}"
+
+
+def _operations(folded: FoldedGrid) -> tuple[list[str], list[list[str]]]:
+    """Return head and rows of a table of clients by releases: how many operations have each verdict."""
+    rows = []
+    for client, clauses in folded.sources:
+        cells = [folded.cells[clause.clause] for clause in clauses]
+        tried = [[row[at] for row in cells] for at in range(len(folded.columns))]
+        rows.append([client_name(client), *(_counts(column) for column in tried)])
+    return ["client", *(column.name for column in folded.columns)], rows
+
+
+def _counts(cells: Sequence[FoldedCell]) -> str:
+    counts: Counter[Verdict] = Counter(
+        cell.verdict
+        for cell in cells
+        if not cell.is_blank and cell.verdict is not Verdict.NOT_APPLICABLE
+    )
+    return ", ".join(f"{SYMBOLS[each]} {counts[each]}" for each in WORST_FIRST if counts[each])
+
+
+def _legend(folded: FoldedGrid) -> str:
+    shown = [each for each in WORST_FIRST if each is not Verdict.NOT_APPLICABLE]
+    words = [f"{SYMBOLS[each]} {WORDS[each]}" for each in shown]
+    if OPERATION in folded.by_role:
+        differ = [each for each in shown if verdict_word(each, OPERATION) != WORDS[each]]
+        words += [
+            f"for operations {SYMBOLS[each]} {verdict_word(each, OPERATION)}" for each in differ
+        ]
+    words.append(f"{SYMBOLS[Verdict.NOT_APPLICABLE]} does not apply")
+    return markdown_text(f"{'; '.join(words)}; empty: not tried")
