@@ -111,7 +111,7 @@ def _group(
 ) -> ClauseGroup:
     cells = block.cells_of(folded.cells[clause])
     entries = [entry for cell in cells for entry in cell.listeners]
-    same = {(entry.verdict, without_links(entry.reason)) for entry in entries}
+    same = {(entry.verdict, without_links(entry.reason), entry.is_blank) for entry in entries}
     shared = entries[0].verdict if len(same) == 1 and len(cells) >= _FEWEST_FOLDED else None
     return ClauseGroup(
         name=block.name,

@@ -72,7 +72,7 @@ def filters_of(role: str, folded: FoldedGrid, blocks: Sequence[Block]) -> Filter
     counts = dict.fromkeys(WORST_FIRST, 0)
     for row in folded.cells.values():
         for cell in row:
-            counts[cell.verdict] += 1
+            counts[cell.verdict] += not cell.is_blank
     return Filters(
         states=tuple(
             Choice(

@@ -1,8 +1,8 @@
-"""The home page: what the project is in one sentence, three ways on, and how each target stands; within 100 kB."""
+"""The home page: what the project is in one sentence, three ways on, and how each product stands; within 100 kB."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from clauses.catalogue import Role
@@ -10,23 +10,23 @@ from reference_model.profile import APACHE_KAFKA
 from reports.grid import addresses
 from reports.grid.grid_tables import GridRun
 from reports.grid.grid_view import FoldedGrid
-from reports.grid.standings import Standing, standings_of
-from reports.records import OPERATION, VIOLATED_VERDICTS, Verdict
+from reports.grid.products import BrokenRules, Product
+from reports.records import OPERATION, SOUND_VERDICTS, UNSETTLED_VERDICTS, Verdict
 from reports.site.rendering import Site
-from reports.verdict_labels import SYMBOLS, counted
+from reports.verdict_labels import CRASHES, SYMBOLS, counted
 
 _MOST_TITLES = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """One target on the home page, or all releases of Apache Kafka.
+    """One product on the home page, or all releases of Apache Kafka.
 
     Attributes:
         name: its display name.
         href: the address of its page.
         verdict: what its colour and symbol say.
-        count: what stands next to the symbol: "10 MUST, 3 SHOULD".
+        count: what stands next to the symbol: "10 MUST + 3 SHOULD = 7 bugs".
         words: the result in one or two sentences.
     """
 
@@ -44,7 +44,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cards:
-    """The cards of one kind of target, and the address of their grid."""
+    """The cards of one kind of product, and the address of their grid."""
 
     title: str
     result: str
@@ -54,7 +54,7 @@ class Cards:
 
 def write_home(site: Site) -> None:
     """Write index.html."""
-    groups = list(_groups(site))
+    groups = list(_groups(site.products))
     defects = {row.defect for row in site.history.mutation or ()}
     certain = {row.defect for row in site.history.mutation or () if row.certain}
     site.render(
@@ -81,7 +81,9 @@ def facts_of(folded: FoldedGrid) -> list[str]:
             facts.append(counted(len(of_role.grid.clauses), "client operation"))
             continue
         facts.append(f"{counted(len(of_role.grid.clauses), 'rule')} for {role}s")
-        kafka, others = _split(standings_of(of_role))
+        columns = [column.listeners[0] for column in of_role.columns]
+        kafka = [each.run_id for each in columns if each.implementation == APACHE_KAFKA]
+        others = [each.run_id for each in columns if each.implementation != APACHE_KAFKA]
         if kafka:
             facts.append(_with_tier(kafka, shown, "Apache Kafka release"))
         if others:
@@ -90,142 +92,134 @@ def facts_of(folded: FoldedGrid) -> list[str]:
     return [*facts, *(f"commit {commit}" for commit in commits)]
 
 
-def _with_tier(standings: list[Standing], runs: Mapping[str, GridRun], noun: str) -> str:
-    tiers = dict.fromkeys(
-        runs[each.column.listeners[0].run_id].tier
-        for each in standings
-        if each.column.listeners[0].run_id in runs
-    )
+def _with_tier(run_ids: Sequence[str], runs: Mapping[str, GridRun], noun: str) -> str:
+    tiers = dict.fromkeys(runs[run_id].tier for run_id in run_ids if run_id in runs)
     suffix = f" ({' and '.join(tiers)} tier)" if tiers else ""
-    return f"{counted(len(standings), noun)}{suffix}"
+    return f"{counted(len(run_ids), noun)}{suffix}"
 
 
-def _split(standings: list[Standing]) -> tuple[list[Standing], list[Standing]]:
-    """Separate Apache Kafka's releases from other targets."""
-    kafka = [each for each in standings if each.column.implementation == APACHE_KAFKA]
-    return kafka, [each for each in standings if each not in kafka]
-
-
-def _groups(site: Site) -> Iterator[Cards]:
-    by_role = site.folded.by_role
-    for role, folded in by_role.items():
-        if role == OPERATION:
-            continue
-        kafka, others = _split(standings_of(folded))
-        page = addresses.role_page(role)
-        if kafka:
-            card = _kafka_card(kafka, page)
-            yield Cards(title="Apache Kafka", result="", href=page, cards=(card,))
-        if others:
-            is_known = role == Role.CLIENT and OPERATION in by_role
-            failing = _failing_operations(by_role[OPERATION]) if is_known else {}
+def _groups(products: Sequence[Product]) -> Iterator[Cards]:
+    worst_first = sorted(products, key=lambda each: (-each.broken.must, -sum_of(each.broken)))
+    kafka = [each for each in worst_first if _is_apache_kafka(each)]
+    if kafka:
+        page = addresses.role_page(Role.BROKER)
+        card = _kafka_card(kafka, page)
+        yield Cards(title="Apache Kafka", result="", href=page, cards=(card,))
+    for role in (Role.BROKER, Role.CLIENT):
+        own = [each for each in worst_first if each.role == role and each not in kafka]
+        if own:
+            broken = sum(each.broken.must > 0 for each in own)
+            is_judged = any(each.column for each in own)
             yield Cards(
-                title=f"{'Other ' if kafka else ''}{role}s".capitalize(),
-                result=_result(others),
-                href=page,
-                cards=tuple(_card(each, failing) for each in others),
+                title=f"{'Other ' if kafka and role == Role.BROKER else ''}{role}s".capitalize(),
+                result=f"{broken} of {len(own)} break at least one MUST rule",
+                href=addresses.role_page(role if is_judged else OPERATION),
+                cards=tuple(_card(each) for each in own),
             )
-    if OPERATION in by_role:
-        cards = tuple(_operation_cards(by_role[OPERATION]))
-        yield Cards(
-            title="Operations of clients with brokers",
-            result="",
-            href=addresses.role_page(OPERATION),
-            cards=cards,
-        )
 
 
-def _result(standings: list[Standing]) -> str:
-    broken = sum(each.must > 0 for each in standings)
-    return f"{broken} of {len(standings)} break at least one MUST rule"
+def sum_of(broken: BrokenRules) -> int:
+    """Return how many rules are broken, whatever their level."""
+    return sum(number for _, number in broken.levels)
 
 
-def _card(standing: Standing, failing: Mapping[str, list[str]]) -> Card:
-    words = [standing.sentence]
-    operations = failing.get(standing.column.target)
-    if operations:
-        words.append(f"Operations that fail: {_some(operations)}.")
-    if standing.unsettled:
-        words.append(f"{counted(len(standing.unsettled), 'rule')} could not be judged.")
+def _is_apache_kafka(product: Product) -> bool:
+    return product.column is not None and product.column.implementation == APACHE_KAFKA
+
+
+def _card(product: Product) -> Card:
+    is_judged = product.column is not None
     return Card(
-        name=standing.column.name,
-        href=addresses.target_page(standing.column.target),
-        verdict=_verdict_of([standing]) if not operations else Verdict.VIOLATES,
-        count=standing.count,
-        words=" ".join(words),
+        name=product.name,
+        href=addresses.target_page(product.id)
+        if is_judged
+        else f"{addresses.role_page(OPERATION)}?source={product.id}",
+        verdict=_verdict_of([product]),
+        count=_count(product.broken),
+        words=_words(product),
     )
 
 
-def _verdict_of(standings: list[Standing]) -> Verdict:
-    if any(each.broken for each in standings):
+def _count(broken: BrokenRules) -> str:
+    return f"{CRASHES}: {broken}" if broken.crashes else str(broken)
+
+
+def _words(product: Product) -> str:
+    bugs = [bug.title for bug in product.bugs]
+    if bugs:
+        rest = f" And {counted(len(bugs) - 1, 'other bug')}." if len(bugs) > 1 else ""
+        words = f"{bugs[0][:1].upper()}{bugs[0][1:].rstrip('.')}.{rest}"
+    else:
+        words = " ".join(_kept(product))
+    unsettled = sum(product.counts.get(verdict, 0) for verdict in UNSETTLED_VERDICTS)
+    return f"{words} {counted(unsettled, 'cell')} could not be judged." if unsettled else words
+
+
+def _kept(product: Product) -> Iterator[str]:
+    """Yield in sentences that a product breaks nothing, or that nothing was judged."""
+    rules = [own.cell.verdict for own in product.cells if own.role != OPERATION]
+    tried = [own.cell.verdict for own in product.cells if own.role == OPERATION]
+    kept = sum(verdict in SOUND_VERDICTS for verdict in rules)
+    declared = rules.count(Verdict.KNOWN_VIOLATION)
+    if kept or declared:
+        exceptions = f", except for {counted(declared, 'declared violation')}" if declared else ""
+        yield f"Keeps all of the {counted(kept + declared, 'rule')} that apply{exceptions}."
+    elif rules:
+        yield "No rule was judged."
+    if tried:
+        works = tried.count(Verdict.CONFORMS)
+        yield f"{works} of {len(tried)} operations with brokers work; none breaks a rule."
+
+
+def _verdict_of(products: Sequence[Product]) -> Verdict:
+    """Return the worst verdict of some products; what does not bind them counts as kept."""
+    if any(each.broken for each in products):
         return Verdict.VIOLATES
-    if any(each.unsettled for each in standings):
+    found = {verdict for each in products for verdict in each.counts}
+    if found & set(UNSETTLED_VERDICTS):
         return Verdict.INCONCLUSIVE
-    if any(each.declared for each in standings):
+    if Verdict.KNOWN_VIOLATION in found:
         return Verdict.KNOWN_VIOLATION
-    judged = any(each.kept for each in standings)
-    return Verdict.CONFORMS if judged else Verdict.NOT_APPLICABLE
+    return Verdict.CONFORMS if Verdict.CONFORMS in found else Verdict.NOT_APPLICABLE
 
 
-def _kafka_card(standings: list[Standing], page: str) -> Card:
+def _kafka_card(products: Sequence[Product], page: str) -> Card:
     """Return the card of all releases of Apache Kafka together: most of them behave alike."""
-    broken = [each for each in standings if each.broken]
-    releases = counted(len(standings), "release")
+    broken = [each for each in products if each.broken]
+    releases = counted(len(products), "release")
     if broken:
-        names = _some([each.column.short for each in broken])
-        words = f"Rules are broken by {len(broken)} of {releases}: {names}."
+        titles = dict.fromkeys(bug.title for each in broken for bug in each.bugs)
+        names = _some([each.name.removeprefix("Apache Kafka ") for each in broken])
+        words = f"Rules are broken by {len(broken)} of {releases}: {names}. {_some(list(titles))}."
     else:
         words = (
-            f"All {releases} keep every rule that applies"
-            if len(standings) > 1
-            else "Keeps every rule that applies"
+            f"{f'All {releases} keep' if len(products) > 1 else 'Keeps'} every rule that applies"
         )
-        declared = dict.fromkeys(clause for each in standings for clause in each.declared)
-        cells = sum(len(each.declared) for each in standings)
-        titles = _some([f"“{clause.title}”" for clause in declared])
-        words += f", except for {counted(cells, 'declared violation')}: {titles}." if cells else "."
-    unsettled = sum(len(each.unsettled) for each in standings)
+        declared = [
+            own.clause
+            for each in products
+            for own in each.cells
+            if own.cell.verdict is Verdict.KNOWN_VIOLATION
+        ]
+        titles = dict.fromkeys(f"“{clause.title}”" for clause in declared)
+        exceptions = f", except for {counted(len(declared), 'declared violation')}: "
+        words += f"{exceptions}{_some(list(titles))}." if declared else "."
+    unsettled = sum(
+        each.counts.get(verdict, 0) for each in products for verdict in UNSETTLED_VERDICTS
+    )
     if unsettled:
         words += f" {counted(unsettled, 'verdict')} could not be reached."
     return Card(
         name=f"Apache Kafka, {releases}",
         href=page,
-        verdict=_verdict_of(standings),
-        count="",
+        verdict=_verdict_of(products),
+        count=_count(BrokenRules.of(broken)),
         words=words,
     )
 
 
-def _some(texts: list[str]) -> str:
+def _some(texts: Sequence[str]) -> str:
     """Join the first texts, and say how many more there are."""
     rest = len(texts) - _MOST_TITLES
     shown = ", ".join(texts[:_MOST_TITLES])
     return f"{shown} and {rest} more" if rest > 0 else shown
-
-
-def _failing_operations(folded: FoldedGrid) -> dict[str, list[str]]:
-    """Return the titles of the operations that violate on some release, by the client that they belong to."""
-    failing: dict[str, list[str]] = {}
-    for clause in folded.grid.clauses:
-        if any(cell.verdict in VIOLATED_VERDICTS for cell in folded.cells[clause.clause]):
-            failing.setdefault(clause.source, []).append(clause.title)
-    return failing
-
-
-def _operation_cards(folded: FoldedGrid) -> Iterator[Card]:
-    failing = _failing_operations(folded)
-    for client, clauses in folded.sources:
-        operations = failing.get(client, [])
-        total = counted(len(clauses), "operation")
-        words = (
-            f"Of {total}, {len(operations)} {'fails' if len(operations) == 1 else 'fail'}: {_some(operations)}."
-            if operations
-            else f"None of {total} fails, except with an error that says what the broker lacks."
-        )
-        yield Card(
-            name=client,
-            href=f"{addresses.role_page(OPERATION)}?source={client}",
-            verdict=Verdict.VIOLATES if operations else Verdict.CONFORMS,
-            count="",
-            words=words,
-        )

@@ -21,6 +21,7 @@ from reports.grid.grid_summary import GridSummary
 from reports.grid.grid_tables import GridCell
 from reports.grid.grid_view import FoldedCell, FoldedGrid, reason_text, role_word, verdict_text
 from reports.grid.history_tables import HistoryTables
+from reports.grid.products import Product, products_of
 from reports.records import OPERATION, Verdict
 from reports.verdict_labels import (
     CRASH_KINDS,
@@ -92,6 +93,11 @@ class Site:
             *changes,
             (addresses.WHY, "Why believe it"),
         )
+
+    @cached_property
+    def products(self) -> Sequence[Product]:
+        """Every broker and client with what it answers for."""
+        return products_of(self.folded, self.history.failures)
 
     @cached_property
     def has_changes(self) -> bool:

@@ -123,7 +123,8 @@ def _verdicts(
     cells: dict[str, list[FoldedCell]] = {}
     for folded in grids:
         for column, cell in zip(folded.columns, folded.cells.get(clause.clause, ()), strict=False):
-            cells.setdefault(column.implementation, []).append(cell)
+            if not cell.is_blank:
+                cells.setdefault(column.implementation, []).append(cell)
     by_verdict: dict[Verdict, list[Holder]] = {}
     for implementation, own in cells.items():
         worst, _ = worst_of(own)
