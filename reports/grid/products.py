@@ -127,13 +127,13 @@ class BrokenRules:
         return bool(self.levels)
 
     def __str__(self) -> str:
-        """Return the numbers in words: "10 MUST + 3 SHOULD = 7 bugs"; empty if nothing is broken."""
+        """Return the numbers in words: "10 MUST + 3 SHOULD, 7 bugs"; empty if nothing is broken."""
         rules = " + ".join(f"{number:,} {level}" for level, number in self.levels)
-        return rules if self.bugs is None or not rules else f"{rules} = {counted(self.bugs, 'bug')}"
+        return rules if self.bugs is None or not rules else f"{rules}, {counted(self.bugs, 'bug')}"
 
     @property
     def verdict_text(self) -> str:
-        """The numbers with the symbol and word of the verdict in front: "✕ crashes: 3 MUST = 2 bugs"; empty if nothing is broken."""
+        """The numbers with the symbol and word of the verdict in front: "✕ crashes: 3 MUST, 2 bugs"; empty if nothing is broken."""
         word = CRASHES if self.crashes else "violates"
         return f"{SYMBOLS[Verdict.VIOLATES]} {word} {self}" if self else ""
 

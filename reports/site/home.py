@@ -26,7 +26,7 @@ class Card:
         name: its display name.
         href: the address of its page.
         verdict: what its colour and symbol say.
-        count: what stands next to the symbol: "10 MUST + 3 SHOULD = 7 bugs".
+        count: what stands next to the symbol: "10 MUST + 3 SHOULD, 7 bugs".
         words: the result in one or two sentences.
     """
 
@@ -51,10 +51,16 @@ class Cards:
     href: str
     cards: tuple[Card, ...]
 
+    @property
+    def is_red(self) -> bool:
+        """Whether one of them breaks a rule."""
+        return any(card.verdict is Verdict.VIOLATES for card in self.cards)
+
 
 def write_home(site: Site) -> None:
     """Write index.html."""
-    groups = list(_groups(site.products))
+    # A phone shows little more than one card: the first one is to be red, if any is.
+    groups = sorted(_groups(site.products), key=lambda group: not group.is_red)
     defects = {row.defect for row in site.history.mutation or ()}
     certain = {row.defect for row in site.history.mutation or () if row.certain}
     site.render(

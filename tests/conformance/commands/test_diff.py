@@ -182,7 +182,7 @@ def test_summary_of_a_run_shows_the_bytes(tmp_path: Path) -> None:
     """A run's summary has the same sentence as a grid's, the violated clause and its bytes, but no links."""
     result = _invoke(summary, _run(tmp_path / "run", "violates", "conforms"))
     assert result.exit_code == 0
-    assert "**✕ 1 of 1 broker breaks MUST rules: 1 MUST = 1 bug.**" in result.stdout
+    assert "**✕ 1 of 1 broker breaks MUST rules: 1 MUST, 1 bug.**" in result.stdout
     assert "  00 12" in result.stdout
     assert "](" not in result.stdout
 

@@ -29,7 +29,7 @@ def test_sentence_is_the_page_s_and_violations_come_first(small: Path) -> None:
     text = (small / SUMMARY).read_text(encoding="utf-8")
     assert (
         text.splitlines()[2]
-        == r"**✕ 1 of 2 brokers breaks MUST rules: 1 MUST \+ 1 SHOULD = 2 bugs.**"
+        == r"**✕ 1 of 2 brokers breaks MUST rules: 1 MUST \+ 1 SHOULD, 2 bugs.**"
     )
     assert (
         text.index("✕ violates MUST") < text.index("✕ violates SHOULD") < text.index("⚑ known: 1")

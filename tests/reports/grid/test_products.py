@@ -69,10 +69,10 @@ def test_operation_belongs_to_the_client(tmp_path: Path) -> None:
     assert list(products) == [NEW, OLD, CLIENT, "other-lib-1.0"]
     assert products[NEW].counts == {Verdict.CONFORMS: 2}
     assert not products[NEW].broken
-    assert str(products[OLD].broken) == "1 SHOULD = 1 bug"
+    assert str(products[OLD].broken) == "1 SHOULD, 1 bug"
     assert (products[CLIENT].name, products[CLIENT].role) == ("some-lib 2.1", "client")
     # A rule counts once, however many releases show it.
-    assert str(products[CLIENT].broken) == "2 MUST = 1 bug"
+    assert str(products[CLIENT].broken) == "2 MUST, 1 bug"
 
 
 def test_headline_counts_by_role(tmp_path: Path) -> None:
@@ -80,15 +80,15 @@ def test_headline_counts_by_role(tmp_path: Path) -> None:
     folder = _folder(tmp_path)
     failures = read_history_tables(folder).failures
     summary = summarise(read_grid(folder), folder / "index.html", failures)
-    assert summary.sentence == "✕ 1 of 2 clients breaks MUST rules: 2 MUST + 1 SHOULD = 2 bugs."
+    assert summary.sentence == "✕ 1 of 2 clients breaks MUST rules: 2 MUST + 1 SHOULD, 2 bugs."
     assert summary.targets == 4
 
 
 def test_crash_is_said_with_the_count(tmp_path: Path) -> None:
     """It is worse than any other violation."""
     products = _products(tmp_path)
-    assert products[OLD].broken.verdict_text == "✕ crashes 1 SHOULD = 1 bug"
-    assert products[CLIENT].broken.verdict_text == "✕ violates 2 MUST = 1 bug"
+    assert products[OLD].broken.verdict_text == "✕ crashes 1 SHOULD, 1 bug"
+    assert products[CLIENT].broken.verdict_text == "✕ violates 2 MUST, 1 bug"
     assert BrokenRules.of([products[NEW]]).verdict_text == ""
 
 

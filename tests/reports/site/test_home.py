@@ -53,11 +53,11 @@ def test_page_says_what_it_is_and_has_three_doors(home: Element) -> None:
 def test_who_breaks_most_comes_first(home: Element) -> None:
     """Each target has its count of rules and the first of them; the heading says how many break a MUST."""
     assert _cards(home, "Other brokers 1 of 2 break at least one MUST rule") == [
-        f"{HOSTILE} ✕ 1 MUST = 1 bug ApiVersions v3: {HOSTILE}.",
+        f"{HOSTILE} ✕ 1 MUST, 1 bug ApiVersions v3: {HOSTILE}.",
         "other 1.0 ✓ conforms Keeps all of the 3 rules that apply.",
     ]
     assert _cards(home, "Clients 1 of 2 break at least one MUST rule") == [
-        "librdkafka 2.12.1 ✕ 1 MUST = 1 bug Assert NONE (0) is INVALID_REQUEST (42).",
+        "librdkafka 2.12.1 ✕ 1 MUST, 1 bug Assert NONE (0) is INVALID_REQUEST (42).",
         "librdkafka 2.4.0 ? inconclusive Keeps all of the 1 rule that apply. 2 cells could not be judged.",
     ]
     assert addresses.target_page(NEW_CLIENT) in [link.get("href") for link in home.iter("a")]
@@ -99,7 +99,9 @@ def test_failing_operation_is_the_clients(tmp_path: Path) -> None:
         "Apache Kafka, 1 release ✓ conforms Keeps every rule that applies."
     ]
     (card,) = _cards(page, "Clients")
-    assert card.startswith("librdkafka 2.12.1 ✕ 1 MUST = 1 bug")
+    assert card.startswith("librdkafka 2.12.1 ✕ 1 MUST, 1 bug")
+    kinds = [text_of(heading).split(" ")[0] for heading in all_of(page, "h2")]
+    assert kinds == ["Clients", "Apache"], "what is red comes first"
 
 
 def test_operations_that_work_are_one_card_per_client(tmp_path: Path) -> None:
