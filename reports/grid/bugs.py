@@ -204,8 +204,7 @@ def _title(alike: Sequence[Evidence]) -> str:
         names = listed["names"].split(", ")
         more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
         return _cut(f"{_capital(listed['symptom'])}: {', '.join(names[:_MOST_NAMES])}{more}")
-    # A message that says which bytes it is about says more than one that does not.
-    message = next((each.message for each in in_order if ": " in each.message), first.message)
+    message = first.message
     request = request_of(first.failure) if first.failure and not first.is_client else ""
     if request and request not in message:
         return _cut(f"{request}: {message}")
@@ -240,8 +239,12 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST_TITLE else f"{text[: _LONGEST_TITLE - 1]}…"
 
 
-def _usefulness(evidence: Evidence) -> tuple[bool, bool, int]:
-    """Return the sort key of failures: gating rules first, stored ones first, and then the one with the fewest bytes."""
+def _usefulness(evidence: Evidence) -> tuple[bool, bool, bool, int]:
+    """Return the sort key of failures.
+
+    Those of rules that fail a run come first, then stored ones, then those whose message says which bytes it is about ("unknown
+    tags in header: ..."), and then the one with the fewest bytes.
+    """
     failure = evidence.failure
     size = sum(map(len, stored_requests(failure))) if failure else 0
-    return not evidence.level_gates, failure is None, size
+    return not evidence.level_gates, failure is None, ": " not in evidence.message, size

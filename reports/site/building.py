@@ -12,7 +12,7 @@ from reports.site.advertised import write_advertised
 from reports.site.change_pages import write_releases
 from reports.site.changes import write_changes
 from reports.site.clause_pages import write_clauses
-from reports.site.drill_down import write_cells, write_targets
+from reports.site.drill_down import write_cells
 from reports.site.evidence_check import check_statements
 from reports.site.failure_pages import write_failures
 from reports.site.home import write_home
@@ -21,6 +21,7 @@ from reports.site.proposal import write_proposal
 from reports.site.rendering import Site, empty_folders
 from reports.site.role_grids import write_role_grids
 from reports.site.rules import write_rules
+from reports.site.target_pages import write_targets
 from reports.site.upgrade_pages import write_upgrades
 from reports.site.why import write_why
 

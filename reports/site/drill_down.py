@@ -1,9 +1,8 @@
-"""The pages of targets and cells."""
+"""The pages of cells, and what the pages of clauses and targets share with them."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
@@ -14,13 +13,10 @@ from reports.grid.grid_view import (
     FoldedCell,
     FoldedGrid,
     ListenerCell,
-    TargetColumn,
     listener_order,
 )
-from reports.grid.history_tables import KeptFailure, Speed
-from reports.records import WORST_FIRST
+from reports.grid.history_tables import KeptFailure
 from reports.site.rendering import Site
-from reports.verdict_labels import CRASH_KINDS
 
 
 class OfClause(Protocol):
@@ -78,51 +74,10 @@ def page_of(cell: FoldedCell, listener: ListenerCell) -> str:
     return addresses.cell_page(cell.clause, cell.target, listener.listener)
 
 
-def in_order(cell: FoldedCell, listeners: tuple[str, ...]) -> list[ListenerCell | None]:
+def in_order(cell: FoldedCell, listeners: Sequence[str]) -> list[ListenerCell | None]:
     """Return a cell's listeners in the order of a table's columns; None where it has no such listener."""
     of_listener = {entry.listener: entry for entry in cell.listeners}
     return [of_listener.get(name) for name in listeners]
-
-
-def write_targets(site: Site) -> None:
-    """Write targets/<id>.html for every target: all clauses on all its listeners, role by role."""
-    speed = {(row.target, row.run_id): row for row in site.history.speed or ()}
-    for column in site.folded.columns:
-        _write_target(site, column, speed)
-
-
-def _write_target(site: Site, column: TargetColumn, speed: Mapping[tuple[str, str], Speed]) -> None:
-    listeners = tuple(entry.listener for entry in column.listeners)
-    sources = []
-    for folded in site.folded.by_role.values():
-        cells = {
-            cell.clause: cell
-            for row in folded.cells.values()
-            for cell in row
-            if cell.target == column.target
-        }
-        sources += [
-            (
-                source,
-                [
-                    (clause, cells[clause.clause], in_order(cells[clause.clause], listeners))
-                    for clause in clauses
-                ],
-            )
-            for source, clauses in folded.sources
-            if cells
-        ]
-    counts = Counter(cell.verdict for _, rows in sources for _, cell, _ in rows)
-    site.render(
-        addresses.target_page(column.target),
-        "target",
-        column=column,
-        listeners=listeners,
-        sources=sources,
-        counts=[(verdict, counts[verdict]) for verdict in WORST_FIRST if counts[verdict]],
-        speed=speed.get((column.target, column.listeners[0].run_id)),
-        page_of=page_of,
-    )
 
 
 def write_cells(site: Site) -> None:
@@ -168,7 +123,6 @@ def _write_cell(
         cell=cell,
         listener=listener,
         failures=failures,
-        crashes=any(failure is not None and failure.kind in CRASH_KINDS for _, failure in failures),
         recorded=site.history.failures is not None,
         transitions=own(history.transitions),
         flakes=own(history.flakes),

@@ -145,6 +145,7 @@ def template_environment() -> Environment:
         "links": links,
         "pages": (),
         "reason_text": reason_text,
+        "role_word": role_word,
         "verdict_text": verdict_text,
         "CRASH_KINDS": CRASH_KINDS,
         "Verdict": Verdict,

@@ -77,7 +77,7 @@ def test_same_symptom_on_the_same_request_is_one_bug() -> None:
         ]
     )
     assert [[clause.clause for clause in bug.clauses] for bug in bugs] == [
-        ["C.a", "C.b"],
+        ["C.b", "C.a"],
         ["C.c"],
         ["C.d"],
     ]

@@ -85,14 +85,15 @@ def test_role_without_data_has_no_page(role: str, small_site: Path) -> None:
     assert address not in (small_site / "index.html").read_text(encoding="utf-8")
 
 
-def test_page_of_a_release_has_both_its_roles(with_operations: Path) -> None:
-    """The release's clauses as a broker come first, then client operations; each listener has one column."""
+def test_page_of_a_release_has_its_own_rules_alone(with_operations: Path) -> None:
+    """The clients that were tried with it are named, and answer for their operations; each listener has one column."""
     page = parse(with_operations / addresses.target_page(NEW))
     (table,) = (
         each for each in all_of(page, "table") if list(all_of(each, "th", scope="rowgroup"))
     )
-    assert _heads(table, "rowgroup") == ["KIP-35", "KIP-511", "PROTOCOL", "librdkafka 2.12.1"]
-    assert _heads(table, "col") == ["Clause", "plaintext", "ssl"]
+    assert _heads(table, "rowgroup") == ["KIP-35", "KIP-511", "PROTOCOL"]
+    assert "Clients tried with it" in text_of(page)
+    assert _heads(table, "col") == ["Rule", "plaintext", "ssl"]
     only_broker = parse(with_operations / addresses.target_page(OTHER))
     assert "librdkafka" not in text_of(only_broker)
 

@@ -1,0 +1,255 @@
+"""The page of each product: its bugs first, each with what to paste into its tracker, then everything that was judged.
+
+A release that only operations were tried with has a page too, which says so: the clients answer for the operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from reports.exports.issue_texts import issue_body, issue_title
+from reports.grid import addresses
+from reports.grid.bugs import Bug
+from reports.grid.grid_tables import GridClause, GridRun
+from reports.grid.grid_view import FoldedCell, FoldedGrid, ListenerCell, TargetColumn
+from reports.grid.products import Product, client_name
+from reports.records import OPERATION, UNSETTLED_VERDICTS, WORST_FIRST, Verdict
+from reports.site.drill_down import in_order, page_of
+from reports.site.rendering import Site
+from reports.verdict_labels import counted, verdict_word
+
+_LONGEST_SHOWN = 24 * 1024
+"""A longer text of an issue, with a client's script in it, is only a file next to the page."""
+_MOST_TEXT = 64 * 1024
+"""How much of a page the texts of issues may fill; the texts of the bugs after that are only files."""
+_MOST_EVIDENCE = 12
+
+Row = tuple[GridClause, FoldedCell, list[ListenerCell | None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownBug:
+    """A bug as its product's page shows it.
+
+    Attributes:
+        bug: the bug.
+        title: the title of an issue about it.
+        text: the body of the issue; empty if it is too long for the page.
+        file: the address of the file with title and body, from the site's root.
+        size: how many bytes that file has.
+        evidence: address and text of the page of each of its failures.
+    """
+
+    bug: Bug
+    title: str
+    text: str
+    file: str
+    size: int
+    evidence: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriedOperations:
+    """Operations of one client with one release: how many of them have each verdict, in words, and the client's page."""
+
+    client: str
+    href: str
+    words: str
+
+
+def write_targets(site: Site) -> None:
+    """Write targets/<id>.html for every product, and for every release that operations were tried with."""
+    products = {product.id: product for product in site.products}
+    for product in products.values():
+        _write(site, product.id, product.name, product.column, product)
+    for column in site.folded.columns:
+        if column.target not in products:
+            _write(site, column.target, column.name, column, None)
+
+
+def _write(
+    site: Site, id_: str, name: str, column: TargetColumn | None, product: Product | None
+) -> None:
+    runs = {run.run_id: run for run in site.folded.grid.runs}
+    listeners = tuple(entry.listener for entry in column.listeners) if column else ()
+    own = {each.cell.clause: each for each in product.cells} if product else {}
+    of_role = _grid_of(site, column, product)
+    speed = {(row.target, row.run_id): row for row in site.history.speed or ()}
+    first = column.listeners[0] if column else None
+    site.render(
+        addresses.target_page(id_),
+        "target",
+        id=id_,
+        name=name,
+        column=column,
+        product=product,
+        kept=_kept(product) if product else "",
+        bugs=_shown_bugs(site, product, runs) if product else [],
+        listeners=listeners,
+        sources=_sources(of_role, listeners, id_) if of_role else [],
+        operations=_operations(site, id_) if own else None,
+        tried=_tried_with(site, id_),
+        runs=[
+            runs[run_id]
+            for run_id in _run_ids(product, first.run_id if first else "")
+            if run_id in runs
+        ],
+        speed=speed.get((first.target, first.run_id)) if first else None,
+        page_of=page_of,
+    )
+
+
+def _grid_of(site: Site, column: TargetColumn | None, product: Product | None) -> FoldedGrid | None:
+    return site.folded.by_role.get(product.role) if column and product else None
+
+
+def _run_ids(product: Product | None, newest: str) -> Iterable[str]:
+    """Return the runs that judged a product, each once; that of its own role first."""
+    rows = (
+        listener.row.run_id
+        for own in (product.cells if product else ())
+        for listener in own.cell.listeners
+        if listener.row is not None
+    )
+    return dict.fromkeys([*([newest] if newest else []), *rows])
+
+
+def _kept(product: Product) -> str:
+    """Return what a product does with all its rules: "103 verdicts: 37 kept, 7 for information, 46 do not apply."."""
+    counts = product.counts
+    sound = counts.get(Verdict.CONFORMS, 0)
+    unsettled = sum(counts.get(each, 0) for each in UNSETTLED_VERDICTS)
+    parts = [
+        (sound, "kept"),
+        (counts.get(Verdict.KNOWN_VIOLATION, 0), "broken as declared"),
+        (counts.get(Verdict.UNEXPECTED_PASS, 0), "declared as broken, but kept"),
+        (counts.get(Verdict.INFORMATIONAL, 0), "for information"),
+        (unsettled, "could not be judged"),
+        (counts.get(Verdict.NOT_APPLICABLE, 0), "do not apply"),
+    ]
+    named = [f"{number} {words}" for number, words in parts if number]
+    return f"{counted(sum(counts.values()), 'verdict')}: {', '.join(named)}." if named else ""
+
+
+def _shown_bugs(site: Site, product: Product, runs: Mapping[str, GridRun]) -> list[ShownBug]:
+    shown = []
+    left = _MOST_TEXT
+    for number, bug in enumerate(product.bugs, start=1):
+        each = _shown_bug(site, product, bug, number, runs)
+        left -= len(each.text)
+        shown.append(each if left >= 0 else replace(each, text=""))
+    return shown
+
+
+def _shown_bug(
+    site: Site, product: Product, bug: Bug, number: int, runs: Mapping[str, GridRun]
+) -> ShownBug:
+    failure = bug.first.failure
+    run = runs.get(failure.run_id) if failure else next(iter(runs.values()), None)
+    title = issue_title(product, bug)
+    text = issue_body(product, bug, suite=found_by(run), pages=site.folded.grid.pages)
+    stem = addresses.target_page(product.id).removesuffix(".html")
+    file = f"{stem}-bug-{number}.md"
+    content = f"{title}\n\n{text}".encode()
+    path = site.out_dir / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return ShownBug(
+        bug=bug,
+        title=title,
+        text=text if len(text) <= _LONGEST_SHOWN else "",
+        file=file,
+        size=len(content),
+        evidence=tuple(_evidence(bug))[:_MOST_EVIDENCE],
+    )
+
+
+def found_by(run: GridRun | None) -> str:
+    """Return what found a bug, and when: "kafka-conformance 0.1.0 (034f971) on 2026-11-26, smoke tier"."""
+    if run is None:
+        return "kafka-conformance"
+    commit = f" ({run.suite_commit[:12]})" if run.suite_commit else ""
+    day = f"{run.started_at:%Y-%m-%d}"
+    return f"kafka-conformance {run.suite_version}{commit} on {day}, {run.tier} tier"
+
+
+def _evidence(bug: Bug) -> Iterable[tuple[str, str]]:
+    """Yield each failure's page, and what distinguishes it: rule, or operation and release, and listener."""
+    found: dict[str, str] = {}
+    for each in bug.evidence:
+        if each.failure is None:
+            page = addresses.cell_page(each.clause.clause, each.target.target, each.listener)
+        else:
+            page = addresses.failure_page(each.failure.signature)
+        words = (
+            f"{each.operation} with {each.target.name}"
+            if each.is_operation
+            else f"{each.clause.clause}, {each.listener}"
+        )
+        found.setdefault(page, words)
+    return found.items()
+
+
+def _sources(
+    folded: FoldedGrid, listeners: Sequence[str], target: str
+) -> list[tuple[str, list[Row]]]:
+    """Return the rules of a role by source, each with the target's cell and what each listener has."""
+    place = next(at for at, column in enumerate(folded.columns) if column.target == target)
+    return [
+        (
+            source,
+            [
+                (clause, cell, in_order(cell, listeners))
+                for clause in clauses
+                for cell in [folded.cells[clause.clause][place]]
+            ],
+        )
+        for source, clauses in folded.sources
+    ]
+
+
+def _operations(
+    site: Site, client: str
+) -> tuple[Sequence[TargetColumn], list[tuple[GridClause, list[FoldedCell]]]] | None:
+    """Return the releases that a client was tried with, and its operations with a cell for each; None if there are none."""
+    folded = site.folded.by_role.get(OPERATION)
+    clauses = [
+        clause for clause in (folded.grid.clauses if folded else ()) if clause.source == client
+    ]
+    if folded is None or not clauses:
+        return None
+    rows = [folded.cells[clause.clause] for clause in clauses]
+    tried = [at for at in range(len(folded.columns)) if any(not row[at].is_blank for row in rows)]
+    return (
+        [folded.columns[at] for at in tried],
+        [(clause, [row[at] for at in tried]) for clause, row in zip(clauses, rows, strict=True)],
+    )
+
+
+def _tried_with(site: Site, release: str) -> list[TriedOperations]:
+    """Return the clients whose operations were tried with a release."""
+    folded = site.folded.by_role.get(OPERATION)
+    if folded is None:
+        return []
+    place = next((at for at, column in enumerate(folded.columns) if column.target == release), None)
+    if place is None:
+        return []
+    found = []
+    for client, clauses in folded.sources:
+        cells = [folded.cells[clause.clause][place] for clause in clauses]
+        verdicts = [cell.verdict for cell in cells if not cell.is_blank]
+        words = [
+            f"{verdict_word(each, OPERATION)} {verdicts.count(each)}"
+            for each in reversed(WORST_FIRST)
+            if each in verdicts and each is not Verdict.NOT_APPLICABLE
+        ]
+        if words:
+            found.append(
+                TriedOperations(
+                    client=client_name(client),
+                    href=addresses.target_page(client),
+                    words=", ".join(words),
+                )
+            )
+    return found

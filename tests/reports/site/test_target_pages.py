@@ -1,0 +1,134 @@
+"""The page of a product is a list of its bugs, each with what to paste into its tracker."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reports.grid import addresses
+from reports.site.grid_page import write_grid
+from tests.reports.roll_up_tables import (
+    cell_row,
+    clause_row,
+    failure_row,
+    run_row,
+    target_row,
+    write_tables,
+)
+from tests.reports.site.parsed_pages import all_of, parse, text_of
+
+RELEASE, CLUSTER, CLIENT = "apache-kafka-2.3.1", "kafka-cluster-4.4.0", "some-lib-2.1"
+SHARE, WORKS = f"{CLIENT}.share-group", f"{CLIENT}.produce"
+OPERATIONS_RUN = "20261121T150000Z-0a0b0c0d"
+BROKEN, HANGS = "a" * 16, "b" * 16
+PAGES = "https://pages.example/kafka/"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A release that breaks a rule, and a client that hangs with it and with a cluster that was not judged itself."""
+    folder = tmp_path_factory.mktemp("products")
+    of_operations = {"run_id": OPERATIONS_RUN}
+    write_tables(
+        folder,
+        runs=[
+            run_row(),
+            run_row(tier="smoke", highest_load=3.5, load_at_start=0.2, **of_operations),
+        ],
+        targets=[
+            target_row(RELEASE),
+            target_row(RELEASE, listener="ssl"),
+            *(target_row(each, role="operation", **of_operations) for each in (RELEASE, CLUSTER)),
+        ],
+        clauses=[
+            clause_row("C.must"),
+            clause_row("C.other", 1),
+            *(clause_row(row, 2, role="operation", source=CLIENT) for row in (SHARE, WORKS)),
+        ],
+        cells=[
+            cell_row("C.must", RELEASE, "violates", failures=[BROKEN]),
+            cell_row("C.must", RELEASE, listener="ssl"),
+            *(
+                cell_row("C.other", RELEASE, "not_applicable", reason="no v3", listener=listener)
+                for listener in ("plaintext", "ssl")
+            ),
+            *(
+                cell_row(SHARE, each, "violates", failures=[HANGS], **of_operations)
+                for each in (RELEASE, CLUSTER)
+            ),
+            cell_row(WORKS, RELEASE, **of_operations),
+        ],
+        failures=[
+            failure_row(BROKEN, "C.must", RELEASE),
+            *(
+                failure_row(
+                    *(HANGS, SHARE, each),
+                    property="test_operation_works_or_is_refused",
+                    message="the operation neither succeeds nor fails: it hangs\n6 connections, no result",
+                    reproducer="",
+                    **of_operations,
+                )
+                for each in (RELEASE, CLUSTER)
+            ),
+        ],
+    )
+    write_grid(folder, pages=PAGES)
+    return folder
+
+
+def _text(site: Path, target: str) -> str:
+    return text_of(parse(site / addresses.target_page(target)))
+
+
+def test_release_answers_for_its_own_rules_alone(site: Path) -> None:
+    """Its count, its bugs and its run are those of its role; clients are named without a verdict of the release."""
+    text = _text(site, RELEASE)
+    assert "✕ violates 1 MUST = 1 bug" in text
+    assert "hangs" not in text
+    assert "some-lib 2.1 works 1, violates 1" in text
+    assert OPERATIONS_RUN not in text
+    assert "Every rule on every listener" in text
+    # A reason that all listeners share is stated once.
+    assert text.count("no v3") == 1
+
+
+def test_client_answers_for_its_operations(site: Path) -> None:
+    """A client of which only operations were tried has a page, with each release, and the run's load."""
+    text = _text(site, CLIENT)
+    assert "✕ violates 1 MUST = 1 bug" in text
+    assert "share-group hangs, with Apache Kafka 2.3.1; kafka-cluster 4.4.0" in text
+    assert "6 connections, no result" in text
+    assert "share-group with Apache Kafka 2.3.1" in text
+    assert f"{OPERATIONS_RUN}, 2026-11-21 14:30 UTC, smoke tier, load at most 3.5 on 2 CPUs" in text
+    page = parse(site / addresses.target_page(CLIENT))
+    table = next(each for each in all_of(page, "table"))
+    rows = [text_of(row) for row in all_of(table, "tr")]
+    assert rows == [
+        "Operation Apache Kafka 2.3.1 kafka-cluster 4.4.0",
+        "produce ✓ works",
+        "share-group ✕ violates 1 ✕ violates 1",
+    ]
+
+
+def test_what_was_not_judged_says_so(site: Path) -> None:
+    """A cluster that operations were tried with breaks no rule of its own."""
+    text = _text(site, CLUSTER)
+    assert "It was not judged itself" in text
+    assert "✕" not in text
+
+
+def test_bug_can_be_copied_as_an_issue(site: Path) -> None:
+    """The text has what is expected and seen, the bytes, the script, and links that work anywhere; a file has the same."""
+    page = parse(site / addresses.target_page(RELEASE))
+    (area,) = all_of(page, "textarea")
+    text = area.text or ""
+    assert "What C.must says." in text
+    assert "Seen: assert NONE" in text
+    assert "client_software_name = ''" in text
+    assert "print('again')" in text
+    assert r"kafka-conformance 0.1.0 \(0123456789ab\) on 2026-11-21, standard tier" in text
+    assert f"{PAGES}failures/{BROKEN}.html" in text
+    file = (site / "targets" / f"{RELEASE}-bug-1.md").read_text(encoding="utf-8")
+    assert file.startswith("Apache Kafka 2.3.1: ApiVersions v3: assert NONE")
+    assert file.split("\n\n", 1)[1].strip() == text.strip()
