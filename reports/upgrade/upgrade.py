@@ -81,14 +81,13 @@ def upgrade_between(
         after: the newer one.
         grid: a grid with operations of clients, verdicts of rules, or both; None for none.
     """
-    served = next(each for each in served_clients(grid) if each.release == after.release)
     return Upgrade(
         before=before,
         after=after,
         requests=request_lines(before, after),
         features=feature_changes(before, after),
         steps=steps_between(before, after),
-        served=served,
+        served=served_clients(after.release, grid),
         clients=None if grid is None else client_changes(grid, before, after),
         rules=None if grid is None else rule_changes(grid, before, after),
     )
