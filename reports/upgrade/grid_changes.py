@@ -27,7 +27,7 @@ class ClientChange:
 
     Attributes:
         client: the client: "confluent-kafka-2.16.1".
-        before: how its operations went with the older release, in words: "16 work, 2 do not".
+        before: how its operations went with the older release, in words: "16 work, 2 fail".
         after: the same with the newer release.
         lost: the operations that worked with the older release and do not with the newer one.
         gained: those that work with the newer one only.
@@ -134,9 +134,9 @@ def _client_change(
 
 _TALLIES = (
     ("work", SOUND_VERDICTS),
-    ("do not", BROKEN_VERDICTS),
-    ("are unsupported", (Verdict.INFORMATIONAL,)),
-    ("could not be judged", UNSETTLED_VERDICTS),
+    ("fail", BROKEN_VERDICTS),
+    ("unsupported", (Verdict.INFORMATIONAL,)),
+    ("not judged", UNSETTLED_VERDICTS),
 )
 
 

@@ -30,8 +30,8 @@ def test_operations_count_if_they_were_tried_with_both(tmp_path: Path) -> None:
     (change,) = client_changes(grid, *ENDS)
     assert change.client == "one-1.0"
     assert (change.lost, change.gained, change.unclear) == (("fetch",), ("share",), ("acls",))
-    assert change.before == "2 work, 1 are unsupported, 1 could not be judged"
-    assert change.after == "3 work, 1 do not"
+    assert change.before == "2 work, 1 unsupported, 1 not judged"
+    assert change.after == "3 work, 1 fail"
     assert change.result == "✕ breaks: fetch; new: share; not judged: acls"
 
 
