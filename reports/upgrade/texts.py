@@ -159,14 +159,15 @@ def _rule_sections(upgrade: Upgrade) -> Iterator[Section]:
         yield Section(title="Rules", lines=(Line("", f"This grid has no verdicts of {absent}."),))
         return
     unclear = f"; {rules.unclear} could not be judged on one of them" if rules.unclear else ""
+    differing = len(rules.changes) + len(rules.with_quorum)
+    judged = counted(rules.compared, "rule")
+    sentences = [f"{differing} of {judged} that were judged on both{unclear}."]
+    if rules.is_quorum_mixed and differing:
+        sentences.append(
+            "Some may differ with KRaft and not with the release: this grid cannot tell."
+        )
     yield Section(
-        title="Rules whose verdict differs",
-        lines=(
-            Line(
-                "",
-                f"{len(rules.changes)} of {counted(rules.compared, 'rule')} that were judged on both{unclear}.",
-            ),
-        ),
+        title="Rules whose verdict differs", lines=tuple(Line("", each) for each in sentences)
     )
     for kind in RuleKind:
         changes = rules.of(kind)
@@ -174,6 +175,11 @@ def _rule_sections(upgrade: Upgrade) -> Iterator[Section]:
         is_long = kind in (RuleKind.APPLIES, RuleKind.ENDS)
         lines = _names_by_verdict(changes, kind) if is_long else map(_rule_line, changes)
         yield Section(title=title, lines=tuple(lines))
+    moved = rules.with_quorum
+    yield Section(
+        title=f"Rules that differ with KRaft, not with the release ({len(moved)})",
+        lines=tuple(map(_rule_line, moved)),
+    )
 
 
 def _names_by_verdict(changes: Sequence[RuleChange], kind: RuleKind) -> Iterator[Line]:
@@ -318,8 +324,9 @@ def _rules(upgrade: Upgrade) -> dict[str, Any]:
                 "kind": each.kind,
                 "from": each.before,
                 "to": each.after,
+                "because_of_quorum": each in rules.with_quorum,
                 "why": each.why,
             }
-            for each in rules.changes
+            for each in (*rules.changes, *rules.with_quorum)
         ],
     }
