@@ -42,6 +42,7 @@ def ranges_of_client(release: str) -> Ranges:
     }
 
 
+@cache
 def is_sent_by_clients(api_key: int, *, until: str = "") -> bool:
     """Return whether Java clients send an API; what they do not send, brokers send each other.
 

@@ -45,6 +45,7 @@ class ProfileError(Exception):
     """A profile file does not follow its schema, or a release is older than the first entry."""
 
 
+@functools.cache
 def release_order(release: str) -> tuple[int, ...]:
     """Return the sort key of a dotted release: "0.10.2.2" precedes "2.4.1", and "2.4" equals "2.4.0".
 

@@ -23,6 +23,8 @@ FEATURES = {
     **dict.fromkeys((88, 89), "streams.version"),
 }
 """The feature without which a broker lists an API, but refuses what it asks: by the keys of KIP-848, KIP-932 and KIP-1071."""
+SWITCHED_OFF = {93: "the description of topologies"}
+"""What a broker lists and refuses until it is switched on in its configuration, by API key; what these APIs are about."""
 QUORUM_NAMES = {ZOOKEEPER: "ZooKeeper", KRAFT: "KRaft"}
 
 

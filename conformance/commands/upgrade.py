@@ -8,15 +8,13 @@ from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from conformance.commands.errors import UnknownName
 from conformance.commands.results import read_results
 from reports.escaping import one_line
 from reports.grid.grid_view import FoldedGrid
 from reports.upgrade.ends import UnknownRelease, ends_named
-from reports.upgrade.texts import Section, sections_of, upgrade_document, upgrade_markdown
+from reports.upgrade.texts import sections_of, upgrade_document, upgrade_markdown
 from reports.upgrade.upgrade import Upgrade, upgrade_between
 
 WIDTH_WHEN_PIPED = 80
@@ -69,15 +67,3 @@ def _print(found: Upgrade) -> None:
         console.print(section.title, style="bold")
         for line in section.lines:
             console.print(one_line(str(line)))
-        if section.rows:
-            console.print(_table(section))
-
-
-def _table(section: Section) -> Table:
-    """Return a section's table; the first column is never cut, and the others break their lines."""
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for place, name in enumerate(section.columns):
-        table.add_column(name, overflow="fold", no_wrap=place == 0)
-    for row in section.rows:
-        table.add_row(*(Text(one_line(text)) for text in row))
-    return table

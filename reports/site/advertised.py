@@ -12,7 +12,7 @@ from hashlib import sha256
 
 from reference_model.known_apis import Range, label_of
 from reference_model.listeners import CONTROLLER, PLAINTEXT
-from reference_model.profile import FOLDER
+from reference_model.profile import FOLDER, RECORDED_RELEASES
 from reference_model.release_tables import RecordedRelease, recorded_releases
 from reference_model.version_tables import intersection, served_ranges
 from reports.exports.table_files import ExportedTable, write_tables
@@ -78,7 +78,9 @@ def write_advertised(site: Site) -> None:
         "advertised.html",
         "advertised",
         tables=[*(api_table(listener) for listener in _TITLES), feature_table()],
-        served_clients=list(served_clients(site.folded)),
+        served_clients=[
+            served_clients(release, site.folded) for release in reversed(RECORDED_RELEASES)
+        ],
         sources=SOURCES,
     )
 

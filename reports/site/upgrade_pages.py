@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -53,7 +53,8 @@ def write_upgrades(site: Site) -> None:
         if old.can_become(new)
     }
     names = [release.short for release in releases]
-    clauses = set(site.folded.cells)
+    pages = {clause: addresses.clause_page(clause) for clause in site.folded.cells}
+    pages |= {each.target: addresses.target_page(each.target) for each in site.folded.columns}
     for ends, upgrade in upgrades.items():
         site.render(
             addresses.upgrade_page(*(end.short for end in ends)),
@@ -62,7 +63,7 @@ def write_upgrades(site: Site) -> None:
             sections=sections_of(upgrade, with_steps=False),
             releases=names,
             written=upgrades.keys(),
-            with_links=lambda text, root: _with_links(text, root, clauses),
+            with_links=lambda text, root: _with_links(text, root, pages),
             sources=SOURCES,
         )
     site.render(
@@ -98,16 +99,16 @@ def _rows(releases: Sequence[RecordedRelease], upgrades: dict[Ends, Upgrade]) ->
 _NAME = re.compile(r"([\w-]+(?:\.[\w-]+)+)")
 
 
-def _with_links(text: str, root: str, clauses: Set[str]) -> Markup:
-    """Turn the names of rules in a text, and the addresses of web pages, into links."""
+def _with_links(text: str, root: str, pages: Mapping[str, str]) -> Markup:
+    """Turn the names of rules and targets in a text, and the addresses of web pages, into links."""
     return Markup("").join(
-        Markup('<a href="{}{}">{}</a>').format(root, addresses.clause_page(piece), piece)
-        if piece in clauses
+        Markup('<a href="{}{}">{}</a>').format(root, pages[piece], piece)
+        if piece in pages
         else linked(piece)
         for piece in _pieces(text)
     )
 
 
 def _pieces(text: str) -> list[str]:
-    """Split a text so that each name of a rule is a piece; web addresses stay whole."""
+    """Split a text so that each name of a rule or target is a piece; web addresses stay whole."""
     return [text] if "://" in text else _NAME.split(text)

@@ -6,9 +6,9 @@ knows. Clients and brokers of one release know the same versions. Source: KIP-97
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 
 from reference_model.profile import RECORDED_RELEASES, release_order
 from reference_model.release_tables import recorded_release
@@ -78,28 +78,34 @@ def serves(release: str, client: str) -> bool:
     return all(key in broker and own[key].common_with(broker[key]) is not None for key in own)
 
 
-def served_clients(grid: FoldedGrid | None = None) -> Iterator[ServedClients]:
-    """Yield the clients that each release serves, newest release first.
+def served_clients(release: str, grid: FoldedGrid | None = None) -> ServedClients:
+    """Return the clients that a release serves.
 
     Args:
+        release: the release.
         grid: a grid that may have operations, which confirm the computed versions; None for none.
     """
     tried = {} if grid is None else _tried(grid)
-    for release in reversed(RECORDED_RELEASES):
-        clients = [client for client in RECORDED_RELEASES if serves(release, client)]
-        stated = [client for client in RECORDED_RELEASES if is_supported(client, release)]
-        yield ServedClients(
-            release=release,
-            stated=supported_clients(release),
-            oldest=clients[0],
-            newest=clients[-1],
-            partly=tuple(client for client in stated if is_partly_supported(client, release)),
-            beyond=tuple(client for client in clients if client not in stated),
-            missing=tuple(client for client in stated if client not in clients),
-            tried=tuple(tried.get(release, ())),
-        )
+    return replace(_stated_and_computed(release), tried=tuple(tried.get(release, ())))
 
 
+@cache
+def _stated_and_computed(release: str) -> ServedClients:
+    """Return the clients that a release serves by Kafka's statement and by the tables."""
+    clients = [client for client in RECORDED_RELEASES if serves(release, client)]
+    stated = [client for client in RECORDED_RELEASES if is_supported(client, release)]
+    return ServedClients(
+        release=release,
+        stated=supported_clients(release),
+        oldest=clients[0],
+        newest=clients[-1],
+        partly=tuple(client for client in stated if is_partly_supported(client, release)),
+        beyond=tuple(client for client in clients if client not in stated),
+        missing=tuple(client for client in stated if client not in clients),
+    )
+
+
+@lru_cache(maxsize=1)
 def _tried(grid: FoldedGrid) -> Mapping[str, Sequence[TriedClient]]:
     """Return, by release, which versions of Kafka's client could write and read a record in a group there, oldest first."""
     found: dict[str, list[TriedClient]] = {}

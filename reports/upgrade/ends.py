@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 
-from reference_model.profile import APACHE_KAFKA, line_of
+from reference_model.profile import APACHE_KAFKA
 from reference_model.release_tables import RecordedRelease, recorded_releases
 
 
@@ -42,25 +42,21 @@ def _likelihood(pair: tuple[RecordedRelease, RecordedRelease]) -> tuple[bool, ob
 
 def _named(name: str) -> Sequence[RecordedRelease]:
     release, _, quorum = name.removeprefix(f"{APACHE_KAFKA}-").partition("-")
-    found = [
-        each
-        for each in recorded_releases()
-        if release in (each.release, _line(each)) and quorum in ("", each.quorum)
-    ]
+    of_release = [each for each in recorded_releases() if each.release == release]
+    of_line = [each for each in recorded_releases() if each.release.startswith(f"{release}.")]
+    found = [each for each in of_release or of_line if quorum in ("", each.quorum)]
     if not found:
         raise UnknownRelease(f"no table of {name!r} was recorded; {_near(release)}")
+    if len({each.release for each in found}) > 1:
+        names = ", ".join(each.short for each in found)
+        raise UnknownRelease(f"{name!r} may be one of {names}")
     return found
-
-
-def _line(release: RecordedRelease) -> str:
-    return ".".join(map(str, line_of(release.release)))
 
 
 def _near(release: str) -> str:
     """Return the recorded releases of the same line or with similar names, as the end of an error's sentence."""
     names = [each.short for each in recorded_releases()]
-    same_line = [
-        each.short for each in recorded_releases() if release.startswith(f"{_line(each)}.")
-    ]
+    line = release.rpartition(".")[0]
+    same_line = [name for name in names if line and name.startswith(f"{line}.")]
     near = same_line or difflib.get_close_matches(release, names, n=3, cutoff=0.5)
     return f"near: {', '.join(near)}" if near else f"recorded are {', '.join(names)}"

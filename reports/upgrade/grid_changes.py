@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from clauses.catalogue import Role
@@ -19,6 +19,7 @@ from reports.records import (
     Verdict,
 )
 from reports.upgrade.tried_operations import tried_operations
+from reports.upgrade.way import last_with_zookeeper
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +28,7 @@ class ClientChange:
 
     Attributes:
         client: the client: "confluent-kafka-2.16.1".
-        before: how its operations went with the older release, in words: "16 work, 2 do not".
+        before: how its operations went with the older release, in words: "16 work, 2 fail".
         after: the same with the newer release.
         lost: the operations that worked with the older release and do not with the newer one.
         gained: those that work with the newer one only.
@@ -86,15 +87,19 @@ class RuleChanges:
     """The rules whose verdict differs, the gravest first.
 
     Attributes:
-        changes: the rules.
+        changes: the rules that differ with the release.
+        with_quorum: those that differ because one end has ZooKeeper and the other KRaft: the last release with both differs in the same way.
         compared: how many rules have a verdict on both.
         unclear: how many could not be judged on one of them.
+        is_quorum_mixed: whether some may differ with the quorum and not with the release: the grid does not have the last release with both.
         absent: which of the releases the grid does not have, as the ids of targets; nothing is compared then.
     """
 
     changes: tuple[RuleChange, ...] = ()
+    with_quorum: tuple[RuleChange, ...] = ()
     compared: int = 0
     unclear: int = 0
+    is_quorum_mixed: bool = False
     absent: tuple[str, ...] = ()
 
     def of(self, kind: RuleKind) -> tuple[RuleChange, ...]:
@@ -134,9 +139,9 @@ def _client_change(
 
 _TALLIES = (
     ("work", SOUND_VERDICTS),
-    ("do not", BROKEN_VERDICTS),
-    ("are unsupported", (Verdict.INFORMATIONAL,)),
-    ("could not be judged", UNSETTLED_VERDICTS),
+    ("fail", BROKEN_VERDICTS),
+    ("unsupported", (Verdict.INFORMATIONAL,)),
+    ("not judged", UNSETTLED_VERDICTS),
 )
 
 
@@ -148,6 +153,22 @@ def _tally(cells: Iterable[ListenerCell]) -> str:
 
 def rule_changes(grid: FoldedGrid, before: RecordedRelease, after: RecordedRelease) -> RuleChanges:
     """Return the rules for brokers whose verdict differs on the listeners that both releases were judged on."""
+    found = _differences(grid, before, after)
+    if before.quorum == after.quorum:
+        return found
+    migration = _differences(grid, *last_with_zookeeper())
+    moved = {(each.clause, each.before, each.after) for each in migration.changes}
+    is_moved = [(each.clause, each.before, each.after) in moved for each in found.changes]
+    pairs = list(zip(found.changes, is_moved, strict=True))
+    return replace(
+        found,
+        is_quorum_mixed=bool(migration.absent),
+        changes=tuple(change for change, moves in pairs if not moves),
+        with_quorum=tuple(change for change, moves in pairs if moves),
+    )
+
+
+def _differences(grid: FoldedGrid, before: RecordedRelease, after: RecordedRelease) -> RuleChanges:
     brokers = grid.by_role.get(Role.BROKER)
     columns = {} if brokers is None else {each.target: each for each in brokers.columns}
     absent = tuple(each.target for each in (before, after) if each.target not in columns)

@@ -14,6 +14,7 @@ from reference_model.java_requests import is_sent_by_clients
 from reference_model.known_apis import label_of
 from reference_model.profile import ZOOKEEPER, line_of
 from reference_model.release_tables import (
+    SWITCHED_OFF,
     RecordedRelease,
     missing_feature,
     recorded_release,
@@ -68,6 +69,8 @@ class RequestLine:
         """Who is concerned, in words; empty if that says nothing."""
         if self.missing_feature:
             return f"refused until {self.missing_feature} is enabled"
+        if self.kind is RequestKind.NEW and self.change.api_key in SWITCHED_OFF:
+            return f"refused until {SWITCHED_OFF[self.change.api_key]} is switched on"
         if not self.is_for_clients:
             return "between brokers only"
         if self.kind not in LOSSES or self.change.after is None:

@@ -30,6 +30,11 @@ class Line(NamedTuple):
     text: str
     note: str = ""
 
+    @property
+    def has_label(self) -> bool:
+        """Whether it says what it is about."""
+        return bool(self.label)
+
     def __str__(self) -> str:
         return f"{self.label}: {self.text}" if self.label else self.text
 
@@ -40,15 +45,11 @@ class Section:
 
     Attributes:
         title: its heading.
-        lines: what stands above its table.
-        columns: the titles of the table's columns; empty if it has no table.
-        rows: the texts of its rows.
+        lines: what stands below it.
     """
 
     title: str
     lines: tuple[Line, ...] = ()
-    columns: tuple[str, ...] = ()
-    rows: tuple[tuple[str, ...], ...] = ()
 
 
 REQUEST_TITLES = {
@@ -77,21 +78,18 @@ def sections_of(upgrade: Upgrade, *, with_steps: bool = True) -> tuple[Section, 
         _features(upgrade),
         *([_way(upgrade)] if with_steps else []),
     )
-    return tuple(section for section in found if section.lines or section.rows)
+    return tuple(section for section in found if section.lines)
 
 
 def _client_sections(upgrade: Upgrade) -> Iterator[Section]:
-    before, after = upgrade.before.title, upgrade.after.title
     if upgrade.clients is not None:
-        none = f"No operation of a client was tried with both {before} and {after} in this grid."
-        yield Section(
-            title="Your clients",
-            lines=() if upgrade.clients else (Line("", none),),
-            columns=("client", before, after, "result") if upgrade.clients else (),
-            rows=tuple(
-                (each.client, each.before, each.after, each.result) for each in upgrade.clients
-            ),
-        )
+        ends = f"{upgrade.before.title} and {upgrade.after.title}"
+        none = Line("", f"No operation of a client was tried with both {ends} in this grid.")
+        lines = [
+            Line(each.client, f"{each.before} → {each.after}. {each.result}")
+            for each in upgrade.clients
+        ]
+        yield Section(title="Your clients", lines=tuple(lines or [none]))
     yield Section(title="Java clients that Kafka supports", lines=tuple(_statements(upgrade)))
 
 
@@ -133,8 +131,8 @@ def _request_sections(upgrade: Upgrade) -> Iterator[Section]:
 
 
 _WITH_QUORUM = {
-    RequestKind.GONE: "gone with ZooKeeper",
-    RequestKind.NEW: "new with KRaft",
+    RequestKind.GONE: "Gone with ZooKeeper",
+    RequestKind.NEW: "New with KRaft",
 }
 
 
@@ -143,7 +141,7 @@ def _by_meaning(lines: Sequence[RequestLine]) -> Iterator[Line]:
     newest_first = sorted(lines, key=lambda line: release_order(line.too_old or "0"), reverse=True)
     for meaning in dict.fromkeys(line.meaning for line in newest_first):
         own = (_step(line) for line in lines if line.meaning == meaning)
-        yield Line(meaning, ", ".join(own))
+        yield Line(meaning[:1].upper() + meaning[1:], ", ".join(own))
 
 
 def _step(line: RequestLine) -> str:
@@ -161,14 +159,15 @@ def _rule_sections(upgrade: Upgrade) -> Iterator[Section]:
         yield Section(title="Rules", lines=(Line("", f"This grid has no verdicts of {absent}."),))
         return
     unclear = f"; {rules.unclear} could not be judged on one of them" if rules.unclear else ""
+    differing = len(rules.changes) + len(rules.with_quorum)
+    judged = counted(rules.compared, "rule")
+    sentences = [f"{differing} of {judged} that were judged on both{unclear}."]
+    if rules.is_quorum_mixed and differing:
+        sentences.append(
+            "Some may differ with KRaft and not with the release: this grid cannot tell."
+        )
     yield Section(
-        title="Rules whose verdict differs",
-        lines=(
-            Line(
-                "",
-                f"{len(rules.changes)} of {counted(rules.compared, 'rule')} that were judged on both{unclear}.",
-            ),
-        ),
+        title="Rules whose verdict differs", lines=tuple(Line("", each) for each in sentences)
     )
     for kind in RuleKind:
         changes = rules.of(kind)
@@ -176,6 +175,11 @@ def _rule_sections(upgrade: Upgrade) -> Iterator[Section]:
         is_long = kind in (RuleKind.APPLIES, RuleKind.ENDS)
         lines = _names_by_verdict(changes, kind) if is_long else map(_rule_line, changes)
         yield Section(title=title, lines=tuple(lines))
+    moved = rules.with_quorum
+    yield Section(
+        title=f"Rules that differ with KRaft, not with the release ({len(moved)})",
+        lines=tuple(map(_rule_line, moved)),
+    )
 
 
 def _names_by_verdict(changes: Sequence[RuleChange], kind: RuleKind) -> Iterator[Line]:
@@ -195,10 +199,10 @@ def _rule_line(change: RuleChange) -> Line:
 
 def _features(upgrade: Upgrade) -> Section:
     return Section(
-        title="Features",
-        columns=("feature", upgrade.before.title, upgrade.after.title),
-        rows=tuple(
-            (each.name, each.before or _NONE, each.after or _NONE) for each in upgrade.features
+        title="Features of the cluster",
+        lines=tuple(
+            Line(each.name, f"{each.before or _NONE} → {each.after or _NONE}")
+            for each in upgrade.features
         ),
     )
 
@@ -219,16 +223,8 @@ def upgrade_markdown(upgrade: Upgrade) -> str:
     for section in sections_of(upgrade):
         lines += ["", f"### {markdown_text(section.title)}", ""]
         lines += [f"- {markdown_text(str(line))}" for line in section.lines]
-        if section.rows:
-            lines += ["", *_table_lines(section)] if section.lines else _table_lines(section)
     links = ", ".join(f"[{each.title}]({each.link})" for each in SOURCES)
     return "\n".join([*lines, "", f"What Apache Kafka states: {links}."]) + "\n"
-
-
-def _table_lines(section: Section) -> list[str]:
-    rows = [section.columns, *section.rows]
-    head, *body = (f"| {' | '.join(map(markdown_text, row))} |" for row in rows)
-    return [head, f"|{' --- |' * len(section.columns)}", *body]
 
 
 def upgrade_document(upgrade: Upgrade) -> dict[str, Any]:
@@ -328,8 +324,9 @@ def _rules(upgrade: Upgrade) -> dict[str, Any]:
                 "kind": each.kind,
                 "from": each.before,
                 "to": each.after,
+                "because_of_quorum": each in rules.with_quorum,
                 "why": each.why,
             }
-            for each in rules.changes
+            for each in (*rules.changes, *rules.with_quorum)
         ],
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from reference_model.profile import APACHE_KAFKA
 from reports.grid.grid_view import FoldedGrid, ListenerCell
@@ -27,11 +28,14 @@ class TriedOperation:
     by_release: Mapping[str, ListenerCell]
 
 
-def tried_operations(grid: FoldedGrid) -> Iterator[TriedOperation]:
-    """Yield each operation of a grid that was tried with a release of Apache Kafka, in the order of the grid."""
+@lru_cache(maxsize=1)
+def tried_operations(grid: FoldedGrid) -> tuple[TriedOperation, ...]:
+    """Return each operation of a grid that was tried with a release of Apache Kafka, in the order of the grid."""
     operations = grid.by_role.get(OPERATION)
-    if operations is None:
-        return
+    return () if operations is None else tuple(_operations(operations))
+
+
+def _operations(operations: FoldedGrid) -> Iterator[TriedOperation]:
     for row, cells in operations.cells.items():
         client, _, operation = row.rpartition(".")
         by_target: dict[str, ListenerCell] = {}

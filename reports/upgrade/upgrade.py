@@ -81,17 +81,23 @@ def upgrade_between(
         after: the newer one.
         grid: a grid with operations of clients, verdicts of rules, or both; None for none.
     """
-    served = next(each for each in served_clients(grid) if each.release == after.release)
     return Upgrade(
         before=before,
         after=after,
         requests=request_lines(before, after),
         features=feature_changes(before, after),
         steps=steps_between(before, after),
-        served=served,
+        served=served_clients(after.release, grid),
         clients=None if grid is None else client_changes(grid, before, after),
         rules=None if grid is None else rule_changes(grid, before, after),
     )
+
+
+_NOT_OLD = (RequestKind.GONE, RequestKind.LOWERED)
+"""The kinds of changes that take more than the oldest versions of a request."""
+
+
+_MOST_NAMED = 3
 
 
 def _parts(upgrade: Upgrade) -> Iterator[str]:
@@ -101,12 +107,12 @@ def _parts(upgrade: Upgrade) -> Iterator[str]:
         yield f"Kafka does not support clients older than {OLDEST_WITH_IT} any more"
     if must_leave_zookeeper(upgrade.before, upgrade.after):
         yield "you have to leave ZooKeeper first"
-    lost = len(upgrade.requests.lost_by_clients)
-    yield (
-        f"{counted(lost, 'request')} of clients {_agree(lost, 'loses', 'lose')} versions"
-        if lost
-        else "no request of clients loses a version"
-    )
+    lost = upgrade.requests.lost_by_clients
+    if lost:
+        old = "" if any(line.kind in _NOT_OLD for line in lost) else "old "
+        yield f"{counted(len(lost), 'request')} of clients {_agree(len(lost), 'loses', 'lose')} {old}versions"
+    else:
+        yield "no request of clients loses a version"
     new = len(upgrade.requests.of(RequestKind.NEW))
     if new:
         yield f"{counted(new, 'request')} {_agree(new, 'is', 'are')} new"
@@ -119,12 +125,13 @@ def _parts(upgrade: Upgrade) -> Iterator[str]:
 
 
 def _about_clients(clients: tuple[ClientChange, ...]) -> str:
-    losing = [each for each in clients if each.lost]
-    tried = counted(len(clients), "client")
+    losing = [each.client for each in clients if each.lost]
     if not losing:
+        tried = counted(len(clients), "client")
         return f"nothing breaks for the {tried} that {_agree(len(clients), 'was', 'were')} tried with both"
-    names = ", ".join(each.client for each in losing)
-    return f"operations break for {len(losing)} of the {tried} tried with both: {names}"
+    more = len(losing) - _MOST_NAMED
+    names = ", ".join([*losing[:_MOST_NAMED], *([f"{more} more"] if more > 0 else [])])
+    return f"operations break for {names} ({len(losing)} of {len(clients)} tried with both)"
 
 
 def _agree(number: int, one: str, many: str) -> str:

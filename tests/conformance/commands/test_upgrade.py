@@ -34,9 +34,9 @@ def test_text_fits_a_terminal() -> None:
     lines = result.output.splitlines()
     assert lines[0] == "Apache Kafka 2.3.1 → 4.4.0"
     assert lines[1].startswith("In short: Kafka does not support clients older than 2.1")
-    assert "refused to Java clients up to 2.0: OffsetForLeaderEpoch 0-3 → 2-4" in lines
+    assert "Refused to Java clients up to 2.0: OffsetForLeaderEpoch 0-3 → 2-4" in lines
     assert "Produce 0-7 → 0-13 (0-2 listed, refused)" in result.output
-    assert "gone with ZooKeeper: LeaderAndIsr 0-2" in result.output
+    assert "Gone with ZooKeeper: LeaderAndIsr 0-2" in result.output
     assert max(map(len, lines)) <= 80
     assert "\x1b" not in result.output
 
@@ -47,7 +47,7 @@ def test_grid_adds_clients_and_rules(grid: Path) -> None:
     assert "✕ breaks: produce" in " ".join(text.output.split())
     assert "KIP-1.rule: ✓ conforms → ✕ violates. why violates" in text.output
     markdown = run("2.3.1", "4.4.0", "--grid", grid, "--format", "markdown").output
-    assert "| one-1.0 | 1 work | 1 do not | ✕ breaks: produce |" in markdown
+    assert "- one-1.0: 1 work → 1 fail. ✕ breaks: produce" in markdown
     document = json.loads(run("2.3.1", "4.4.0", "--grid", grid, "--format", "json").output)
     assert [each["lost"] for each in document["clients"]] == [["produce"]]
     assert [each["kind"] for each in document["rules"]["changes"]] == ["worse"]

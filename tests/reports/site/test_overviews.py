@@ -77,7 +77,7 @@ def test_releases_say_which_bytes_changed_and_what_was_predicted(small_site: Pat
     page = parse(small_site / "releases.html")
     assert "closed INVALID_REQUEST ✕ no 3 00120003" in text_of(page)
     assert "upgrade/3.9.2-4.4.0.html" in {link.get("href") for link in all_of(page, "a")}
-    assert f"{NAMES}: ✓ conforms → ⚑ known" in text_of(
+    assert f"{NAMES} ✓ conforms → ⚑ known" in text_of(
         parse(small_site / "upgrade" / "3.9.2-4.4.0.html")
     )
 

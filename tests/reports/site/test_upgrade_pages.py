@@ -9,6 +9,7 @@ from playwright.sync_api import Browser
 
 from reports.site.grid_page import write_grid
 from tests.reports.roll_up_tables import write_tables
+from tests.reports.site.accessibility import SIZES
 from tests.reports.site.parsed_pages import all_of, parse, text_of
 from tests.reports.site.sites import OTHER, site_tables
 from tests.reports.upgrade.grids import tables_of_two_releases
@@ -40,8 +41,8 @@ def test_page_has_the_report_with_links(tmp_path: Path) -> None:
     write_grid(folder)
     page = parse(folder / "upgrade" / "2.3.1-4.4.0.html")
     text = text_of(page)
-    assert "operations break for 1 of the 1 client tried with both: one-1.0" in text
-    assert "one-1.0 1 work 1 do not ✕ breaks: produce" in text
+    assert "operations break for one-1.0 (1 of 1 tried with both)" in text
+    assert "1 work → 1 fail. ✕ breaks: produce" in text
     assert "Produce 0-7 → 0-13 (0-2 listed, refused)" in text
     links = {link.get("href") for link in all_of(page, "a")}
     assert "../clauses/KIP-1.rule.html" in links
@@ -71,4 +72,29 @@ def test_form_leads_to_the_page_of_two_releases(browser: Browser, small_site: Pa
         page.get_by_role("button", name="Compare").click()
         page.wait_for_url(f"**/upgrade/{older}-{newer}.html")
         assert page.locator("h1").inner_text().startswith(f"Apache Kafka {older} → {newer}")
+    page.close()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("with_script", [True, False])
+@pytest.mark.parametrize("size", ["desktop", "phone"])
+def test_what_breaks_is_two_clicks_from_home(
+    size: str, with_script: bool, browser: Browser, tmp_path: Path
+) -> None:
+    """Which clients break from one release to another: the answer is on the first screen."""
+    folder = tables_of_two_releases(
+        tmp_path,
+        rules={"KIP-1.rule": ("conforms", "violates")},
+        operations={"one-1.0.produce": ("conforms", "violates")},
+    )
+    write_grid(folder)
+    page = browser.new_page(viewport=SIZES[size], java_script_enabled=with_script)
+    page.goto((folder / "index.html").as_uri())
+    page.get_by_role("link", name="I upgrade Kafka").click()
+    page.get_by_role("link", name="2.3.1 → 4.4.0").first.click()
+    answer = page.get_by_text("In short: operations break for one-1.0 (1 of 1 tried with both)")
+    assert answer.is_visible()
+    box = answer.bounding_box()
+    assert box is not None
+    assert box["y"] < SIZES[size]["height"]
     page.close()

@@ -12,6 +12,7 @@ from reports.upgrade.ends import UnknownRelease, ends_named
     [
         ("2.3.1", "4.4.0", ("2.3.1", "4.4.0")),
         ("2.3", "4.4", ("2.3.1", "4.4.0")),
+        ("0.11", "4.4", ("0.11.0.3", "4.4.0")),
         ("apache-kafka-2.3.1", "apache-kafka-4.4.0", ("2.3.1", "4.4.0")),
         ("2.3.1", "3.9.2", ("2.3.1", "3.9.2-zookeeper")),
         ("3.8.1", "3.9.2", ("3.8.1", "3.9.2")),
@@ -33,6 +34,7 @@ def test_names_mean_two_releases(before: str, after: str, ends: tuple[str, str])
         ("2.3.1", "3.7.0", "no table of '3.7.0' was recorded; near: 3.7.2"),
         ("2.3.11", "4.4.0", "no table of '2.3.11' was recorded; near: 2.3.1"),
         ("2.3.1", "4.40", "near: .*4.4.0"),
+        ("0.10", "4.4.0", "'0.10' may be one of 0.10.0.1, 0.10.1.1, 0.10.2.2"),
         ("2.3.1", "foo", "recorded are 0.10.0.1, .*4.4.0"),
         ("2.3.1-kraft", "4.4.0", "no table of '2.3.1-kraft' was recorded; near: 2.3.1"),
         ("4.4.0", "2.3.1", "2.3.1 is older than 4.4.0: name the older release first"),

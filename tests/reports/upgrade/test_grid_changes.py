@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from reports.grid.grid_reading import read_grid
+from reports.grid.grid_view import FoldedGrid
 from reports.records import Verdict
 from reports.upgrade.ends import ends_named
 from reports.upgrade.grid_changes import RuleKind, client_changes, rule_changes
+from tests.reports.roll_up_tables import cell_row, clause_row, target_row, write_tables
 from tests.reports.upgrade.grids import grid_of_two_releases
 
 ENDS = ends_named("2.3.1", "4.4.0")
@@ -30,8 +33,8 @@ def test_operations_count_if_they_were_tried_with_both(tmp_path: Path) -> None:
     (change,) = client_changes(grid, *ENDS)
     assert change.client == "one-1.0"
     assert (change.lost, change.gained, change.unclear) == (("fetch",), ("share",), ("acls",))
-    assert change.before == "2 work, 1 are unsupported, 1 could not be judged"
-    assert change.after == "3 work, 1 do not"
+    assert change.before == "2 work, 1 unsupported, 1 not judged"
+    assert change.after == "3 work, 1 fail"
     assert change.result == "✕ breaks: fetch; new: share; not judged: acls"
 
 
@@ -74,3 +77,34 @@ def test_a_release_that_the_grid_does_not_have_is_named(tmp_path: Path) -> None:
         "apache-kafka-2.3.1",
         "apache-kafka-4.4.0",
     )
+
+
+def test_what_differs_with_kraft_differs_not_with_the_release(tmp_path: Path) -> None:
+    """If 3.9.2 with ZooKeeper and with KRaft differ in the same way."""
+    verdicts = {
+        "A.with-kraft": ("not_applicable", "conforms", "not_applicable", "conforms"),
+        "A.with-release": ("not_applicable", "conforms", "conforms", "conforms"),
+    }
+    targets = ("apache-kafka-2.3.1", "apache-kafka-4.4.0")
+    last = ("apache-kafka-3.9.2-zookeeper", "apache-kafka-3.9.2")
+    write_tables(
+        tmp_path,
+        targets=[target_row(target, implementation="apache-kafka") for target in (*targets, *last)],
+        clauses=[clause_row(clause, place) for place, clause in enumerate(verdicts)],
+        cells=[
+            cell_row(clause, target, verdict)
+            for clause, of_clause in verdicts.items()
+            for target, verdict in zip((*targets, *last), of_clause, strict=True)
+        ],
+        failures=[],
+    )
+    found = rule_changes(FoldedGrid(read_grid(tmp_path)), *ENDS)
+    assert [each.clause.clause for each in found.changes] == ["A.with-release"]
+    assert [each.clause.clause for each in found.with_quorum] == ["A.with-kraft"]
+    assert not found.is_quorum_mixed
+
+
+def test_what_differs_with_kraft_may_be_unknown(tmp_path: Path) -> None:
+    """A grid without both of 3.9.2 does not show it."""
+    grid = grid_of_two_releases(tmp_path, rules={"A.rule": ("not_applicable", "conforms")})
+    assert rule_changes(grid, *ENDS).is_quorum_mixed

@@ -67,3 +67,11 @@ def test_same_quorum_has_no_change_of_it() -> None:
 def test_listed_requests_may_need_a_feature(after: str, meaning: str) -> None:
     """4.1 lists those of share groups and does not enable their feature by itself."""
     assert names(lines_between("4.0.2", after), RequestKind.NEW)["ShareFetch"] == meaning
+
+
+def test_listed_requests_may_be_switched_off() -> None:
+    """4.4 answers the description of topologies with UNSUPPORTED_VERSION unless its configuration allows it."""
+    new = names(lines_between("4.3.1", "4.4.0"), RequestKind.NEW)
+    assert new["StreamsGroupTopologyDescriptionUpdate"] == (
+        "refused until the description of topologies is switched on"
+    )

@@ -27,13 +27,13 @@ def between(before: str, after: str) -> Upgrade:
             "2.3.1",
             "4.4.0",
             "In short: Kafka does not support clients older than 2.1 any more; you have to leave ZooKeeper first; "
-            "18 requests of clients lose versions; 30 requests are new; "
+            "18 requests of clients lose old versions; 30 requests are new; "
             "10 requests come or go with KRaft, not with the release.",
         ),
         (
             "3.9.2",
             "4.0.2",
-            "In short: Kafka does not support clients older than 2.1 any more; 18 requests of clients lose versions.",
+            "In short: Kafka does not support clients older than 2.1 any more; 18 requests of clients lose old versions.",
         ),
         ("4.3.1", "4.4.0", "In short: no request of clients loses a version; 2 requests are new."),
         ("2.3.1", "3.9.2", "In short: no request of clients loses a version; 16 requests are new."),
@@ -58,7 +58,12 @@ def test_sentence_follows_from_the_tables(before: str, after: str, sentence: str
                 "two-1.0.produce": ("conforms", "conforms"),
             },
             {},
-            "In short: operations break for 1 of the 2 clients tried with both: one-1.0; ",
+            "In short: operations break for one-1.0 (1 of 2 tried with both); ",
+        ),
+        (
+            {f"{name}-1.0.produce": ("conforms", "violates") for name in "abcde"},
+            {},
+            "In short: operations break for a-1.0, b-1.0, c-1.0, 2 more (5 of 5 tried with both); ",
         ),
         ({}, {"A.rule": ("conforms", "violates")}, "; 1 rule is broken that was not."),
     ],
@@ -132,7 +137,7 @@ def test_sections_without_content_are_left_out() -> None:
         "Java clients that Kafka supports",
         "Requests: new (2)",
         "Requests: further versions (5)",
-        "Features",
+        "Features of the cluster",
         "On the way",
     ]
 
