@@ -13,6 +13,10 @@ CHANGES = "changes.html"
 WHY = "why.html"
 STYLE_SHEET = "site.css"
 SCRIPT = "site.js"
+ICON = "icon.svg"
+STATIC = (STYLE_SHEET, SCRIPT, ICON)
+"""Files that are copied next to the pages."""
+SEARCH = "search.js"
 _SAFE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,119}")
 _UNSAFE_CHARACTERS = re.compile(r"[^A-Za-z0-9_-]+")
 _DIGITS = 8

@@ -21,6 +21,7 @@ from reports.site.proposal import write_proposal
 from reports.site.rendering import Site, empty_folders
 from reports.site.role_grids import write_role_grids
 from reports.site.rules import write_rules
+from reports.site.search import write_search
 from reports.site.target_pages import write_targets
 from reports.site.upgrade_pages import write_upgrades
 from reports.site.why import write_why
@@ -39,6 +40,7 @@ _WRITERS = (
     write_advertised,
     write_proposal,
     write_why,
+    write_search,
     write_moved_pages,
 )
 

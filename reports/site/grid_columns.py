@@ -1,4 +1,4 @@
-"""The columns of a grid on its page: other brokers before Apache Kafka, whose releases are folded by their major."""
+"""The columns of a grid on its page: other brokers before Apache Kafka; in a wide grid, one for each product and major."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from reference_model.profile import APACHE_KAFKA
 from reports.grid.grid_view import FoldedCell, FoldedGrid, TargetColumn
 from reports.records import WORST_FIRST
+from reports.verdict_labels import counted
 
 MOST_UNFOLDED = 8
 """More columns than these do not fit into a window of 1300 px next to the rules."""
@@ -30,6 +31,12 @@ class Block:
     places: tuple[int, ...]
     is_folded: bool
     first: int
+
+    @property
+    def size(self) -> str:
+        """How many targets it has, in words."""
+        is_kafka = self.columns[0].implementation == APACHE_KAFKA
+        return counted(len(self.columns), "release" if is_kafka else "target")
 
     @property
     def width(self) -> int:
@@ -61,7 +68,7 @@ def blocks_of(folded: FoldedGrid, first: int) -> tuple[Block, ...]:
             name=name,
             columns=columns,
             places=tuple(places[column.target] for column in columns),
-            is_folded=is_wide and len(columns) > 1 and _is_apache_kafka((name, columns)),
+            is_folded=is_wide and len(columns) > 1,
             first=first,
         )
         blocks.append(block)

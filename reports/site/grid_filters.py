@@ -171,7 +171,7 @@ def _labels(role: str, folded: FoldedGrid, blocks: Sequence[Block]) -> Iterator[
         yield f'#grid td.range:not(:empty)::before{{content:"{said}"}}'
     for block in blocks:
         if block.is_folded:
-            yield _label(block.first, f"{block.name}, {len(block.columns)} releases")
+            yield _label(block.first, f"{block.name}, {block.size}")
         for place, column in enumerate(block.columns, start=block.single[0]):
             yield _label(place, short_name(column))
 

@@ -13,6 +13,7 @@ from reports.grid.grid_view import FoldedGrid
 from reports.grid.products import BrokenRules, Product
 from reports.records import OPERATION, SOUND_VERDICTS, UNSETTLED_VERDICTS, Verdict
 from reports.site.rendering import Site
+from reports.site.upgrade_pages import releases_in
 from reports.verdict_labels import CRASHES, SYMBOLS, counted
 
 _MOST_TITLES = 3
@@ -74,6 +75,7 @@ def write_home(site: Site) -> None:
         defects=len(defects),
         certain=len(certain),
         upgrade=next((page for page, title in site.pages if title == "Upgrade"), ""),
+        releases=[release.short for release in releases_in(site)],
     )
 
 
@@ -207,9 +209,9 @@ def _kafka_card(products: Sequence[Product], page: str) -> Card:
             for own in each.cells
             if own.cell.verdict is Verdict.KNOWN_VIOLATION
         ]
-        titles = dict.fromkeys(f"“{clause.title}”" for clause in declared)
-        exceptions = f", except for {counted(len(declared), 'declared violation')}: "
-        words += f"{exceptions}{_some(list(titles))}." if declared else "."
+        rules = counted(len({clause.clause for clause in declared}), "rule")
+        exceptions = f", except for {counted(len(declared), 'declared violation')} of {rules}"
+        words += f"{exceptions}." if declared else "."
     unsettled = sum(
         each.counts.get(verdict, 0) for each in products for verdict in UNSETTLED_VERDICTS
     )

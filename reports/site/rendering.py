@@ -14,6 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from clauses.source_links import REFERENCE, source_url
+from reference_model.profile import APACHE_KAFKA
 from reports.exports import links
 from reports.exports.links import ExportLink, links_of
 from reports.grid import addresses
@@ -86,8 +87,10 @@ class Site:
         """Address and title of each entry of the navigation; a page without data has none."""
         roles = ((addresses.role_page(role), role_word(role)) for role in self.folded.by_role)
         changes = ((addresses.CHANGES, "Changes"),) if self.has_changes else ()
+        columns = self.folded.columns
+        releases = any(column.implementation == APACHE_KAFKA for column in columns)
         return (
-            (addresses.UPGRADE, "Upgrade"),
+            *(((addresses.UPGRADE, "Upgrade"),) if releases else ()),
             *roles,
             (addresses.RULES, "Rules"),
             *changes,
@@ -200,5 +203,5 @@ def empty_folders(out_dir: Path) -> None:
         shutil.rmtree(out_dir / name, ignore_errors=True)
     for name in (addresses.CHANGES, *map(addresses.role_page, ("broker", "client", OPERATION))):
         (out_dir / name).unlink(missing_ok=True)
-    for name in (addresses.STYLE_SHEET, addresses.SCRIPT):
+    for name in addresses.STATIC:
         shutil.copyfile(_HERE / name, out_dir / name)

@@ -82,6 +82,7 @@ def _write(site: Site, role: str, folded: FoldedGrid) -> None:
         "role_grid",
         role=role,
         title=role_title(role),
+        noun="operation" if role == OPERATION else "rule",
         caption=caption_of(folded.grid),
         range_of=range_of,
         blocks=blocks,
@@ -189,7 +190,7 @@ def _fold(block: Block, clause: GridClause, own: Sequence[FoldedCell]) -> PageCe
         style=style,
         text=f"{symbol} {count} of {len(own)}",
         href=addresses.clause_cell(clause.clause, worst.target),
-        name=f"{clause.title} on {block.name}: {worst.verdict.value.replace('_', ' ')} in {count} of {len(own)} releases",
+        name=f"{clause.title} on {block.name}: {worst.verdict.value.replace('_', ' ')} in {count} of {block.size}",
     )
 
 
@@ -249,6 +250,6 @@ def _wholes(folded: FoldedGrid, block: Block) -> Iterator[PageCell]:
             style=_style(cell.verdict) or Verdict.CONFORMS.value,
             text=text if cell.verdict in PLAIN else f"{text} {count}",
             href=addresses.target_page(column.target),
-            name=f"{column.name}, all rules: {word} in {count} of {len(rows)} rules",
+            name=f"{column.name}, all rows: {word} in {count} of {len(rows)}",
             label=short_name(column),
         )

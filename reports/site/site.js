@@ -1,8 +1,9 @@
+"use strict";
+document.documentElement.classList.add("js");
+
 // Keeps the filters of a grid in the address, counts what they leave, and makes every cell a way to its rule.
 // Hiding is done by the style sheet, so that the page filters without this script as well.
-"use strict";
 (() => {
-  document.documentElement.classList.add("js");
   const form = document.getElementById("filters");
   const grid = document.querySelector("table.grid, table.rules");
   if (!form || !grid) return;
@@ -56,7 +57,7 @@
     const shown = left.filter((row) => !row.matches(".absent")).length;
     const all = shown === rules.length ? "" : ` of ${rules.length}`;
     const columns = [...grid.querySelectorAll(".targets td:not(.range)")].filter(visible).length;
-    status.textContent = `${shown}${all} ${rules.length === 1 ? "rule" : "rules"}${columns ? `, ${many(columns, "column")}` : ""} shown.`;
+    status.textContent = `${shown}${all} ${status.dataset.noun}${rules.length === 1 ? "" : "s"}${columns ? `, ${many(columns, "column")}` : ""} shown.`;
   };
 
   find.addEventListener("input", () => { write(); settle(); });
@@ -102,4 +103,50 @@
       }
     });
   }
+})();
+
+// Finds rules, products and failures by their words; what can be found is loaded when the box is used first.
+(() => {
+  const place = document.querySelector(".search");
+  if (!place) return;
+  const MOST = 12;
+  const make = (tag, properties) => Object.assign(document.createElement(tag), properties);
+  const box = make("input", { type: "search", placeholder: "Search", autocomplete: "off" });
+  box.setAttribute("aria-label", "Search rules, products and failures");
+  const list = make("ul", { hidden: true });
+  const said = make("p", { className: "hidden" });
+  said.setAttribute("role", "status");
+  place.append(box, list, said);
+
+  const show = () => {
+    const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const all = window.searchEntries ?? [];
+    const left = words.length ? all.filter((entry) => {
+      const text = `${entry[0]} ${entry[1]}`.toLowerCase();
+      return words.every((word) => text.includes(word));
+    }) : [];
+    list.replaceChildren(...left.slice(0, MOST).map(([title, more, href]) => {
+      const item = make("li", {});
+      const link = make("a", { href: place.dataset.root + href, textContent: title });
+      item.append(link, make("small", { textContent: ` ${more}` }));
+      return item;
+    }));
+    list.hidden = !left.length;
+    said.textContent = words.length ? `${left.length} found` : "";
+  };
+
+  const load = () => {
+    const script = make("script", { src: `${place.dataset.root}search.js`, onload: show });
+    document.head.append(script);
+  };
+  box.addEventListener("focus", load, { once: true });
+  box.addEventListener("input", show);
+  place.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") { box.value = ""; show(); box.focus(); }
+    if (event.key === "Enter" && event.target === box) list.querySelector("a")?.click();
+  });
+  place.addEventListener("focusout", (event) => {
+    if (!place.contains(event.relatedTarget)) list.hidden = true;
+  });
+  place.addEventListener("focusin", () => { list.hidden = !list.children.length; });
 })();

@@ -68,5 +68,5 @@ def write_watch_page(
         )
     )
     (out_dir / addresses.HOME).write_bytes(NOT_IN_HTML.sub("\ufffd", text).encode())
-    for name in (addresses.STYLE_SHEET, addresses.SCRIPT):
+    for name in addresses.STATIC:
         shutil.copyfile(_HERE / name, out_dir / name)

@@ -79,6 +79,7 @@ def test_the_page_is_valid(report: WatchReport, tmp_path: Path) -> None:
     html5lib.HTMLParser(strict=True).parse(text)
     assert '<span class="verdict violates">breaks</span>' in text
     assert {each.name for each in (tmp_path / "new" / "folder").iterdir()} == {
+        "icon.svg",
         "index.html",
         "report.json",
         "report.md",

@@ -113,6 +113,20 @@ def test_pages_have_one_heading_one_main_and_a_skip_link(pages: Pages) -> None:
         assert next(all_of(page, "a")).get("href") == "#main"
 
 
+def test_pages_describe_themselves(pages: Pages) -> None:
+    """A link to a page, pasted elsewhere, shows a title and a sentence; the icon is a file of the site."""
+    for path, page in pages.items():
+        said = {
+            meta.get("name") or meta.get("property"): meta.get("content")
+            for meta in all_of(page, "meta")
+        }
+        assert said["description"] == said["og:description"], path
+        assert said["description"], path
+        assert said["og:title"], path
+        (icon,) = all_of(page, "link", rel="icon")
+        assert (path.parent / icon.get("href", "")).is_file()
+
+
 def test_tables_have_headers_with_a_scope(pages: Pages) -> None:
     """No header leaves a screen reader to guess which cells it describes."""
     for path, page in pages.items():

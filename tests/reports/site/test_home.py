@@ -67,10 +67,10 @@ def test_releases_of_apache_kafka_share_a_card(tmp_path: Path) -> None:
     """The card says how many releases keep every rule, and which violations are declared."""
     page = parse(write_large_site(tmp_path) / "index.html")
     (card,) = _cards(page, "Apache Kafka")
-    assert card.startswith(
+    assert card == (
         "Apache Kafka, 40 releases ⚑ known All 40 releases keep every rule that applies, "
+        "except for 96 declared violations of 96 rules."
     )
-    assert "except for 96 declared violations: “KIP-011.clause-of-usual-length-0”" in card
 
 
 def test_failing_operation_is_the_clients(tmp_path: Path) -> None:

@@ -191,7 +191,7 @@ def test_filters_stand_in_the_address(browser: Browser, small_site: Path, broker
 
 def test_live_region_announces_the_count(brokers: Page) -> None:
     """A status region announces how much the filters leave."""
-    status = brokers.get_by_role("status")
+    status = brokers.locator("#count[role=status]")
     assert status.text_content() == "4 rules, 5 columns shown."
     _tick(brokers, "source", "KIP-35")
     assert status.text_content() == "2 of 4 rules, 5 columns shown."

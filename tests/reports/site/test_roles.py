@@ -71,7 +71,7 @@ def test_release_may_stand_in_the_grids_of_two_roles(with_operations: Path) -> N
     """Cells that judge a release as a broker and cells of client operations on it do not affect each other."""
     operations = _grid(with_operations, "operation")
     assert len(_heads(_grid(with_operations, "broker"), "col")) == 2 + len(TARGETS)
-    assert _heads(operations, "col") == ["Rule", "Holds in Apache Kafka", "4.4.0", "2.8.2"]
+    assert _heads(operations, "col") == ["Operation", "Works with Apache Kafka", "4.4.0", "2.8.2"]
     assert _heads(operations, "rowgroup") == ["librdkafka 2.12.1"]
     counts = summarise(read_grid(with_operations), with_operations).cells
     assert sum(counts.values()) == len(CLAUSES) * len(TARGETS) + 2 * 3

@@ -1,0 +1,58 @@
+"""What the search box finds: rules, products, operations and failures, as a script that is loaded when the box is used.
+
+A script and not a JSON file, because a page that was opened from a file may load no other kind.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from reports.grid import addresses
+from reports.records import OPERATION
+from reports.site.rendering import NOT_IN_HTML, Site
+
+_LONGEST_MESSAGE = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """Something that can be found: its title, what else leads to it, and its page."""
+
+    title: str
+    words: str
+    href: str
+
+
+def entries_of(site: Site) -> Iterator[Entry]:
+    """Yield what can be found: products first, then rules and operations, then failures."""
+    for product in site.products:
+        if product.column:
+            page = addresses.target_page(product.id)
+            yield Entry(title=product.name, words=f"{product.role} {product.id}", href=page)
+    for clause in site.folded.grid.clauses:
+        page = addresses.clause_page(clause.clause)
+        title = clause.title
+        if clause.role == OPERATION:
+            title = f"{clause.source}: {title}"
+        yield Entry(title=title, words=clause.clause, href=page)
+    names = {product.id: product.name for product in site.products}
+    seen = set()
+    for failure in site.history.failures or ():
+        if failure.signature not in seen:
+            seen.add(failure.signature)
+            message = failure.message.partition("\n")[0][:_LONGEST_MESSAGE]
+            yield Entry(
+                title=f"{names.get(failure.target, failure.target)}: {message}",
+                words=failure.clause,
+                href=addresses.failure_page(failure.signature),
+            )
+
+
+def write_search(site: Site) -> None:
+    """Write search.js: `found` is called with the entries, each a list of title, words and address."""
+    rows = [[each.title, each.words, each.href] for each in entries_of(site)]
+    lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    text = NOT_IN_HTML.sub("\ufffd", f"window.searchEntries = [\n{lines}\n];\n")
+    (site.out_dir / addresses.SEARCH).write_bytes(text.encode())
