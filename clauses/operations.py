@@ -107,18 +107,18 @@ def row_of(client: str, operation: str) -> Clause:
     if tried.is_rerouted:
         otherwise = "if it supports KIP-1242 it gives the ids of cluster and broker when it should and only then"
         location = "KIP-1242, Proposed Changes"
-        meaning = "an application reads or writes in another cluster, or stands still until it is restarted"
+        meaning = "An application reads or writes in another cluster, or stands still until it is restarted."
     else:
         otherwise = "if the broker is too old for that, an error says so, and no request for it reaches the broker"
         location = "KIP-97, Proposed Changes"
-        meaning = "an application fails after an upgrade of its client or its brokers, and cannot tell why"
+        meaning = "An application fails after an upgrade of its client or its brokers, and cannot tell why."
     return Clause(
         id=f"{client}.{operation}",
         title=operation.replace("-", " ").capitalize(),
         roles=(),
         level=Level.MUST,
         applies_to=versions("0+"),
-        statement=f"{client} {tried.what}; {otherwise}",
+        statement=f"{client} {tried.what}; {otherwise}.",
         location=location,
         meaning=meaning,
     )

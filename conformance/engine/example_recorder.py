@@ -10,9 +10,11 @@ from typing import Any
 
 from clauses.catalogue import Clause, Level
 from conformance.assertions.judging import Unjudged
+from fixtures.client_processes.driver_code import driver_code
 from fixtures.launchers.kafka_home import origin_of
 from fixtures.registry.targets import KnownViolation
 from fixtures.under_test.judged_target import JudgedTarget
+from fixtures.under_test.trial import Trial
 from reports.records import Phase, Verdict
 from reports.run.failures import Failure, signature_of
 from reports.run.judged_examples import CellKey, JudgedExample
@@ -192,6 +194,7 @@ class ExampleRecorder:
                     known_violation=declared.get(clause.id, ""),
                     role=self._recorder.role,
                     script=self._broker.script,
+                    driver=_driver_of(self._broker),
                     client_command=self._recorder.client_commands.get(key.target, {}),
                     origin=origin_of(self._broker.target),
                 )
@@ -206,3 +209,10 @@ class ExampleRecorder:
                     failure=failure,
                 )
             )
+
+
+def _driver_of(judged: JudgedTarget) -> str:
+    """Return the lines of the driver that try an operation; empty for anything else that is judged."""
+    if not isinstance(judged, Trial):
+        return ""
+    return driver_code(judged.chosen.client, judged.chosen.operation)

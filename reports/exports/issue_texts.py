@@ -82,9 +82,23 @@ def evidence_lines(failure: KeptFailure, most_lines: int = _MOST_DUMP_LINES) -> 
     if failure.property.startswith("test_operation") and details:
         yield ""
         yield markdown_text(" ".join(details))
+    if driver := driver_of(failure):
+        yield ""
+        yield "What the client runs:"
+        yield ""
+        yield from markdown_code_block(driver)
     if failure.hex_dump:
         yield ""
         yield from markdown_code_block(_cut(failure.hex_dump, most_lines), "text")
+
+
+def driver_of(failure: KeptFailure) -> str:
+    """Return the lines of a client's driver that try an operation; empty if none are stored."""
+    try:
+        found = json.loads(failure.facts).get("driver", "")
+    except (ValueError, AttributeError):
+        return ""
+    return found if isinstance(found, str) else ""
 
 
 def script_lines(failure: KeptFailure) -> Iterator[str]:

@@ -16,6 +16,7 @@ from reports.grid.grid_view import (
     listener_order,
 )
 from reports.grid.history_tables import KeptFailure
+from reports.records import OPERATION
 from reports.site.rendering import Site
 
 
@@ -119,6 +120,7 @@ def _write_cell(
         clause=clause,
         column=column,
         is_client=column.is_client,
+        is_operation=listener.role == OPERATION,
         release="version" if column.is_client else "release",
         cell=cell,
         listener=listener,

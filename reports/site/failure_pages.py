@@ -11,11 +11,13 @@ from itertools import groupby
 from clauses.catalogue import Role
 from reference_model.clients.moves import api_name
 from reference_model.profile import APACHE_KAFKA
+from reports.exports.issue_texts import driver_of, replay_command
 from reports.grid import addresses
-from reports.grid.grid_tables import GridCell, GridTarget
+from reports.grid.grid_tables import GridCell, GridClause, GridTarget
 from reports.grid.grid_view import TargetColumn
 from reports.grid.history_tables import KeptFailure, Neighbour
-from reports.records import Verdict
+from reports.grid.products import client_name, owner_of
+from reports.records import OPERATION, Verdict
 from reports.run.hex_dump import BARE_ANSWER
 from reports.site.byte_tables import ByteRow, Part, first_divergence, in_fields_of, read_dump
 from reports.site.evidence import write_files
@@ -111,7 +113,9 @@ def _write_failure(
     targets = {(entry.target, entry.listener): entry for entry in site.folded.grid.targets}
     clauses = {clause.clause: clause for clause in site.folded.grid.clauses}
     target = targets[failure.target, failure.listener]
-    is_client = site.folded.role_of(cell) == Role.CLIENT
+    role = site.folded.role_of(cell)
+    is_operation = role == OPERATION
+    is_client = is_operation or role == Role.CLIENT
     parts = read_dump(failure.hex_dump)
     comparisons = [] if is_client else compare(parts, _expected(failure, target))
     files = write_files(failure, site.out_dir)
@@ -124,7 +128,12 @@ def _write_failure(
         said=said,
         clause=clauses[failure.clause],
         column=columns[failure.target],
+        role=role,
         is_client=is_client,
+        is_operation=is_operation,
+        owner=_owner(clauses[failure.clause], columns[failure.target], role),
+        driver=driver_of(failure),
+        again=replay_command(failure),
         requests=outline(parts) if is_client else [],
         longest_shown=_MOST_ROWS,
         parts=_with_marks(parts, comparisons),
@@ -135,6 +144,13 @@ def _write_failure(
         if site.history.neighbours is None
         else answer_groups(failure, neighbours, columns, by_verdict=is_client),
     )
+
+
+def _owner(clause: GridClause, column: TargetColumn, role: str) -> tuple[str, str]:
+    """Return name and page of the product that answers for a failure."""
+    owner = owner_of(clause, column.target, role)
+    name = column.name if owner == column.target else client_name(owner)
+    return name, addresses.target_page(owner)
 
 
 def _expected(failure: KeptFailure, target: GridTarget) -> list[ExpectedAnswer]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
                     property="test_operation_works_or_is_refused",
                     message="the operation neither succeeds nor fails: it hangs\n6 connections, no result",
                     reproducer="",
+                    example="{}",
+                    facts=json.dumps({"driver": "def share_group(given):\n    consume()"}),
                     **of_operations,
                 )
                 for each in (RELEASE, CLUSTER)
@@ -132,3 +135,34 @@ def test_bug_can_be_copied_as_an_issue(site: Path) -> None:
     file = (site / "targets" / f"{RELEASE}-bug-1.md").read_text(encoding="utf-8")
     assert file.startswith("Apache Kafka 2.3.1: ApiVersions v3: assert NONE")
     assert file.split("\n\n", 1)[1].strip() == text.strip()
+
+
+def test_failure_of_an_operation_says_what_the_client_did_and_runs(site: Path) -> None:
+    """It names the client first, shows the sentence that matters and the driver's lines, and promises no script."""
+    page = parse(site / addresses.failure_page(HANGS))
+    text = text_of(page)
+    (title,) = all_of(page, "h1")
+    assert text_of(title).startswith("✕ violates share-group of some-lib 2.1 with")
+    assert "6 connections, no result" in text
+    assert "What the client did" in text
+    assert "def share_group(given): consume()" in text
+    for said in ("@example", "Raised", "No script", "under the same script"):
+        assert said not in text
+
+
+def test_issue_about_an_operation_has_the_lines_that_the_client_runs(site: Path) -> None:
+    """There is no script of ours that plays a real broker."""
+    page = parse(site / addresses.target_page(CLIENT))
+    (area,) = all_of(page, "textarea")
+    assert "What the client runs:" in (area.text or "")
+    assert "    consume()" in (area.text or "")
+
+
+def test_cell_of_an_operation_has_its_words(site: Path) -> None:
+    """The page of a cell counts what works, and promises the client's code."""
+    text = text_of(parse(site / addresses.cell_page(SHARE, RELEASE, "plaintext")))
+    assert "100 work" in text
+    assert "What the client did, and its code" in text
+    assert "conform" not in text.partition("Failures")[0].replace("kafka-conformance", "").replace(
+        "Kafka handshake conformance", ""
+    )
