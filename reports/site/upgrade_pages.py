@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -14,6 +14,7 @@ from reports.grid import addresses
 from reports.site.rendering import Site, linked
 from reports.upgrade.kafka_statement import SOURCES
 from reports.upgrade.texts import sections_of
+from reports.upgrade.tried_operations import tried_operations
 from reports.upgrade.upgrade import Upgrade, upgrade_between
 from reports.upgrade.way import last_with_zookeeper
 
@@ -53,8 +54,7 @@ def write_upgrades(site: Site) -> None:
         if old.can_become(new)
     }
     names = [release.short for release in releases]
-    pages = {clause: addresses.clause_page(clause) for clause in site.folded.cells}
-    pages |= {each.target: addresses.target_page(each.target) for each in site.folded.columns}
+    linked_names = _Names.of(site)
     for ends, upgrade in upgrades.items():
         site.render(
             addresses.upgrade_page(*(end.short for end in ends)),
@@ -63,7 +63,7 @@ def write_upgrades(site: Site) -> None:
             sections=sections_of(upgrade, with_steps=False),
             releases=names,
             written=upgrades.keys(),
-            with_links=lambda text, root: _with_links(text, root, pages),
+            with_links=linked_names.with_links,
             sources=SOURCES,
         )
     site.render(
@@ -97,18 +97,36 @@ def _rows(releases: Sequence[RecordedRelease], upgrades: dict[Ends, Upgrade]) ->
 
 
 _NAME = re.compile(r"([\w-]+(?:\.[\w-]+)+)")
+_WORD = re.compile(r"([\w-]+)")
 
 
-def _with_links(text: str, root: str, pages: Mapping[str, str]) -> Markup:
-    """Turn the names of rules and targets in a text, and the addresses of web pages, into links."""
-    return Markup("").join(
-        Markup('<a href="{}{}">{}</a>').format(root, pages[piece], piece)
-        if piece in pages
-        else linked(piece)
-        for piece in _pieces(text)
-    )
+@dataclass(frozen=True, kw_only=True)
+class _Names:
+    """The names that have pages, with their addresses, and the clients that operations were tried with."""
 
+    pages: Mapping[str, str]
+    clients: Set[str]
 
-def _pieces(text: str) -> list[str]:
-    """Split a text so that each name of a rule or target is a piece; web addresses stay whole."""
-    return [text] if "://" in text else _NAME.split(text)
+    @classmethod
+    def of(cls, site: Site) -> _Names:
+        """Return those of a site."""
+        pages = {clause: addresses.clause_page(clause) for clause in site.folded.cells}
+        pages |= {each.target: addresses.target_page(each.target) for each in site.folded.columns}
+        return cls(
+            pages=pages,
+            clients={each.client for each in tried_operations(site.folded)},
+        )
+
+    def with_links(self, text: str, root: str, owner: str = "") -> Markup:
+        """Turn the names of rules and targets in a text, the operations of its owner, and the addresses of web pages, into links."""
+        if "://" in text:
+            return linked(text)
+        pieces = (_WORD if owner in self.clients else _NAME).split(text)
+        found = [(piece, self._address(piece, owner)) for piece in pieces]
+        return Markup("").join(
+            Markup('<a href="{}{}">{}</a>').format(root, address, piece) if address else piece
+            for piece, address in found
+        )
+
+    def _address(self, piece: str, owner: str) -> str:
+        return self.pages.get(piece) or self.pages.get(f"{owner}.{piece}", "")
