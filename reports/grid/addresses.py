@@ -16,6 +16,8 @@ SCRIPT = "site.js"
 ICON = "icon.svg"
 STATIC = (STYLE_SHEET, SCRIPT, ICON)
 """Files that are copied next to the pages."""
+CARD = "card.png"
+"""The picture of the site that a link to it shows elsewhere."""
 SEARCH = "search.js"
 _SAFE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,119}")
 _UNSAFE_CHARACTERS = re.compile(r"[^A-Za-z0-9_-]+")

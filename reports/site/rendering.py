@@ -198,10 +198,10 @@ def _last_part(address: str) -> str:
 
 
 def empty_folders(out_dir: Path) -> None:
-    """Remove the pages of an earlier rendering, and copy the style sheet and the script."""
+    """Remove the pages of an earlier rendering, and copy the files that do not depend on the grid."""
     for name in FOLDERS:
         shutil.rmtree(out_dir / name, ignore_errors=True)
     for name in (addresses.CHANGES, *map(addresses.role_page, ("broker", "client", OPERATION))):
         (out_dir / name).unlink(missing_ok=True)
-    for name in addresses.STATIC:
+    for name in (*addresses.STATIC, addresses.CARD):
         shutil.copyfile(_HERE / name, out_dir / name)

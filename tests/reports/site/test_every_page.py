@@ -159,7 +159,9 @@ def test_no_page_has_an_accessibility_fault_on_a_phone(
 ) -> None:
     """Axe finds no fault against WCAG 2 A and AA; no page is too wide, logs an error or uses the network."""
     if folder == "overviews":
-        chosen = sorted(site.glob("*.html"))
+        # A page that has moved leaves at once, so there is nothing to look at.
+        overviews = ((path, path.read_text(encoding="utf-8")) for path in site.glob("*.html"))
+        chosen = sorted(path for path, text in overviews if 'http-equiv="refresh"' not in text)
     else:
         chosen = _sample((site / folder).rglob("*.html"))
     page = browser.new_page(viewport=SIZES["phone"], color_scheme=scheme)

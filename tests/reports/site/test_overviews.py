@@ -16,6 +16,7 @@ from reference_model.profile import FOLDER
 from reports.exports.links import FORMS, table_address
 from reports.exports.table_files import table_schema_text
 from reports.grid import addresses
+from reports.site.grid_page import write_grid
 from reports.site.measurements import quantile_ms
 from reports.site.rendering import sourced
 from tests.reports.roll_up_tables import RUN_ID, cell_row, run_row, target_row
@@ -233,3 +234,24 @@ def test_recorded_tables_are_exported_as_they_are(name: str, small_site: Path) -
     exported = (small_site / table_address(name, "csv")).read_text(encoding="utf-8")
     assert exported.splitlines() == recorded.decode().splitlines()
     assert len(document["rows"]) == len(exported.splitlines()) - 1
+
+
+def test_published_site_has_a_card_and_badges_to_copy(tmp_path: Path) -> None:
+    """Where the site's address is known, a link to it shows a picture, and badges have it in their Markdown."""
+    write_small_site(tmp_path)
+    write_grid(tmp_path, pages="https://site.example/kafka/")
+    page = parse(tmp_path / addresses.target_page(NEW))
+    said = {meta.get("property"): meta.get("content") for meta in all_of(page, "meta")}
+    assert said["og:url"] == f"https://site.example/kafka/{addresses.target_page(NEW)}"
+    assert said["og:image"] == "https://site.example/kafka/card.png"
+    assert (tmp_path / "card.png").is_file()
+    badge = f"https://site.example/kafka/exports/badges/targets/{NEW}.svg"
+    (text,) = [text_of(area) for area in all_of(page, "textarea") if "badges" in text_of(area)]
+    assert text == f"[![Kafka handshake: Apache Kafka 4.4.0]({badge})]({said['og:url']})"
+
+
+def test_unpublished_site_claims_no_address(small_site: Path) -> None:
+    """A grid on a disk has a place to fill in instead."""
+    text = (small_site / addresses.target_page(NEW)).read_text(encoding="utf-8")
+    assert "og:url" not in text
+    assert "(https://ADDRESS-OF-THIS-SITE/exports/badges/" in text
