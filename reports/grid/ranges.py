@@ -75,6 +75,10 @@ def range_statement(releases: Sequence[JudgedRelease], *, role: str = "") -> str
         if span.releases == 1:
             return f"{works}in {span.first}, the only release {judged}"
         return f"{works}in every release {judged} ({span.first} to {span.last})"
+    if held and all(span.verdict in (None, Verdict.CONFORMS) for span in spans):
+        count, every = sum(span.releases for span in held), tried[-1] - tried[0] + 1
+        between = f"{spans[0].first} to {spans[-1].last}"
+        return f"{works}in all {count} releases {judged} (of {every} from {between})"
     is_absent_before = bool(held) and spans[0].verdict is Verdict.NOT_APPLICABLE
     parts = [f"{works}{_places(held)}"] if held else []
     parts += ["not applicable before"] if is_absent_before else []

@@ -231,9 +231,36 @@ def _description(cell: FoldedCell) -> str:
     return ", ".join(parts)
 
 
+def _neutral_wholes(block: Block, rows: Sequence[Sequence[FoldedCell]]) -> Iterator[PageCell]:
+    counts = [
+        (
+            sum(row[place].verdict is Verdict.CONFORMS for row in rows),
+            sum(not row[place].is_blank for row in rows),
+        )
+        for place in range(len(block.columns))
+    ]
+    if block.is_folded:
+        works, tried = (sum(numbers) for numbers in zip(*counts, strict=True))
+        yield PageCell(style="na", text=f"{works} of {tried}", label=block.name)
+    for column, (works, tried) in zip(block.columns, counts, strict=True):
+        yield PageCell(
+            style="na",
+            text=f"{works} of {tried}",
+            href=addresses.target_page(column.target),
+            name=f"{column.name}: {works} of {tried} operations that were tried work",
+            label=short_name(column),
+        )
+
+
 def _wholes(folded: FoldedGrid, block: Block) -> Iterator[PageCell]:
-    """Yield the summary cells of a block: the worst verdict of each target, and how many rules have it."""
+    """Yield the summary cells of a block: the worst verdict of each target, and how many rules have it.
+
+    For operations they are neutral, because the clients answer for these and not the releases.
+    """
     rows = [block.cells_of(row) for row in folded.cells.values()]
+    if any(clause.role == OPERATION for clause in folded.grid.clauses):
+        yield from _neutral_wholes(block, rows)
+        return
     if block.is_folded:
         worst = [worst_of([row[place] for row in rows])[0] for place in range(len(block.columns))]
         cell, count = worst_of(worst)

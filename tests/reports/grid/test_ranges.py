@@ -39,7 +39,8 @@ STATEMENTS = {
     "cc---": "in every release judged (0.10.0.1 to 1.1.1)",
     "ncc--": "in 1.1.1 to 2.2.2; not applicable before",
     "v--cc": "since 2.10.0; violates in 0.10.0.1; not tried in 1.1.1 to 2.2.2",
-    "c---c": "in 0.10.0.1, 4.4.0; not tried in 1.1.1 to 2.10.0",
+    "c---c": "in all 2 releases judged (of 5 from 0.10.0.1 to 4.4.0)",
+    "c--kc": "in 0.10.0.1, 4.4.0; not tried in 1.1.1 to 2.2.2; known violation in 2.10.0",
 }
 
 
