@@ -12,6 +12,7 @@ from clauses.catalogue import Clause, Level
 from conformance.assertions.judging import Unjudged
 from fixtures.client_processes.driver_code import driver_code
 from fixtures.launchers.kafka_home import origin_of
+from fixtures.registry.reported import reported_note
 from fixtures.registry.targets import KnownViolation
 from fixtures.under_test.judged_target import JudgedTarget
 from fixtures.under_test.trial import Trial
@@ -195,6 +196,7 @@ class ExampleRecorder:
                     role=self._recorder.role,
                     script=self._broker.script,
                     driver=_driver_of(self._broker),
+                    reported=_reported(self._broker, clause.id, str(error)),
                     client_command=self._recorder.client_commands.get(key.target, {}),
                     origin=origin_of(self._broker.target),
                 )
@@ -216,3 +218,9 @@ def _driver_of(judged: JudgedTarget) -> str:
     if not isinstance(judged, Trial):
         return ""
     return driver_code(judged.chosen.client, judged.chosen.operation)
+
+
+def _reported(judged: JudgedTarget, clause: str, message: str) -> str:
+    """Return where a failure was already reported: to the maintainers of the client, for an operation."""
+    owner = judged.chosen.client if isinstance(judged, Trial) else judged.target
+    return reported_note(owner.reported, clause, message)

@@ -94,8 +94,17 @@ def evidence_lines(failure: KeptFailure, most_lines: int = _MOST_DUMP_LINES) -> 
 
 def driver_of(failure: KeptFailure) -> str:
     """Return the lines of a client's driver that try an operation; empty if none are stored."""
+    return _stored(failure, "driver")
+
+
+def reported_of(failure: KeptFailure) -> str:
+    """Return status and address of the reports about a failure that exist already; empty if none is known."""
+    return _stored(failure, "reported")
+
+
+def _stored(failure: KeptFailure, name: str) -> str:
     try:
-        found = json.loads(failure.facts).get("driver", "")
+        found = json.loads(failure.facts).get(name, "")
     except (ValueError, AttributeError):
         return ""
     return found if isinstance(found, str) else ""

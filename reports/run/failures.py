@@ -113,6 +113,7 @@ class Failure:
         known_violation: the notes of the declared violations that match it; empty if none does.
         role: what the target was judged as: "broker", "client" or "operation".
         script: what the scripted broker did, for a client; None for a broker.
+        reported: where it was already reported, and what became of that; empty if it was not.
         driver: the lines of the driver that try the operation, if it is one; empty for any other failure.
         client_command: what a user said about the client, if it is a command; empty for any other target.
         origin: where a target without a file came from: its folder, and the release that it is judged like.
@@ -133,6 +134,7 @@ class Failure:
     known_violation: str = ""
     role: str = Role.BROKER.value
     script: Script | None = None
+    reported: str = ""
     driver: str = ""
     client_command: Mapping[str, Any] = field(default_factory=dict)
     origin: Mapping[str, str] = field(default_factory=dict)
@@ -321,7 +323,7 @@ def facts(failure: Failure) -> Mapping[str, Any]:
 
     If the steps, or the script, are too long for the reproducer, all that it needs of them is included.
     """
-    apart = ("steps", "repeats", "role", "script", "driver", "client_command", "origin")
+    apart = ("steps", "repeats", "role", "script", "driver", "reported", "client_command", "origin")
     names = (field.name for field in fields(failure) if field.name not in apart)
     script = "" if failure.script is None else repr(failure.script)
     of_client: dict[str, Any] = {"role": failure.role, "script": script}
@@ -333,6 +335,7 @@ def facts(failure: Failure) -> Mapping[str, Any]:
         **{name: getattr(failure, name) for name in names},
         **(of_client if failure.is_of_client else {}),
         **({"origin": dict(failure.origin)} if failure.origin else {}),
+        **({"reported": failure.reported} if failure.reported else {}),
         "sent": [
             {"connection": step.connection, "data": data.hex()}
             for step in failure.steps

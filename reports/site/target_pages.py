@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from reports.exports.issue_texts import issue_body, issue_title
+from reports.exports.issue_texts import issue_body, issue_title, reported_of
 from reports.grid import addresses
 from reports.grid.bugs import Bug
 from reports.grid.grid_tables import GridClause, GridRun
@@ -39,6 +39,7 @@ class ShownBug:
         file: the address of the file with title and body, from the site's root.
         size: how many bytes that file has.
         evidence: address and text of the page of each of its failures.
+        reported: status and address of reports that exist already; empty if none is known.
     """
 
     bug: Bug
@@ -47,6 +48,7 @@ class ShownBug:
     file: str
     size: int
     evidence: tuple[tuple[str, str], ...]
+    reported: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +164,13 @@ def _shown_bug(
         file=file,
         size=len(content),
         evidence=tuple(_evidence(bug))[:_MOST_EVIDENCE],
+        reported="; ".join(
+            dict.fromkeys(
+                note
+                for each in bug.evidence
+                if each.failure is not None and (note := reported_of(each.failure))
+            )
+        ),
     )
 
 

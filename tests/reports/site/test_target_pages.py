@@ -10,6 +10,7 @@ import pytest
 from reports.grid import addresses
 from reports.site.grid_page import write_grid
 from tests.reports.roll_up_tables import (
+    REFUSED_REQUEST,
     cell_row,
     clause_row,
     failure_row,
@@ -23,6 +24,8 @@ RELEASE, CLUSTER, CLIENT = "apache-kafka-2.3.1", "kafka-cluster-4.4.0", "some-li
 SHARE, WORKS = f"{CLIENT}.share-group", f"{CLIENT}.produce"
 OPERATIONS_RUN = "20261121T150000Z-0a0b0c0d"
 BROKEN, HANGS = "a" * 16, "b" * 16
+REPORTED = "fixed in 2.4 (https://issues.example/browse/KAFKA-1)"
+SENT = {"connection": 0, "data": REFUSED_REQUEST.hex()}
 PAGES = "https://pages.example/kafka/"
 
 
@@ -61,7 +64,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
             cell_row(WORKS, RELEASE, **of_operations),
         ],
         failures=[
-            failure_row(BROKEN, "C.must", RELEASE),
+            failure_row(
+                BROKEN, "C.must", RELEASE, facts=json.dumps({"reported": REPORTED, "sent": [SENT]})
+            ),
             *(
                 failure_row(
                     *(HANGS, SHARE, each),
@@ -89,6 +94,7 @@ def test_release_answers_for_its_own_rules_alone(site: Path) -> None:
     text = _text(site, RELEASE)
     assert "✕ violates 1 MUST, 1 bug" in text
     assert "hangs" not in text
+    assert "Reported fixed in 2.4 (KAFKA-1)" in text
     assert "some-lib 2.1 works 1, violates 1" in text
     assert OPERATIONS_RUN not in text
     assert "Every rule on every listener" in text
