@@ -130,7 +130,7 @@ def test_what_was_not_judged_says_so(site: Path) -> None:
 def test_bug_can_be_copied_as_an_issue(site: Path) -> None:
     """The text has what is expected and seen, the bytes, the script, and links that work anywhere; a file has the same."""
     page = parse(site / addresses.target_page(RELEASE))
-    (area,) = all_of(page, "textarea")
+    area = next(all_of(page, "textarea"))
     text = area.text or ""
     assert "What C.must says." in text
     assert "Seen: assert NONE" in text
@@ -159,7 +159,7 @@ def test_failure_of_an_operation_says_what_the_client_did_and_runs(site: Path) -
 def test_issue_about_an_operation_has_the_lines_that_the_client_runs(site: Path) -> None:
     """There is no script of ours that plays a real broker."""
     page = parse(site / addresses.target_page(CLIENT))
-    (area,) = all_of(page, "textarea")
+    area = next(all_of(page, "textarea"))
     assert "What the client runs:" in (area.text or "")
     assert "    consume()" in (area.text or "")
 
