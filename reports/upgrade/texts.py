@@ -52,18 +52,6 @@ class Section:
     lines: tuple[Line, ...] = ()
 
 
-REQUEST_TITLES = {
-    RequestKind.GONE: "gone",
-    RequestKind.NOT_SERVED: "listed, but refused",
-    RequestKind.NO_COMMON: "no common version",
-    RequestKind.RAISED: "minimum raised",
-    RequestKind.LOWERED: "maximum lowered",
-    RequestKind.NEW: "new",
-    RequestKind.MORE: "further versions",
-    RequestKind.LISTING: "only the list differs",
-}
-
-
 def sections_of(upgrade: Upgrade, *, with_steps: bool = True) -> tuple[Section, ...]:
     """Return the report's sections; one without content is left out.
 
@@ -117,7 +105,7 @@ def _statements(upgrade: Upgrade) -> Iterator[Line]:
 
 def _request_sections(upgrade: Upgrade) -> Iterator[Section]:
     for kind, lines in upgrade.requests.by_kind.items():
-        title = f"Requests: {REQUEST_TITLES[kind]} ({len(lines)})"
+        title = f"Requests: {kind} ({len(lines)})"
         yield Section(title=title, lines=tuple(_by_meaning(lines)))
     moved = upgrade.requests.with_quorum
     yield Section(

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+from playwright.sync_api import Browser
+
 from reference_model.listeners import PLAINTEXT
 from reports.site.advertised import api_table
+from tests.reports.site.accessibility import SIZES
 from tests.reports.site.parsed_pages import all_of, parse, text_of
 
 
@@ -36,3 +40,21 @@ def test_clients_have_what_kafka_states_next_to_the_tables(small_site: Path) -> 
     older = "≠ 0.11.0.3, 1.0.2, 1.1.1, 2.0.1: not supported, although the tables would do"
     assert f"4.4.0 of 2.1 and newer 0.11.0.3 to 4.4.0 {older} –" in rows
     assert "3.9.2 of every release 0.10.0.1 to 4.4.0 – –" in rows
+
+
+@pytest.mark.browser
+def test_ranges_stand_below_their_releases_on_a_phone(browser: Browser, small_site: Path) -> None:
+    """A release that lists nothing keeps its place, and the column of names, which does not scroll, leaves room."""
+    page = browser.new_page(viewport=SIZES["phone"])
+    page.goto((small_site / "advertised.html").as_uri())
+    for table in page.locator(".advertised").all():
+        (head,) = table.locator("thead tr").evaluate_all(_LEFT_EDGES)
+        rows = table.locator("tbody tr").evaluate_all(_LEFT_EDGES)
+        assert [row for row in rows if row != head] == []
+        assert head[1] - head[0] < SIZES["phone"]["width"] / 2
+    page.close()
+
+
+_LEFT_EDGES = (
+    "rows => rows.map(row => [...row.children].map(cell => cell.getBoundingClientRect().left))"
+)

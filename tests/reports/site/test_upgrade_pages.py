@@ -17,6 +17,18 @@ from tests.reports.upgrade.grids import tables_of_two_releases
 PAIRS = ["2.8.2-3.9.2.html", "2.8.2-4.4.0.html", "3.9.2-4.4.0.html"]
 
 
+@pytest.fixture(scope="module")
+def broken_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A site with two releases: with the newer one a client loses an operation, and a rule is broken."""
+    folder = tables_of_two_releases(
+        tmp_path_factory.mktemp("broken"),
+        rules={"KIP-1.rule": ("conforms", "violates")},
+        operations={"one-1.0.produce": ("conforms", "violates")},
+    )
+    write_grid(folder)
+    return folder
+
+
 def test_each_two_releases_of_the_grid_have_a_page(small_site: Path) -> None:
     """Other releases have none, as the grid says nothing about them."""
     assert sorted(path.name for path in (small_site / "upgrade").glob("*.html")) == PAIRS
@@ -31,15 +43,10 @@ def test_overview_leads_to_every_page_without_a_script(small_site: Path) -> None
     assert form.get("hidden") is not None
 
 
-def test_page_has_the_report_with_links(tmp_path: Path) -> None:
+def test_page_has_the_report_with_links(broken_site: Path) -> None:
     """Rules lead to their pages, and steps to the sources."""
-    folder = tables_of_two_releases(
-        tmp_path,
-        rules={"KIP-1.rule": ("conforms", "violates")},
-        operations={"one-1.0.produce": ("conforms", "violates")},
-    )
-    write_grid(folder)
-    page = parse(folder / "upgrade" / "2.3.1-4.4.0.html")
+    path = broken_site / "upgrade" / "2.3.1-4.4.0.html"
+    page = parse(path)
     text = text_of(page)
     assert "operations break for one-1.0 (1 of 1 tried with both)" in text
     assert "1 work → 1 fail. ✕ breaks: produce" in text
@@ -47,7 +54,7 @@ def test_page_has_the_report_with_links(tmp_path: Path) -> None:
     links = {link.get("href") for link in all_of(page, "a")}
     assert {"../clauses/KIP-1.rule.html", "../clauses/one-1.0.produce.html"} <= links
     assert "https://kafka.apache.org/40/getting-started/upgrade" in links
-    assert (folder / "upgrade" / "2.3.1-4.4.0.html").stat().st_size < 16_000
+    assert path.stat().st_size < 16_000
 
 
 def test_grid_without_two_releases_has_no_pages(tmp_path: Path) -> None:
@@ -79,17 +86,11 @@ def test_form_leads_to_the_page_of_two_releases(browser: Browser, small_site: Pa
 @pytest.mark.parametrize("with_script", [True, False])
 @pytest.mark.parametrize("size", ["desktop", "phone"])
 def test_what_breaks_is_two_clicks_from_home(
-    size: str, with_script: bool, browser: Browser, tmp_path: Path
+    size: str, with_script: bool, browser: Browser, broken_site: Path
 ) -> None:
     """Which clients break from one release to another: the answer is on the first screen."""
-    folder = tables_of_two_releases(
-        tmp_path,
-        rules={"KIP-1.rule": ("conforms", "violates")},
-        operations={"one-1.0.produce": ("conforms", "violates")},
-    )
-    write_grid(folder)
     page = browser.new_page(viewport=SIZES[size], java_script_enabled=with_script)
-    page.goto((folder / "index.html").as_uri())
+    page.goto((broken_site / "index.html").as_uri())
     page.get_by_role("link", name="I upgrade Kafka").click()
     page.get_by_role("link", name="2.3.1 → 4.4.0").first.click()
     answer = page.get_by_text("In short: operations break for one-1.0 (1 of 1 tried with both)")
