@@ -56,7 +56,9 @@ def test_author_finds_a_bug_to_report(home: Page) -> None:
     home.get_by_role("link", name=HOSTILE).first.click()
     assert home.locator(".bugs li").count() == 1
     home.get_by_text("Copy as issue").click()
-    assert home.locator("textarea").first.is_visible()
+    home.get_by_text("Copy as Markdown").click()
+    assert home.locator("textarea:visible").count() == 2
+    assert home.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_passer_by_finds_what_the_verdicts_rest_on(home: Page) -> None:
