@@ -22,7 +22,7 @@ from pyspark.sql import DataFrameWriter, SparkSession
 
 from spark_aggregation.errors import ForeignHistory, HistoryMoved
 from spark_aggregation.history.facts import FACTS, Facts, facts_of
-from spark_aggregation.history.history import History
+from spark_aggregation.history.history import LAYOUT, History
 from spark_aggregation.history.state import STATE, State
 from spark_aggregation.reading.frames import checkpointed
 from spark_aggregation.reading.storage import AlreadyThere, Storage
@@ -397,8 +397,8 @@ def test_history_in_another_layout_is_refused_until_it_is_made_anew(
     shutil.copytree(first_night / "history", tmp_path / "history")
     history = str(tmp_path / "history")
     storage, commit = Storage(spark, history), "commits/00000001.json"
-    storage.write_text(commit, storage.read_text(commit).replace('"layout": 2, ', ""))
-    with pytest.raises(ForeignHistory, match=r"layout 1, but .* only 2: .* --rebuild"):
+    storage.write_text(commit, storage.read_text(commit).replace(f'"layout": {LAYOUT}, ', ""))
+    with pytest.raises(ForeignHistory, match=rf"layout 1, but .* only {LAYOUT}: .* --rebuild"):
         roll_up_into(spark, tmp_path / "out", second, history=history)
     rebuilt = roll_up_into(spark, tmp_path / "out", first, second, history=history, rebuild=True)
     assert rebuilt == never_killed
