@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reports.grid.grid_summary import GridSummary
 from reports.grid.grid_tables import Grid
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import HistoryTables
@@ -45,7 +44,7 @@ _WRITERS = (
 )
 
 
-def write_site(grid: Grid, history: HistoryTables, summary: GridSummary, out_dir: Path) -> None:
+def write_site(grid: Grid, history: HistoryTables, out_dir: Path) -> None:
     """Write every page into `out_dir`; pages of an earlier rendering are removed.
 
     Raises:
@@ -54,6 +53,6 @@ def write_site(grid: Grid, history: HistoryTables, summary: GridSummary, out_dir
     """
     check_statements(grid, history)
     empty_folders(out_dir)
-    site = Site(folded=FoldedGrid(grid), history=history, summary=summary, out_dir=out_dir)
+    site = Site(folded=FoldedGrid(grid), history=history, out_dir=out_dir)
     for write in _WRITERS:
         write(site)

@@ -40,5 +40,5 @@ def render_grid(grid: Grid, history: HistoryTables, out_dir: Path) -> GridSummar
     summary = summarise(grid, out_dir / HOME, history.failures)
     # The exports come first: pages link only to files that exist.
     write_exports(grid, history, summary, out_dir)
-    write_site(grid, history, summary, out_dir)
+    write_site(grid, history, out_dir)
     return summary

@@ -18,7 +18,6 @@ from reference_model.profile import APACHE_KAFKA
 from reports.exports import links
 from reports.exports.links import ExportLink, links_of
 from reports.grid import addresses
-from reports.grid.grid_summary import GridSummary
 from reports.grid.grid_tables import GridCell
 from reports.grid.grid_view import FoldedCell, FoldedGrid, reason_text, role_word, verdict_text
 from reports.grid.history_tables import HistoryTables
@@ -50,14 +49,12 @@ class Site:
     Attributes:
         folded: the grid, one column per target.
         history: the tables that come from the history.
-        summary: the summary of the grid.
         out_dir: the site's folder.
         environment: the Jinja environment with the templates.
     """
 
     folded: FoldedGrid
     history: HistoryTables
-    summary: GridSummary
     out_dir: Path
     environment: Environment = field(default_factory=lambda: template_environment())
 

@@ -1,4 +1,4 @@
-"""What the search box finds: rules, products, operations and failures, as a script that is loaded when the box is used.
+"""What the search box finds: products, upgrades, rules, operations and failures, as a script that is loaded when the box is used.
 
 A script and not a JSON file, because a page that was opened from a file may load no other kind.
 """
@@ -8,10 +8,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations
 
 from reports.grid import addresses
 from reports.records import OPERATION
 from reports.site.rendering import NOT_IN_HTML, Site
+from reports.site.upgrade_pages import releases_in
 
 _LONGEST_MESSAGE = 100
 
@@ -26,11 +28,15 @@ class Entry:
 
 
 def entries_of(site: Site) -> Iterator[Entry]:
-    """Yield what can be found: products first, then rules and operations, then failures."""
+    """Yield what can be found: products and upgrades first, then rules and operations, then failures."""
     for product in site.products:
         if product.column:
             page = addresses.target_page(product.id)
             yield Entry(title=product.name, words=f"{product.role} {product.id}", href=page)
+    for old, new in combinations(releases_in(site), 2):
+        if old.can_become(new):
+            page = addresses.upgrade_page(old.short, new.short)
+            yield Entry(title=f"{old.title} → {new.title}", words="upgrade", href=page)
     for clause in site.folded.grid.clauses:
         page = addresses.clause_page(clause.clause)
         title = clause.title

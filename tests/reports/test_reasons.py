@@ -62,7 +62,7 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> Outputs:
     site = folder / "site"
     summary = summarise(grid, site / "index.html")
     write_exports(grid, history, summary, site)
-    write_site(grid, history, summary, site)
+    write_site(grid, history, site)
     lines = (line.text for line in failure_lines(recorder))
     return Outputs("\n".join(lines), run, site)
 

@@ -23,6 +23,8 @@ def test_products_rules_and_failures_can_be_found(small_site: Path) -> None:
     """Each entry leads to a page of the site; names are kept as they are."""
     entries = _entries(small_site)
     assert ["Apache Kafka 4.4.0", f"broker {NEW}", addresses.target_page(NEW)] in entries
+    upgrade = addresses.upgrade_page("2.8.2", "4.4.0")
+    assert ["2.8.2 → 4.4.0", "upgrade", upgrade] in entries
     assert [NAMES, NAMES, addresses.clause_page(NAMES)] in entries
     assert any(title.startswith(HOSTILE) for title, _, _ in entries)
     message = "assert NONE (0) is INVALID_REQUEST (42)"

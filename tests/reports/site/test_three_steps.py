@@ -95,7 +95,7 @@ def test_text_browser(small_site: Path) -> None:
     home = _dump(small_site / "index.html")
     brokers = _dump(_goal_of(r"\[(\d+)\]Brokers", home))
     cell = _dump(_goal_of(r"\[(\d+)\]⚑ known 1", brokers))
-    assert f"⚑ known 1 {NAMES} on " in cell
+    assert f"⚑ known 1 “{NAMES}” on " in cell
     failure = _dump(_goal_of(r"1\. \[(\d+)\]assert ", cell))
     assert re.search(r"0 +00 00 00 20 +size", failure)
 
