@@ -54,6 +54,16 @@ def test_pages_that_the_tables_make_have_no_difference(
     assert _found(published, recomputed, tmp_path) == []
 
 
+def test_address_of_the_pages_is_taken_from_the_grid(
+    published: Path, recomputed: Path, tmp_path: Path
+) -> None:
+    """A grid that was made for an address has its links in every export; they are no difference."""
+    write_grid(published, pages="https://pages.example/kafka/")
+    write_hash_list(published)
+    assert "https://pages.example/kafka/" in (published / "exports/changes.atom").read_text()
+    assert _found(published, recomputed, tmp_path) == []
+
+
 def test_painted_files_are_named(published: Path, recomputed: Path, tmp_path: Path) -> None:
     """A falsified page, an added file and a removed one are found, although the list was rewritten."""
     home = published / "index.html"
