@@ -218,7 +218,7 @@ def _operations_title(in_order: Sequence[Evidence]) -> str:
     )
     more = f" and {len(operations) - _MOST_NAMES} more" if len(operations) > _MOST_NAMES else ""
     names = f"{', '.join(operations[:_MOST_NAMES])}{more}"
-    return f"{names} hangs" if message == HANGS else f"{names}: {message[:_LONGEST_MESSAGE]}"
+    return f"{names} hangs" if message == HANGS else f"{names}: {_cut(message, _LONGEST_MESSAGE)}"
 
 
 def _capital(text: str) -> str:
@@ -235,8 +235,8 @@ def _names(columns: Sequence[TargetColumn]) -> str:
     return "; ".join(f"{name} {', '.join(shorts)}".strip() for name, shorts in by_product.items())
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST_TITLE else f"{text[: _LONGEST_TITLE - 1]}…"
+def _cut(text: str, longest: int = _LONGEST_TITLE) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def _usefulness(evidence: Evidence) -> tuple[bool, bool, bool, int]:
