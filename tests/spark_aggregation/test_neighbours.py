@@ -34,9 +34,12 @@ def test_equal_bytes_make_a_neighbour_of_a_broker_only(
     targets = examples.selectExpr(
         "run_id", "target", "listener", f"'{role}' AS role", "array(1) AS release_order"
     )
-    cells = examples.where("target = 'failing'").selectExpr(
+    failure = (
+        "struct('f1' AS signature, 'violates' AS verdict, 1 AS smallest_example, 1L AS examples)"
+    )
+    cells = examples.selectExpr(
         *("run_id", "target", *cell.split(", ")),
-        "array(struct('f1' AS signature, 'violates' AS verdict, 1 AS smallest_example, 1L AS examples)) AS failures",
+        f"filter(array({failure}), each -> target = 'failing') AS failures",
     )
     rows = neighbours(cells, examples, targets).select("signature", "target").collect()
     assert {tuple(row) for row in rows} == {("f1", target) for target in found}
