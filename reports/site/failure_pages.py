@@ -27,6 +27,8 @@ from reports.site.rendering import Site
 _CONTEXT = 2
 _MOST_ONE_SIDED = 3
 _MOST_ROWS = 60
+_MOST_BYTE_ROWS = 1_500
+"""Fields of all messages together that a page shows: 3 MB of them help nobody, and `exchange.txt` has them all."""
 _LONGEST_SCRIPT = 64 * 1024
 _SIGNATURE = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,127}")
 
@@ -136,7 +138,7 @@ def _write_failure(
         again=replay_command(failure),
         requests=outline(parts) if is_client else [],
         longest_shown=_MOST_ROWS,
-        parts=_with_marks(parts, comparisons),
+        parts=shown_rows(_with_marks(parts, comparisons), _MOST_BYTE_ROWS),
         comparisons=comparisons,
         script=failure.reproducer[:_LONGEST_SCRIPT] if has_script else "",
         files=files,
@@ -237,6 +239,23 @@ def _with_marks(
             broken = first_divergence(part.rows, comparisons[number - 1].expected.rows)
         marked.append((part, broken))
     return marked
+
+
+def shown_rows(
+    parts: Iterable[tuple[Part, int | None]], most: int
+) -> list[tuple[Part, int | None, list[ByteRow]]]:
+    """Return each part with the rows that are shown: the first ones of the conversation, and each part's up to its mark.
+
+    Args:
+        parts: each part with the index of the row to mark, if any.
+        most: how many rows are shown of all parts together, those up to a mark aside.
+    """
+    shown = []
+    for part, marked in parts:
+        rows = part.rows[: max(most, 0 if marked is None else marked + 1)]
+        most = max(0, most - len(rows))
+        shown.append((part, marked, rows))
+    return shown
 
 
 def outline(parts: Iterable[Part]) -> list[tuple[str, int]]:

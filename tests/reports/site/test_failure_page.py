@@ -11,9 +11,9 @@ import pytest
 from reports.grid import addresses
 from reports.run.failures import READS_FACTS
 from reports.run.hex_dump import BARE_ANSWER, dump_answer, dump_answer_of, dump_bare, dump_request
-from reports.site.byte_tables import read_dump, rows_of
+from reports.site.byte_tables import ByteRow, Part, read_dump, rows_of
 from reports.site.expected_answers import ExpectedAnswer
-from reports.site.failure_pages import compare
+from reports.site.failure_pages import compare, shown_rows
 from strategies.minimal_requests import minimal_request
 from tests.described_apis import described_api
 from tests.reports.roll_up_tables import WRONG_ANSWER, cell_row, failure_row
@@ -57,6 +57,14 @@ def test_first_divergence_is_marked(page: Element) -> None:
     """The first field of the response that differs from the reference broker's is marked in words."""
     rows = _rows(page, "answer, 23 bytes")
     assert [row[2] for row in rows if "divergence" in row[2]] == ["error_code ▶ first divergence"]
+
+
+def test_long_conversations_are_cut_but_not_before_a_mark() -> None:
+    """The first rows of all messages are shown, and those of a marked message up to the mark."""
+    rows = [ByteRow(offset=place, data=b"0", path="", value="") for place in range(10)]
+    parts = [Part(connection=0, what="sent", rows=list(rows)) for _ in range(3)]
+    shown = shown_rows(zip(parts, (None, None, 4), strict=True), 12)
+    assert [len(each) for _, _, each in shown] == [10, 2, 5]
 
 
 def test_answers_stand_side_by_side(page: Element) -> None:
