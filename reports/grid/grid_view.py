@@ -176,9 +176,9 @@ def reason_text(cell: ListenerCell) -> str:
     if cell.verdict is Verdict.INCONCLUSIVE and cell.reason:
         return cell.reason
     if cell.row is not None and cell.found:
-        return f"{cell.found} in {cell.row.examples} examples"
+        return f"{cell.found} in {counted(cell.row.examples, 'example')}"
     if cell.row is not None and not cell.reason:
-        return f"{cell.row.examples} examples"
+        return counted(cell.row.examples, "example")
     return cell.reason
 
 
