@@ -25,6 +25,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         **{name: name for name in ("diff", "summary", "start", "watch", "learn", "upgrade")},
         **{name: name for name in ("replay", "rejudge", "corpus", "expectations")},
         **{"api-versions": "api_versions", "schemas": "schemas", "discovery": "discovery"},
+        **{"reference-broker": "reference_broker", "roll-up": "roll_up", "py-files": "roll_up"},
         **{"pin-artefacts": "pinning", "record-tables": "pinning"},
     }
 )

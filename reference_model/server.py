@@ -1,6 +1,6 @@
 """The reference broker on TCP ports, one for each listener: a thin shell around the state machine.
 
-`python -m reference_model.server` prints a JSON object as its first line. It maps listener names to ports, and
+`kafka-conformance reference-broker` starts it. It prints a JSON object as its first line. It maps listener names to ports, and
 "metrics" to the port of the metrics endpoint. The server exits when its standard input ends, so that it never
 outlives the run that started it.
 """
@@ -13,7 +13,7 @@ import functools
 import json
 import ssl
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -302,9 +302,12 @@ def _listener_port(text: str) -> tuple[str, int]:
     return name, int(port)
 
 
-def main() -> None:
-    """Serve the reference broker, with or without a planted defect."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
+def option_parser() -> argparse.ArgumentParser:
+    """Return the parser of the options of `main`."""
+    parser = argparse.ArgumentParser(
+        prog="kafka-conformance reference-broker",
+        description="Serve the reference broker, with or without a planted defect, until standard input ends.",
+    )
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument(
@@ -312,14 +315,30 @@ def main() -> None:
     )
     parser.add_argument("--release", default=NEWEST_RELEASE)
     parser.add_argument("--quorum", choices=(KRAFT, ZOOKEEPER), default=KRAFT)
-    parser.add_argument("--defect", choices=sorted(DEFECTS), default=None)
+    parser.add_argument(
+        "--defect",
+        choices=sorted(DEFECTS),
+        default=None,
+        metavar="DEFECT",
+        help="a planted defect that `kafka-conformance targets --defects` lists",
+    )
     parser.add_argument("--proposal", choices=sorted(PROPOSALS), default=None)
     parser.add_argument("--tls-authority", type=Path, default=None)
     parser.add_argument("--tls-foreign-authority", type=Path, default=None)
     parser.add_argument("--tls-certificate", type=Path, default=None)
     parser.add_argument("--tls-key", type=Path, default=None)
     parser.add_argument("--request-log", type=Path, default=None)
-    options = parser.parse_args()
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Serve the reference broker, with or without a planted defect.
+
+    Args:
+        argv: the options; None for those of this process.
+    """
+    parser = option_parser()
+    options = parser.parse_args(argv)
     listeners = listeners_of(options)
     if not listeners[PLAINTEXT].broker.profile.api_keys:
         parser.error(

@@ -1,6 +1,6 @@
 """The roll-up as a command: reads run folders and writes the tables of the grid.
 
-    python -m spark_aggregation.job RUN... --history URI --out DIR
+    kafka-conformance roll-up RUN... --history URI --out DIR
 
 Without `--history` the history begins empty and is not kept. Exit status: 0 if a run was valid or already known; 1 if
 none was; 2 for wrong usage; 3 if Spark does not start here; 4 if another roll-up adds to the history at the same time;
@@ -28,7 +28,7 @@ _FEW_BYTES = 1_000_000
 """Size of a few runs. Below it, interpreting rows (about 20 microseconds each) costs less than compiling queries."""
 
 
-@click.command(name="spark_aggregation.job")
+@click.command(name="roll-up")
 @click.argument("runs", nargs=-1)
 @click.option("--out", required=True, help="Folder for the tables, refused.json and notices.json.")
 @click.option("--history", help="Folder of the history; any Hadoop URI.")
@@ -109,7 +109,7 @@ def _name(lists: RunLists) -> None:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command. `argv` excludes the program's name; None means this process's own arguments."""
-    command.main(args=None if argv is None else list(argv))
+    command.main(None if argv is None else list(argv), prog_name="kafka-conformance roll-up")
 
 
 if __name__ == "__main__":

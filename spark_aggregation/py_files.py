@@ -1,6 +1,6 @@
-"""Packs the parts of the suite that the roll-up needs into one archive for `spark-submit --py-files`.
+"""Writes what `spark-submit` needs: the scripts of the jobs, and an archive of the packages that they import.
 
-    python -m spark_aggregation.py_files suite.zip
+    kafka-conformance py-files FOLDER
 
 Packing the same sources again produces the same bytes.
 """
@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from shutil import copyfile
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import click
 
 PACKAGES = ("clauses", "reference_model", "reports", "spark_aggregation", "wire")
+ARCHIVE = "suite.zip"
+SCRIPTS = ("job.py", "rejudge_job.py", "request_logs_job.py")
 _SUFFIXES = (".py", ".toml", ".csv", ".json", ".properties")
 _ROOT = Path(__file__).parents[1]
 
@@ -34,16 +37,19 @@ def write_archive(archive: Path) -> None:
             packed.writestr(entry, path.read_bytes(), compress_type=ZIP_DEFLATED)
 
 
-@click.command(name="spark_aggregation.py_files")
-@click.argument("archive", type=click.Path(path_type=Path, dir_okay=False))
-def command(archive: Path) -> None:
-    """Write ARCHIVE: the packages that the roll-up needs, for spark-submit --py-files."""
-    write_archive(archive)
+@click.command(name="py-files")
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+def command(folder: Path) -> None:
+    """Write what spark-submit needs into FOLDER: suite.zip for --py-files, and the scripts that it starts."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_archive(folder / ARCHIVE)
+    for script in SCRIPTS:
+        copyfile(Path(__file__).with_name(script), folder / script)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command. `argv` excludes the program's name; None means this process's own arguments."""
-    command.main(args=None if argv is None else list(argv))
+    command.main(None if argv is None else list(argv), prog_name="kafka-conformance py-files")
 
 
 if __name__ == "__main__":

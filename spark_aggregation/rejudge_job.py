@@ -1,6 +1,6 @@
 """Judges stored exchanges again with today's oracle, without a target.
 
-    python -m spark_aggregation.rejudge_job RUN... --out FILE
+    kafka-conformance rejudge RUN... --out FILE
 
 Exit status: 0 if the oracle allows everything, 1 if it does not, 2 for wrong usage, 3 if Spark does not start here.
 """

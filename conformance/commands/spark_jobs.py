@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
+from pathlib import Path
 
 import click
 
@@ -17,6 +18,7 @@ from fixtures.cleanup.temporary_folder import temporary_folder
 from fixtures.cleanup.watchdog import kill_process_group, watchdog
 from wire.request_log_counts import LogCounts
 
+_PACKAGES_FOLDER = Path(__file__).parents[2]
 REQUIRED = ("numpy", "pandas", "pyspark")
 
 
@@ -59,7 +61,7 @@ def running(
     with temporary_folder() as scratch:
         # Spark keeps what does not fit into memory where a user says, and otherwise among the temporary files.
         of_spark = os.environ.get("SPARK_LOCAL_DIRS", str(scratch))
-        environment = {**os.environ, "TMPDIR": str(scratch), "SPARK_LOCAL_DIRS": of_spark}
+        folders = {"TMPDIR": str(scratch), "SPARK_LOCAL_DIRS": of_spark}
         process = None
         try:
             with interrupts_held_back():
@@ -67,7 +69,7 @@ def running(
                     command,
                     stdout=stdout,
                     encoding="utf-8",
-                    env=environment,
+                    env={**_with_packages(os.environ), **folders},
                     start_new_session=True,
                 )
             with watchdog().guard_process_group(process.pid):
@@ -76,6 +78,19 @@ def running(
         finally:
             if process is not None:
                 _kill_group(process)
+
+
+def _with_packages(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment in which Python finds the suite's packages, also in the processes that Spark starts.
+
+    They are found before packages of the same names, which the current folder may have as well.
+    """
+    paths = (str(_PACKAGES_FOLDER), environment.get("PYTHONPATH"))
+    return {
+        **environment,
+        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+        "PYTHONSAFEPATH": "1",
+    }
 
 
 def _kill_group(process: subprocess.Popen[str]) -> None:

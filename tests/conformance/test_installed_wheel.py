@@ -1,17 +1,21 @@
-"""The wheel judges a broker from an empty folder, in an environment that has only what judging needs."""
+"""The wheel works in the environment of another project, whose packages have the names of ours."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import venv
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import distribution
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
+from packaging.requirements import Requirement
 
 from reports.run.run_writer import code_sha256
 from tests.conformance.suite_runs import REPOSITORY
@@ -19,7 +23,13 @@ from tests.conformance.suite_runs import REPOSITORY
 pytestmark = pytest.mark.slow
 
 TIME_LIMIT_S = 300
-NOT_IN_THE_WHEEL = ("benchmarks", "tests", "workflows")
+THEIRS = ("clauses", "conformance", "conftest", "fixtures", "reports", "wire")
+"""Modules of the other project, in its environment and in its folder."""
+SHOWS_ITS_PATH = """
+import json, os, sys
+with open("seen.json", "w") as seen:
+    json.dump([sys.path, os.environ.get("PYTHONPATH"), "PYTHONSAFEPATH" in os.environ], seen)
+"""
 
 
 def run(*command: str | Path, cwd: Path, status: int = 0) -> str:
@@ -40,30 +50,67 @@ def run(*command: str | Path, cwd: Path, status: int = 0) -> str:
 
 
 @pytest.fixture(scope="module")
-def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of a new environment with the wheel and `requirements/judge.txt`."""
-    folder = tmp_path_factory.mktemp("installed")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built from the repository."""
+    folder = tmp_path_factory.mktemp("wheel")
     build = ("wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(folder))
     run(sys.executable, "-m", "pip", *build, REPOSITORY, cwd=folder)
     (wheel,) = folder.glob("*.whl")
-    venv.create(folder / "environment", with_pip=True)
-    programs = folder / "environment" / "bin"
-    pins = REPOSITORY / "requirements" / "judge.txt"
-    run(
-        programs / "pip",
-        *["install", "-q", "--no-deps", "--require-hashes", "-r"],
-        pins,
-        cwd=folder,
-    )
-    run(programs / "pip", "install", "-q", "--no-deps", wheel, cwd=folder)
-    return programs
+    return wheel
+
+
+def environment(folder: Path, wheel: Path, requirements: str) -> Path:
+    """Return the programs of a new environment with the wheel and the packages of a requirements file.
+
+    Installing the packages takes a minute, so the files of those that run this test are linked.
+    """
+    venv.create(folder, symlinks=True)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    for line in (REPOSITORY / "requirements" / requirements).read_text("utf-8").splitlines():
+        if line[:1].isalnum():
+            needed = Requirement(line.rstrip(" \\"))
+            if needed.marker is None or needed.marker.evaluate():
+                link_distribution(needed.name, packages)
+    for name in THEIRS:
+        (packages / f"{name}.py").write_text("ours = False\n", encoding="utf-8")
+    pip = (sys.executable, "-m", "pip", "--python", folder / "bin" / "python")
+    run(*pip, "install", "-q", "--no-deps", wheel, cwd=folder)
+    return folder / "bin"
+
+
+def link_distribution(name: str, packages: Path) -> None:
+    """Link the files and folders of an installed distribution into another environment."""
+    installed = distribution(name)
+    for top in {file.parts[0] for file in installed.files or ()} - {"..", "__pycache__"}:
+        if not (packages / top).exists():
+            (packages / top).symlink_to(str(installed.locate_file(top)))
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> Path:
+    """The programs of an environment that can also make grids."""
+    return environment(tmp_path_factory.mktemp("installed"), wheel, "run.txt")
+
+
+@pytest.fixture(scope="module")
+def few_programs(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> Path:
+    """The programs of an environment that has only what judging needs."""
+    return environment(tmp_path_factory.mktemp("judging"), wheel, "judge.txt")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """The folder of the other project; importing any of its modules fails."""
+    for name in THEIRS:
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('theirs')\n", encoding="utf-8")
+    return tmp_path
 
 
 @contextmanager
 def reference_broker(programs: Path, cwd: Path) -> Iterator[str]:
     """Start the installed reference broker; yield its address."""
     with subprocess.Popen(
-        [programs / "python", "-P", "-m", "reference_model.server"],
+        [programs / "kafka-conformance", "reference-broker"],
         cwd=cwd,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -80,40 +127,64 @@ def files_of(folder: Path) -> dict[Path, int]:
     return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
 
 
-def test_wheel_judges_a_broker_from_an_empty_folder(programs: Path, tmp_path: Path) -> None:
+def test_wheel_brings_one_name(wheel: Path, few_programs: Path, project: Path) -> None:
+    """Everything is below one package, without tests and workflows, and other packages stay what they are."""
+    names = ZipFile(wheel).namelist()
+    assert {name.split("/")[0].partition("-")[0] for name in names} == {"kafka_conformance"}
+    assert {name.split("/")[2] for name in names if "/suite/" in name} == {
+        *("clauses", "conformance", "conftest.py", "fixtures", "pyproject.toml"),
+        *("reference_model", "reports", "spark_aggregation", "strategies", "wire"),
+    }
+    imports = "".join(f"import {name}; assert not {name}.ours\n" for name in THEIRS)
+    run(few_programs / "python", "-P", "-c", imports, cwd=project)
+
+
+def test_wheel_judges_a_broker_from_any_folder(few_programs: Path, project: Path) -> None:
     """Every planned cell is judged, all files are written to the current folder, and the code is the repository's."""
-    installed = files_of(programs.parent)
-    with reference_broker(programs, tmp_path) as address:
-        printed = run(
-            programs / "kafka-conformance", "judge", address, "--tier", "smoke", cwd=tmp_path
-        )
-    assert files_of(programs.parent) == installed
-    (folder,) = (tmp_path / "runs").iterdir()
+    installed = files_of(few_programs.parent)
+    command = few_programs / "kafka-conformance"
+    with reference_broker(few_programs, project) as address:
+        printed = run(command, "judge", address, "--tier", "smoke", cwd=project)
+    assert files_of(few_programs.parent) == installed
+    (folder,) = (project / "runs").iterdir()
     header = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     assert f"records: runs/{folder.name}" in printed
     assert header["whole"]
     assert header["suite"]["code_sha256"] == code_sha256()
 
 
-def test_wheel_judges_what_it_starts_itself(programs: Path, tmp_path: Path) -> None:
-    """A target of the registry is started and judged, directly or by `matrix`, in the environment's own suite."""
-    defect = ("reference+tags-descend", "--tier", "smoke")
-    judge = (programs / "kafka-conformance", "judge", *defect, "--listener", "plaintext")
-    run(*judge, cwd=tmp_path, status=1)
-    run(programs / "kafka-conformance", "matrix", *defect, "--runs", "all", cwd=tmp_path, status=1)
-    assert len(list(tmp_path.glob("*/*/run.json"))) == 2
-
-
-def test_grid_says_what_to_install(programs: Path, tmp_path: Path) -> None:
+def test_grid_says_what_to_install(few_programs: Path, project: Path) -> None:
     """Without Spark there is one sentence and the status of wrong usage."""
     printed = run(
-        *(programs / "kafka-conformance", "grid", "runs", "--out", "report"), cwd=tmp_path, status=2
+        *(few_programs / "kafka-conformance", "grid", "runs", "--out", "report"),
+        cwd=project,
+        status=2,
     )
     assert printed.startswith("Error: this command needs numpy, pandas, pyspark, ")
     assert printed.count("\n") == 1
 
 
-def test_wheel_has_no_development_code(programs: Path, tmp_path: Path) -> None:
-    """Tests, benchmarks and workflows stay in the repository."""
-    find = f"import importlib.util; print([name for name in {NOT_IN_THE_WHEEL} if importlib.util.find_spec(name)])"
-    assert run(programs / "python", "-c", find, cwd=tmp_path).strip() == "[]"
+def test_wheel_does_what_the_checkout_does(programs: Path, project: Path) -> None:
+    """A failure of a broker that the suite starts is judged again, comes to a grid, and its defect is caught in memory."""
+    command = programs / "kafka-conformance"
+    judge = ("judge", "reference+tags-descend", "--tier", "smoke", "--listener", "plaintext")
+    run(command, *judge, cwd=project, status=1)
+    (failure,) = project.glob("runs/*/failures/*")
+    assert "still fails" in run(command, "replay", failure, cwd=project, status=1)
+    run(command, "grid", "runs", "--out", "report", cwd=project)
+    assert (project / "report" / "index.html").exists()
+    caught = run(command, "mutation", "--in-memory-only", "--quick", "tags-descend", cwd=project)
+    assert re.search(r"tags-descend", caught)
+
+
+def test_judged_clients_do_not_see_the_suite(programs: Path, project: Path) -> None:
+    """The model client is judged, and a program of the user's gets neither our paths nor our settings of Python."""
+    command = programs / "kafka-conformance"
+    judge = ("judge", "--client", "model", "--tier", "smoke", "-k", "refused_name")
+    run(command, *judge, cwd=project)
+    (project / "client.py").write_text(SHOWS_ITS_PATH, encoding="utf-8")
+    client = f"{programs / 'python'} client.py {{bootstrap}}"
+    run(command, "judge", "--client-cmd", client, "--client-check", cwd=project, status=11)
+    path, own, is_safe = json.loads((project / "seen.json").read_text(encoding="utf-8"))
+    assert not any("kafka_conformance" in folder for folder in path)
+    assert (own, is_safe) == (None, False)

@@ -14,12 +14,16 @@ from itertools import groupby, takewhile
 import click
 
 from conformance.__main__ import main as console_script
+from reference_model import server
+from spark_aggregation import job, py_files
 from tests.conformance.suite_runs import REPOSITORY
 
 CONSOLE_SCRIPT = "kafka-conformance"
 SUITE = "conformance/"
 OWN_MODULES = ("spark_aggregation.", "workflows.", "benchmarks.", "tests.documents.")
 _SEPARATORS = ";&|\n"
+_JOBS = {"roll-up": job.command, "py-files": py_files.command}
+"""The programs to which commands pass their arguments on."""
 _BEFORE_A_PROGRAM = re.compile(r"\w+=.*|exec|do|then|until|while|if")
 
 
@@ -60,11 +64,11 @@ def _faults_of_click(command: click.Command, words: Sequence[str]) -> list[str]:
         named = command.get_command(click.Context(command), name)
         if named is None:
             return [f"{command.name} has no command {name}"]
-        command = named
+        command = _JOBS.get(name, named)
     known = {option for parameter in command.params for option in parameter.opts}
     if command.context_settings.get("ignore_unknown_options"):
-        # It passes them on to pytest.
-        known |= suite_options()
+        passed_on = command.name == "reference-broker"
+        known |= broker_options() if passed_on else suite_options()
     else:
         # What follows is another program with options of its own.
         rest = list(takewhile(lambda word: word != "--", rest))
@@ -81,4 +85,13 @@ def suite_options() -> frozenset[str]:
     """Return the options that `pytest conformance/ --help` lists."""
     command = [sys.executable, "-m", "pytest", SUITE, "--help", "-p", "no:cacheprovider"]
     told = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
-    return frozenset(re.findall(r"(?<![\w-])--[a-z][\w-]*", told.stdout))
+    return _options_in(told.stdout)
+
+
+def broker_options() -> frozenset[str]:
+    """Return the options of the reference broker."""
+    return _options_in(server.option_parser().format_help())
+
+
+def _options_in(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"(?<![\w-])--[a-z][\w-]*", text))

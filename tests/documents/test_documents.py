@@ -122,8 +122,8 @@ def test_every_document_is_linked_from_the_readme() -> None:
             "pytest conformance/ has no option --brokr",
         ),
         (
-            "python -m spark_aggregation.job runs --output x",
-            "spark_aggregation.job has no option --output",
+            "kafka-conformance roll-up runs --output x",
+            "roll-up has no option --output",
         ),
     ],
     ids=["option", "command", "suite", "module"],

@@ -15,6 +15,7 @@ PACKAGES = (
     "clauses",
     "conformance",
     "fixtures",
+    "kafka_conformance",
     "reference_model",
     "reports",
     "spark_aggregation",

@@ -19,6 +19,7 @@ from conformance import __main__ as console_script
 from conformance.commands import grid as grid_command
 from conformance.commands.spark_jobs import running, status_of
 from fixtures.cleanup.ending_signals import ENDING_SIGNALS
+from tests.conformance.suite_runs import REPOSITORY
 
 _WITH_CHILD = """
 import json, os, pathlib, subprocess, sys
@@ -90,3 +91,19 @@ def test_every_signal_interrupts_every_command(
     ended = CliRunner().invoke(console_script.main, ["grid"])
     assert (ended.exit_code, cleaned) == (2, [os.getpid()])
     assert ended.output == "interrupted\n"
+
+
+def test_programs_find_the_suite_before_anything_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They import the suite's packages from any folder, and the user's own paths come after them."""
+    (tmp_path / "reports.py").touch()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", "/theirs")
+    show = "import json, os, reports, sys; print(json.dumps([reports.__file__, os.environ['PYTHONPATH']]))"
+    with running([sys.executable, "-c", show], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        imported, paths = json.loads(process.stdout.read())
+    assert imported == str(REPOSITORY / "reports" / "__init__.py")
+    assert paths == f"{REPOSITORY}{os.pathsep}/theirs"
+    assert os.environ["PYTHONPATH"] == "/theirs"

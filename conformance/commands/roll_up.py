@@ -1,0 +1,29 @@
+"""`roll-up` and `py-files`: the Spark job of `grid` by itself, and what a cluster needs to run it."""
+
+from __future__ import annotations
+
+import click
+
+from conformance.commands.spark_jobs import running, spark_job
+
+_CONTEXT = {"ignore_unknown_options": True, "help_option_names": []}
+
+
+@click.command("roll-up", context_settings=_CONTEXT, options_metavar="")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARGUMENTS]...")
+def roll_up(arguments: tuple[str, ...]) -> None:
+    """Roll up runs into the tables of a grid, without its pages; `--help` lists the options."""
+    _run("job", arguments)
+
+
+@click.command("py-files", context_settings=_CONTEXT, options_metavar="")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="FOLDER")
+def py_files(arguments: tuple[str, ...]) -> None:
+    """Write what spark-submit needs for the roll-up: its scripts and the packages that they import."""
+    _run("py_files", arguments)
+
+
+def _run(program: str, arguments: tuple[str, ...]) -> None:
+    with running(spark_job(program, *arguments)) as process:
+        pass
+    raise SystemExit(process.returncode)

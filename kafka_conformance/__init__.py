@@ -1,0 +1,22 @@
+"""The suite's only name in an environment: starts the console script `kafka-conformance`.
+
+The wheel has the repository's folders in `suite/`, next to this file. Other programs of the environment cannot import them
+by accident, and they replace no package of the same name. In a checkout they are next to this package.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+
+_PACKAGE = Path(__file__).parent
+SUITE = _PACKAGE / "suite" if (_PACKAGE / "suite").is_dir() else _PACKAGE.parent
+"""The folder that has the suite's packages."""
+
+
+def main() -> None:
+    """Run the console script with this process's arguments."""
+    # First, because the environment may have packages of the same names.
+    sys.path.insert(0, str(SUITE))
+    import_module("conformance.__main__").main()
