@@ -6,6 +6,7 @@ pytest_plugins = [
     "fixtures.operation_plugin",
     "fixtures.traffic_plugin",
     "reports.plugin",
+    "conformance.engine.early_ends",
     "conformance.engine.plugin",
     "conformance.engine.jobs_plugin",
     "conformance.engine.client_plugin",

@@ -15,21 +15,31 @@ from fixtures.cleanup.ending_signals import INTERRUPTED, interrupt_when_ended
 from reports.distribution import suite_version
 from reports.job_log import ForeignWords
 
-COMMANDS: Mapping[str, str] = MappingProxyType(
+GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
-        **dict.fromkeys(("targets", "clients", "clauses", "explain"), "catalogue"),
-        **{
-            name: name
-            for name in ("judge", "matrix", "grid", "site", "verify", "changes", "mutation")
+        "Judge": {name: name for name in ("judge", "matrix", "replay", "learn", "changes")},
+        "Read results": {
+            **{name: name for name in ("summary", "diff", "upgrade")},
+            **dict.fromkeys(("explain", "clauses", "targets", "clients"), "catalogue"),
         },
-        **{name: name for name in ("diff", "summary", "start", "watch", "learn", "upgrade")},
-        **{name: name for name in ("replay", "rejudge", "corpus", "expectations")},
-        **{"api-versions": "api_versions", "schemas": "schemas", "discovery": "discovery"},
-        **{"reference-broker": "reference_broker", "roll-up": "roll_up", "py-files": "roll_up"},
-        **{"pin-artefacts": "pinning", "record-tables": "pinning"},
+        "Work with a cluster": {
+            "api-versions": "api_versions",
+            **{name: name for name in ("watch", "start")},
+            "reference-broker": "reference_broker",
+        },
+        "Publish": {
+            **{name: name for name in ("grid", "site", "verify", "rejudge")},
+            **{"roll-up": "roll_up", "py-files": "roll_up"},
+        },
+        "Maintain the suite": {
+            **{name: name for name in ("mutation", "corpus", "expectations")},
+            **dict.fromkeys(("pin-artefacts", "record-tables"), "pinning"),
+            **{name: name for name in ("schemas", "discovery")},
+        },
     }
 )
-"""The module of `conformance.commands` that defines each command under its own name."""
+"""The groups of commands in the order of the help; for each command the module of `conformance.commands` that defines it."""
+COMMANDS = {name: module for group in GROUPS.values() for name, module in group.items()}
 
 
 FAULTS_OF_DISKS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO}
@@ -48,6 +58,15 @@ class Commands(ForeignWords, click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands."""
         return sorted(COMMANDS)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands in groups, each with its complete first sentence."""
+        for title, names in GROUPS.items():
+            commands = [(name, self.get_command(ctx, name)) for name in names]
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(name, each.get_short_help_str(limit=1000)) for name, each in commands if each]
+                )
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import and return a command; None if there is no such command."""
@@ -87,11 +106,13 @@ def _check_working_folder() -> None:
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(suite_version())
 def main() -> None:
-    """Judge how well Kafka brokers conform to the ApiVersions handshake.
+    """Judge how well Kafka brokers, proxies and clients conform to the ApiVersions handshake.
 
-    Brokers are judged by `judge`, which runs `pytest conformance/`; `kafka-conformance judge -- --help` lists its
-    options under "Kafka conformance".
-    """
+    \b
+    kafka-conformance judge localhost:9092
+    kafka-conformance judge --client-cmd './my-client {bootstrap} {timeout}'
+    kafka-conformance judge reference+tags-descend --tier smoke
+    """  # noqa: D301 - click wants the character, not a backslash
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import difflib
 import functools
 import json
 import ssl
@@ -297,6 +298,21 @@ def _following(proposal: str | None, broker: ReferenceBroker) -> InstanceIdBroke
     return InstanceIdBroker(broker, first_client_id_counts=PROPOSALS[proposal])
 
 
+def _defect_name(text: str) -> str:
+    """Return a defect's name as it is.
+
+    Raises:
+        ArgumentTypeError: there is no such defect; the message has the nearest names.
+    """
+    if text not in DEFECTS:
+        near = ", ".join(difflib.get_close_matches(text, DEFECTS))
+        hint = f"nearest: {near}; " if near else ""
+        raise argparse.ArgumentTypeError(
+            f"no defect is named {text!r}; {hint}`kafka-conformance targets --defects` lists all"
+        )
+    return text
+
+
 def _listener_port(text: str) -> tuple[str, int]:
     name, _, port = text.partition("=")
     return name, int(port)
@@ -317,7 +333,7 @@ def option_parser() -> argparse.ArgumentParser:
     parser.add_argument("--quorum", choices=(KRAFT, ZOOKEEPER), default=KRAFT)
     parser.add_argument(
         "--defect",
-        choices=sorted(DEFECTS),
+        type=_defect_name,
         default=None,
         metavar="DEFECT",
         help="a planted defect that `kafka-conformance targets --defects` lists",

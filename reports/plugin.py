@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -11,12 +12,14 @@ from clauses.catalogue import CatalogueError, Clause
 from clauses.marks import CLAUSE, MARKS
 from clauses.operations import clause_or_row
 from reports.job_log import commands_stopped
+from reports.records import Verdict
 from reports.run.exit_status import ENDED_EARLY, ExitStatus, exit_status_of
 from reports.run.recorder import RunRecorder
 from reports.run.run_summary import summary_markdown
 from reports.run.run_writer import load
-from reports.run.terminal import verdict_table
+from reports.run.terminal import MARKUP, verdict_table
 from reports.run.terminal_failures import failure_lines
+from reports.verdict_labels import SYMBOLS, WORDS
 
 RECORDER = pytest.StashKey[RunRecorder]()
 """The run's recorder; absent if nothing is judged."""
@@ -137,14 +140,40 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     session.exitstatus = status
 
 
+_SHOWN_BY = "shown_by_verdict"
+
+
+def show_by_verdict(report: pytest.TestReport, verdict: Verdict) -> None:
+    """Have pytest count a property under its verdict; its own lists of failed and skipped tests then leave it out.
+
+    The findings of the run have all that is to say about it.
+    """
+    setattr(report, _SHOWN_BY, verdict.value)
+
+
+def pytest_report_teststatus(
+    report: pytest.CollectReport | pytest.TestReport,
+) -> tuple[str, str, tuple[str, Mapping[str, bool]]] | None:
+    """Return word, symbol and colour of a property that did not pass."""
+    value = getattr(report, _SHOWN_BY, None)
+    if value is None:
+        return None
+    verdict = Verdict(value)
+    return WORDS[verdict], SYMBOLS[verdict], (WORDS[verdict], MARKUP.get(verdict, {}))
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print the verdict table, the failures, and the path of the records."""
+    """Print the findings, the verdicts, and the path of the records; with `-v` also what conforms or does not apply."""
     recorder = terminalreporter.config.stash.get(RECORDER, None)
     if recorder is None:
         return
     terminalreporter.section("verdicts")
     width = terminalreporter._tw.fullwidth
-    for line in (*verdict_table(recorder, width=width), *failure_lines(recorder, width=width)):
+    complete = terminalreporter.config.get_verbosity() > 0
+    for line in (
+        *failure_lines(recorder, width=width, complete=complete),
+        *verdict_table(recorder, width=width, complete=complete),
+    ):
         terminalreporter.write_line(line.text, **line.markup)
     terminalreporter.write_line("")
     if recorder.writer.fault:

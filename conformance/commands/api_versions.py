@@ -99,7 +99,7 @@ def api_versions(
     client: str | None,
     form: str | None,
 ) -> None:
-    """Show which requests every broker of a cluster supports, and in which versions.
+    """Show which requests the brokers of a cluster support.
 
     The exit status is 1 if a feature of --features needs an API of which all brokers share no suitable version, and 10 if a broker could not be asked.
     """

@@ -158,7 +158,7 @@ PLANTED: Mapping[str, Mapping[str, Defect | Fault]] = {
 @click.command()
 @click.argument("clause_id", metavar="CLAUSE")
 def explain(clause_id: str) -> None:
-    """Show one clause with its source, its properties and its planted defects."""
+    """Show a clause, its source, properties and defects."""
     try:
         clause = catalogue()[clause_id]
     except CatalogueError as error:

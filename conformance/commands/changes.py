@@ -106,7 +106,9 @@ def changes(
     like: str,
     out: Path | None,
 ) -> None:
-    """Send the same bytes to several releases, and list the releases that started to treat them differently.
+    """Find the releases that began to treat bytes differently.
+
+    The same bytes are sent to all releases that are given.
 
     TARGET is an id or glob, or the folder of a build; every Apache Kafka release if none is given. What a build lists
     other than the target before it is said as well. The exit status is 1 if the profiles of both

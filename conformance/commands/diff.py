@@ -42,7 +42,9 @@ _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 )
 @PAGES_OPTION
 def diff(before: Path, after: Path, form: str, pages: str | None) -> None:
-    """Say what changed from A to B: fixed, regressed, newly flaky, new and gone cells, other reasons.
+    """Show what changed from run or grid A to B.
+
+    Changes are cells that are fixed, regressed, newly flaky, new or gone, and other reasons.
 
     A and B are run folders, or folders that `grid` wrote. If each has one release of a product that the other lacks, the two
     releases are compared with each other. The exit status is 1 if a clause whose violation fails a run

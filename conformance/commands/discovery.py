@@ -48,7 +48,9 @@ from reference_model.listeners import PLAINTEXT
 def discovery(
     patterns: tuple[str, ...], uuids: int, seed: int, jobs: int, launcher: str, out: Path
 ) -> None:
-    """Measure whether releases still answer requests that they do not know, with header v2 and with header v3.
+    """Measure how releases answer unknown requests (KIP-1313).
+
+    The requests have header v2 and header v3.
 
     TARGET is an id or glob; every Apache Kafka release if none is given. Releases whose newest request header is v1 are left
     out. Every row of FILE has the figures of one release; the report shows them on the page "Proposal".

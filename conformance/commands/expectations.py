@@ -19,7 +19,7 @@ from reports.errors import RunRefused
     "folder", metavar="RUN-FOLDER", type=click.Path(path_type=Path, exists=True, file_okay=False)
 )
 def expectations(folder: Path) -> None:
-    """Print the smallest declaration of each violation that a run saw.
+    """Print declarations for the violations that a run saw.
 
     Fill in reason and link, and append the declarations to the target's file in the registry. The registry refuses a
     declaration without them.

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from importlib import import_module
 from itertools import pairwise, takewhile
 from pathlib import Path
+from types import ModuleType
 
 import click
 import pytest
@@ -14,7 +16,20 @@ from conformance.commands.errors import USAGE_ERROR
 from conformance.runs.run_identity import SUITE
 
 _WITH_ADDRESS = ("--bootstrap-server", "--bootstrap-controller", "--upstream")
+QUIET = ("--no-header", "-o", "verbosity_test_cases=-1")
+"""Options with which pytest shows no versions and no names of modules: a symbol for each property is enough."""
+OF_PYTEST = {
+    "-v": "show every clause, also those that conform, and why clauses do not apply",
+    "-k WORDS": "judge only the properties whose names have these words",
+    "-x": "end at the first violation",
+    "--hypothesis-seed N": "draw the same examples again",
+}
 _ADDRESS = re.compile(r"[^-].*:[0-9]{1,5}")
+
+
+def _declared() -> ModuleType:
+    """Return `suite_options`, which is not imported before pytest runs: it would no longer rewrite our assertions."""
+    return import_module("conformance.commands.suite_options")
 
 
 class WrongTargets(click.ClickException):
@@ -23,7 +38,45 @@ class WrongTargets(click.ClickException):
     exit_code = USAGE_ERROR
 
 
+class WrongOptions(click.ClickException):
+    """Options that neither the suite nor pytest has, or values that they do not take."""
+
+    exit_code = USAGE_ERROR
+
+
+class _OneSentence:
+    """A pytest plugin that makes a wrong option an error of this command, without pytest's usage in front of it."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_cmdline_parse(self) -> Generator[None, object, object]:
+        try:
+            return (yield)
+        except pytest.UsageError as error:
+            _, _, found = str(error).rpartition(": error: ")
+            sentence = found.partition("\n")[0] or str(error)
+            near = ", ".join(dict.fromkeys(_declared().nearest_options(sentence)))
+            hint = f"nearest: {near}; " if near else ""
+            raise WrongOptions(
+                f"{sentence}; {hint}`kafka-conformance judge --help` lists all"
+            ) from error
+
+
+class _WithSuiteOptions(click.Command):
+    """A command whose help has the options of the suite as well."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write click's own options, then those that are passed on to pytest."""
+        super().format_options(ctx, formatter)
+        with formatter.section("Options of the suite, after the targets"):
+            formatter.write_dl(
+                [(option.usage, option.help) for option in _declared().suite_options()], col_max=24
+            )
+        with formatter.section("Options of pytest that help here"):
+            formatter.write_dl(list(OF_PYTEST.items()), col_max=24)
+
+
 @click.command(
+    cls=_WithSuiteOptions,
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
     options_metavar="",
 )
@@ -31,22 +84,23 @@ class WrongTargets(click.ClickException):
     "arguments", nargs=-1, type=click.UNPROCESSED, metavar="[TARGET]... [PYTEST OPTIONS]"
 )
 def judge(arguments: tuple[str, ...]) -> None:
-    r"""Judge brokers: `pytest conformance/`, from any folder.
+    """Judge a broker, a proxy or a client.
 
     A TARGET is the [PROTOCOL://]HOST:PORT of a listener of a broker that runs already, the folder of a build of Kafka, or an id
     or glob that `kafka-conformance targets` lists. PROTOCOL is a value of `security.protocol`; several such listeners are those of
-    one broker.
-    Without one, the newest Apache Kafka release is started and judged. The options are those of `pytest
-    conformance/`, and come after the targets; `kafka-conformance judge -- --help` lists them all. The run folder is
-    created in ./runs.
+    one broker. Without a target and without --client, the newest Apache Kafka release is started and judged.
+
+    The command runs `pytest conformance/`, from any folder, and takes all of pytest's options. The run folder is created in ./runs.
 
     \b
     kafka-conformance judge localhost:9092 --tier smoke
     kafka-conformance judge 'apache-kafka-3.*' --listener ssl
     kafka-conformance judge localhost:9192 --upstream localhost:9092
     kafka-conformance judge SASL_SSL://host:9094 --command-config client.properties
-    """
-    raise SystemExit(int(pytest.main(pytest_arguments(arguments, here=Path.cwd()))))
+    kafka-conformance judge --client-cmd './my-client {bootstrap} {timeout}'
+    """  # noqa: D301 - click wants the character, not a backslash
+    status = pytest.main(pytest_arguments(arguments, here=Path.cwd()), plugins=[_OneSentence()])
+    raise SystemExit(int(status))
 
 
 def pytest_arguments(arguments: Sequence[str], *, here: Path) -> list[str]:
@@ -75,4 +129,4 @@ def pytest_arguments(arguments: Sequence[str], *, here: Path) -> list[str]:
         for target in targets
         for argument in ("--bootstrap-server" if target in addresses else "--broker", target)
     ]
-    return [str(SUITE), "-o", f"cache_dir={here / '.pytest_cache'}", *chosen, *options]
+    return [str(SUITE), *QUIET, "-o", f"cache_dir={here / '.pytest_cache'}", *chosen, *options]

@@ -106,7 +106,7 @@ def learn(
     connections_per_second: int | None,
     command_config: Path | None,
 ) -> None:
-    """Learn how connections of brokers behave, and compare that with the reference model.
+    """Learn how connections behave, and compare with the model.
 
     A TARGET is an id or a glob that `kafka-conformance targets` lists, the folder of a build of Kafka, or the [PROTOCOL://]HOST:PORT
     of a broker that runs already. Of up to six targets, the shortest words that distinguish any two of them are printed.

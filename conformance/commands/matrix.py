@@ -191,7 +191,9 @@ def matrix(
     seed: int | None,
     runs: Path,
 ) -> None:
-    """Judge many targets, or many clients, each in its own run; or try the operations of clients with many targets.
+    """Judge many targets or clients, each in a run of its own.
+
+    With --operations it tries the operations of clients with many targets instead.
 
     TARGET is an id or glob ("apache-kafka-3.*"), or the folder of a build; every Apache Kafka release if none is given, and with --operations
     every cluster as well. A target that has never

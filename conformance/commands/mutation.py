@@ -221,7 +221,9 @@ def mutation(
     in_memory_only: bool,
     out: Path | None,
 ) -> None:
-    """Run the properties against the reference broker with each planted defect, and against the model client and proxy with each fault.
+    """Check that the suite finds every planted defect.
+
+    The properties are run against the reference broker with each defect, and against the model client and proxy with each fault.
 
     DEFECT is a name or glob ("tags-*"); everything if none is given. "model+*" names all faults of the model client, "model-proxy+*" those of the model proxy, "model-kip-1313+*" those of the broker of KIP-1313.
     The command fails unless exactly the clauses that each defect breaks are found violated. If all defects are tried, each clause must also have enough defects, each

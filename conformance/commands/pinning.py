@@ -16,7 +16,7 @@ from fixtures.registry.targets import BROKERS_FOLDER, select_targets
 @click.command("pin-artefacts")
 @click.argument("target_id", metavar="ID")
 def pin_artefacts(target_id: str) -> None:
-    """Resolve a target's artefacts and write the SHA-256 of each one to its file."""
+    """Write the hashes of a target's artefacts to its file."""
     path = BROKERS_FOLDER / f"{target_id}.toml"
     if not path.exists():
         raise UnknownName(
@@ -36,7 +36,7 @@ def pin_artefacts(target_id: str) -> None:
 @click.argument("patterns", metavar="ID...", nargs=-1, required=True)
 @click.option("--launcher", type=click.Choice(("auto", "container", "process")), default="auto")
 def record_tables(patterns: tuple[str, ...], launcher: str) -> None:
-    """Start Apache Kafka releases and record what they advertise for the reference model."""
+    """Record what releases advertise, for the reference model."""
     try:
         targets = select_targets(patterns)
         for target in targets:

@@ -11,7 +11,7 @@ from conformance.commands.spark_jobs import spark_job, status_of
 @click.argument("runs", nargs=-1, required=True)
 @click.option("--out", required=True, help="file for the differences, in JSON Lines format")
 def rejudge(runs: tuple[str, ...], out: str) -> None:
-    """Judge the exchanges stored in run folders again, by the current oracle.
+    """Judge stored exchanges again, by the current oracle.
 
     The exit status is 1 if a target did something that the oracle does not allow. The differences include the verdict
     of the run itself. Targets that are not Apache Kafka have no profile of their own and are left out.

@@ -139,7 +139,7 @@ def replay(
     client: str | None,
     client_cmd: str | None,
 ) -> None:
-    """Judge one stored failure again, and say whether it still fails.
+    """Judge a stored failure again: does it still fail?
 
     FILE is a folder failures/SIGNATURE of a run, or a file in it. A broker gets the same requests again, a client the
     same script. The exit status is 1 if it still fails, 0 if it does not, and 10 if it cannot be judged.

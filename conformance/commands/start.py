@@ -68,7 +68,7 @@ def start(
     as_json: bool,
     launcher: str,
 ) -> None:
-    """Start a broker to work with, print its addresses, and end it on Ctrl-C.
+    """Start a broker to work with, and end it on Ctrl-C.
 
     TARGET is an id that `kafka-conformance targets` lists: a release, a cluster, the reference broker with or without a
     planted defect. Or it is a scripted broker: scripted+NAME, or the text of a script, Script(...), as the failure of a

@@ -33,7 +33,9 @@ SUMMARY_SCHEMA_VERSION = 1
 )
 @PAGES_OPTION
 def summary(path: Path, form: str, pages: str | None) -> None:
-    """Say on one page what a run or a grid found: the worst first, details folded, at most 65,536 bytes.
+    """Show on one page what a run or a grid found.
+
+    The worst comes first, details are folded, and the page has at most 65,536 bytes.
 
     GRID_OR_RUN is a run folder, or a folder that `grid` wrote. Nothing is judged again: the exit status is 0.
     """

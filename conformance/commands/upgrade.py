@@ -38,7 +38,9 @@ WIDTH_WHEN_PIPED = 80
     show_default=True,
 )
 def upgrade(before: str, after: str, grid_folder: Path | None, form: str) -> None:
-    """Say what changes from release A of Apache Kafka to release B: requests, features, clients, and what stands in between.
+    """Show what changes from release A of Apache Kafka to B.
+
+    That is requests, features, clients, and what stands in between.
 
     A and B are releases such as 2.3.1, lines such as 2.3, or ids such as apache-kafka-2.3.1; 3.9.2-zookeeper is the last release with ZooKeeper.
     The versions of requests are recorded; no broker is started. The exit status is 0, and 4 for a name that is unknown.

@@ -47,7 +47,9 @@ _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 def verify(
     published: Path, runs: tuple[Path, ...], with_history: bool, **asked: str | int | None
 ) -> None:
-    """Compute a grid again from its runs, and list everything in which the published one differs.
+    """Check that a published grid follows from its runs.
+
+    The grid is computed again, and every difference is listed.
 
     SITE_OR_TABLES is the folder that `grid` wrote, or the folder of tables in it. Files are compared with the list
     of hashes next to them, runs with those that the grid names, every row of every table with the one computed from

@@ -128,7 +128,7 @@ def watch(
     out: Path | None,
     is_json: bool,
 ) -> None:
-    """Watch what an application sends to a cluster, and predict which releases it survives.
+    """Watch what a program sends; say which releases refuse it.
 
     Point the application at the listen address, or give a COMMAND that finds it in KAFKA_BOOTSTRAP_SERVERS. It ends on Ctrl-C, after
     --time, or with the command. In place of --bootstrap-server, captures or request logs show what was sent. The exit status is 0 if

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from itertools import groupby
 
 import pytest
@@ -25,10 +26,9 @@ WORTH_A_PROCESS_S = 0.02
 
 
 def _number(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError(text)
-    return number
+    if not (text.isascii() and text.isdecimal() and int(text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes: give 1 or more")
+    return int(text)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

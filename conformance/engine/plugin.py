@@ -50,7 +50,8 @@ from fixtures.registry.targets import Target
 from fixtures.tiers import Kind, amount_in, tier_name
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.spare_target import SpareTarget
-from reports.plugin import RECORDER, clauses_of
+from reports.plugin import RECORDER, clauses_of, show_by_verdict
+from reports.records import Verdict
 from reports.run.allure_results import label_result
 from reports.run.exit_status import ENDED_EARLY
 from reports.run.judged_examples import CellKey
@@ -336,7 +337,11 @@ def pytest_runtest_makereport(
     report = yield
     recorder = item.config.stash.get(RECORDER, None)
     clauses = clauses_of(item)
-    if recorder is not None and clauses and not report.skipped:
+    if recorder is None or not clauses:
+        return report
+    if report.skipped:
+        show_by_verdict(report, Verdict.NOT_APPLICABLE)
+    else:
         listener = listener_of(item)
         ids = [clause.id for clause in clauses]
         if call.when == "call":

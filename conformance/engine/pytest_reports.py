@@ -7,14 +7,15 @@ from hypothesis.errors import Flaky
 
 from conformance.assertions.judging import JudgedElsewhere
 from fixtures.errors import ClientNotInstallable, HarnessError
-from reports.records import FACTS_FILE, gates
+from reports.plugin import show_by_verdict
+from reports.records import FACTS_FILE, WORST_FIRST, Verdict, gates
 from reports.run.allure_results import attach_failure
 from reports.run.judged_examples import CellKey
 from reports.run.recorder import Cell, RunRecorder
 from reports.run.terminal import shortened
 
 LONGEST_LINE = 160
-"""Columns of a failure in pytest's own list: two rows of most terminals. The list below the verdicts has more details."""
+"""Columns of a failure in pytest's own report: two rows of most terminals. The list of findings has more details."""
 
 
 def explain(
@@ -43,6 +44,7 @@ def explain(
         return
     if isinstance(call.excinfo.value, ClientNotInstallable):
         _report_not_run(report, recorder, keys, str(call.excinfo.value))
+        show_by_verdict(report, Verdict.NOT_RUN)
         return
     violated = [recorder.cells[key] for key in keys if recorder.cells[key].violations]
     if violated and isinstance(call.excinfo.value, AssertionError | Flaky):
@@ -59,7 +61,7 @@ def _keep_evidence(recorder: RunRecorder, keys: list[CellKey]) -> None:
 
 
 def _report_violations(report: pytest.TestReport, cells: list[Cell], *, strict: bool) -> None:
-    # The verdicts below the report show the bytes; a traceback would show only our code.
+    # The findings show the bytes; a traceback would show only our code.
     report.longrepr = "\n".join(
         shortened(f"{clause}: {line}", LONGEST_LINE, complete_in=FACTS_FILE)
         for clause, line in dict.fromkeys(
@@ -68,6 +70,7 @@ def _report_violations(report: pytest.TestReport, cells: list[Cell], *, strict: 
             for failure in cell.violations
         )
     )
+    show_by_verdict(report, min((cell.verdict for cell in cells), key=WORST_FIRST.index))
     excuse = _excuse(cells, strict=strict)
     if excuse:
         report.outcome = "skipped"
@@ -81,8 +84,7 @@ def _report_not_run(
     for key in keys:
         recorder.not_run(key, reason)
     report.outcome = "skipped"
-    # The same for all properties, so that pytest lists it once; the list below the verdicts has the reason.
-    report.longrepr = (report.location[0], 0, "not run; see the reason below the table of verdicts")
+    report.longrepr = (report.location[0], 0, "not run; see the reason among the findings")
 
 
 def _report_problem(
@@ -100,7 +102,8 @@ def _report_problem(
             recorder.inconclusive(key, property_name, problem)
     # Only a fault of this suite gets a traceback, and only its first occurrence.
     if isinstance(error, HarnessError) or not first:
-        report.longrepr = "inconclusive; see the reason below the table of verdicts"
+        report.longrepr = "inconclusive; see the reason among the findings"
+        show_by_verdict(report, Verdict.INCONCLUSIVE)
 
 
 def _problem(error: BaseException) -> str:

@@ -1,6 +1,6 @@
 """The verdicts of a run in the terminal: a compact table with the page's words, readable in 80 columns.
 
-`terminal_failures` has what follows below the table.
+`terminal_failures` has what is above the table. What conforms or does not apply is only counted, unless all is asked for.
 """
 
 from __future__ import annotations
@@ -75,22 +75,33 @@ def rows_of(text: str, width: int) -> int:
     return max(1, math.ceil(cell_len(text) / width))
 
 
-def verdict_table(recorder: RunRecorder, *, width: int) -> Iterator[Line]:
+def verdict_table(recorder: RunRecorder, *, width: int, complete: bool = False) -> Iterator[Line]:
     """Yield the lines of a table of clauses by targets, the counts per verdict, and the page's sentence.
 
     A target's listeners share a column, which shows the worst verdict. A single target also has a symbol for each
-    listener. If the targets do not fit side by side, each has a line of counts. Below these, a table of symbols shows
-    only the clauses that some target does not plainly keep.
+    listener. If the targets do not fit side by side, each has a line of counts, and a table of symbols below.
+
+    Args:
+        recorder: has the cells.
+        width: columns of the terminal.
+        complete: whether clauses that every target keeps, or that apply to none, have a row as well.
     """
     folded = FoldedGrid(recorded_grid(recorder))
     names = [column.target for column in folded.columns]
-    if len(names) == 1:
-        yield from _one_target(folded, width)
-    elif BESIDE_VERDICTS + sum(max(len(name), WIDEST_VERDICT) + 1 for name in names) <= width:
-        yield from _few_targets(folded, names, width)
-    else:
-        yield from _many_targets(folded, names, width)
+    shown = {
+        clause: cells
+        for clause, cells in folded.cells.items()
+        if complete or _worst(cells) not in PLAIN
+    }
     yield Line("")
+    if len(names) == 1:
+        yield from _one_target(folded, shown, width)
+    elif BESIDE_VERDICTS + sum(max(len(name), WIDEST_VERDICT) + 1 for name in names) <= width:
+        yield from _few_targets(folded, shown, names, width)
+    else:
+        yield from _many_targets(folded, shown, names, width)
+    if shown:
+        yield Line("")
     yield from _role_lines(recorder, folded)
     counts = Counter(cell.verdict for cells in folded.cells.values() for cell in cells)
     yield Line(
@@ -121,12 +132,17 @@ def _role_lines(recorder: RunRecorder, folded: FoldedGrid) -> Iterator[Line]:
             yield Line(f"{printable(column.target)} is a KRaft controller: {OF_A_CONTROLLER}")
 
 
-def _one_target(folded: FoldedGrid, width: int) -> Iterator[Line]:
+_Rows = Mapping[str, Sequence[FoldedCell]]
+
+
+def _one_target(folded: FoldedGrid, shown: _Rows, width: int) -> Iterator[Line]:
     (column,) = folded.columns
     listeners = [entry.listener for entry in column.listeners]
     several = len(listeners) > 1
     numbers = "".join(str(number) for number in range(1, len(listeners) + 1))
     yield Line(printable(column.target), {"bold": True})
+    if not shown:
+        return
     if several:
         # Without commas, six of them fit into 80 columns.
         yield Line(" ".join(f"{place} {name}" for place, name in enumerate(listeners, 1)))
@@ -134,7 +150,7 @@ def _one_target(folded: FoldedGrid, width: int) -> Iterator[Line]:
     table = _empty_table(["verdict", *([numbers] if several else []), "examples"])
     table.columns[-1].justify = "right"
     rows = []
-    for clause, (cell,) in folded.cells.items():
+    for clause, (cell,) in shown.items():
         symbols = "".join(SYMBOLS[each.verdict] for each in cell.listeners)
         texts = [
             cell.worst.text,
@@ -144,26 +160,29 @@ def _one_target(folded: FoldedGrid, width: int) -> Iterator[Line]:
     yield from _table_lines(folded, table, rows, width)
 
 
-def _few_targets(folded: FoldedGrid, names: Sequence[str], width: int) -> Iterator[Line]:
+def _few_targets(
+    folded: FoldedGrid, shown: _Rows, names: Sequence[str], width: int
+) -> Iterator[Line]:
     rows = [
         (
             clause,
             [cell.worst.text for cell in cells],
             _worst(cells),
         )
-        for clause, cells in folded.cells.items()
+        for clause, cells in shown.items()
     ]
     yield from _table_lines(folded, _empty_table(names), rows, width)
 
 
-def _many_targets(folded: FoldedGrid, names: Sequence[str], width: int) -> Iterator[Line]:
+def _many_targets(
+    folded: FoldedGrid, shown: _Rows, names: Sequence[str], width: int
+) -> Iterator[Line]:
     for place, name in enumerate(names):
         counts = Counter(cells[place].verdict for cells in folded.cells.values())
         told = "  ".join(f"{counts[each]} {SYMBOLS[each]}" for each in WORST_FIRST if counts[each])
         worst = next((each for each in WORST_FIRST if counts[each]), Verdict.NOT_RUN)
         yield Line(f"{place + 1:>3} {printable(name):<30} {told}", MARKUP.get(worst, {}))
-    noted = {clause: cells for clause, cells in folded.cells.items() if _worst(cells) not in PLAIN}
-    if noted:
+    if shown:
         digits = len(str(len(names)))
         at_once = max(1, (max(width, 80) - BESIDE_VERDICTS) // (digits + 1))
         for start in range(0, len(names), at_once):
@@ -177,15 +196,9 @@ def _many_targets(folded: FoldedGrid, names: Sequence[str], width: int) -> Itera
                     [SYMBOLS[cell.verdict] for cell in cells[start : start + at_once]],
                     _worst(cells),
                 )
-                for clause, cells in noted.items()
+                for clause, cells in shown.items()
             ]
             yield from _table_lines(folded, table, rows, max(width, 80))
-    others = len(folded.cells) - len(noted)
-    if others:
-        which = f"{others} more" if noted else f"All {others}"
-        words = "clause is" if others == 1 else "clauses are"
-        yield Line("")
-        yield Line(f"{which} {words} kept by every target to which it applies.")
 
 
 def _worst(cells: Sequence[FoldedCell]) -> Verdict:

@@ -48,10 +48,20 @@ class _Told:
     listeners: list[str]
 
 
-def failure_lines(recorder: RunRecorder, *, width: int = 80) -> Iterator[Line]:
-    """Yield the lines, from the least important to the most important."""
-    yield from _left_out(recorder, width)
-    yield from _not_run(recorder, width)
+def failure_lines(
+    recorder: RunRecorder, *, width: int = 80, complete: bool = False
+) -> Iterator[Line]:
+    """Yield the lines, from the least important to the most important.
+
+    Args:
+        recorder: has the cells.
+        width: columns of the terminal.
+        complete: whether they also say why cells do not apply, and what is left out of cells that conform.
+    """
+    if complete:
+        yield from _reasons(recorder, Verdict.NOT_APPLICABLE, "not applicable", width)
+    yield from _left_out(recorder, width, complete=complete)
+    yield from _reasons(recorder, Verdict.NOT_RUN, "not run", width)
     for stale in recorder.stale_expectations:
         yield from _block(f"! stale expectation: {stale}", [], Verdict.UNEXPECTED_PASS)
     for verdict in reversed(WORST_FIRST):
@@ -188,7 +198,7 @@ def _problems(recorder: RunRecorder, width: int) -> Iterator[Line]:
     for problem, keys in recorder.problems.items():
         targets = list(dict.fromkeys(key.target for key in keys))
         more = f" and {len(targets) - 1} more targets" if len(targets) > 1 else ""
-        head = f"{SYMBOLS[Verdict.INCONCLUSIVE]} {len(keys)} cells on {targets[0]}{more} are inconclusive:"
+        head = f"{SYMBOLS[Verdict.INCONCLUSIVE]} {counted(len(keys), 'cell')} on {targets[0]}{more} inconclusive:"
         clauses = list(dict.fromkeys(key.clause for key in keys))
         lines = [*_problem_lines(problem, width), f"  clauses: {_as_many_as_fit(clauses, width)}"]
         yield from _block(head, lines, Verdict.INCONCLUSIVE)
@@ -215,27 +225,31 @@ def _as_many_as_fit(names: Sequence[str], width: int) -> str:
     return ", ".join(fitting) + (f" and {more} more" if more else "")
 
 
-def _not_run(recorder: RunRecorder, width: int) -> Iterator[Line]:
-    """Yield each reason why cells of a target are not run, once for all of them."""
+def _reasons(recorder: RunRecorder, verdict: Verdict, words: str, width: int) -> Iterator[Line]:
+    """Yield each reason why cells of a target are not judged, once for all of them."""
     reasons: Counter[tuple[str, str]] = Counter(
         (key.target, cell.planned.reason)
         for key, cell in recorder.cells.items()
-        if cell.verdict is Verdict.NOT_RUN and cell.planned.reason
+        if cell.verdict is verdict and cell.planned.reason
     )
     for (target, reason), count in reasons.items():
-        head = f"{SYMBOLS[Verdict.NOT_RUN]} {counted(count, 'cell')} on {target} not run:"
-        yield from _block(head, list(_problem_lines(reason, width)), Verdict.NOT_RUN)
+        head = f"{SYMBOLS[verdict]} {counted(count, 'cell')} on {target} {words}:"
+        yield from _block(head, list(_problem_lines(reason, width)), verdict)
 
 
-def _left_out(recorder: RunRecorder, width: int) -> Iterator[Line]:
-    """Yield the lines about cells that apply but are judged only in part."""
+def _left_out(recorder: RunRecorder, width: int, *, complete: bool) -> Iterator[Line]:
+    """Yield the lines about cells that apply but are judged only in part; those that conform are one line."""
     reasons: dict[tuple[str, str, Verdict], dict[str, list[str]]] = {}
     for key, cell in recorder.cells.items():
         is_judged = cell.verdict is not Verdict.NOT_RUN
         if is_judged and cell.planned.applicable and cell.planned.reason:
             of_target = reasons.setdefault((key.clause, key.target, cell.verdict), {})
             of_target.setdefault(cell.planned.reason, []).append(key.listener)
+    folded: Counter[str] = Counter()
     for (clause, target, verdict), listeners in reasons.items():
+        if verdict is Verdict.CONFORMS and not complete:
+            folded[target] += 1
+            continue
         names = ", ".join(name for each in listeners.values() for name in each)
         head = f"{SYMBOLS[verdict]} {clause} on {target} ({names}) is judged only partly:"
         lines = (
@@ -246,3 +260,7 @@ def _left_out(recorder: RunRecorder, width: int) -> Iterator[Line]:
             shortened(f"  {line}", ROWS_OF_TEXT * width, complete_in=HEADER_FILE) for line in lines
         ]
         yield from _block(head, shown, verdict)
+    for target, number in folded.items():
+        clauses = "1 clause is" if number == 1 else f"{number} clauses are"
+        head = f"{SYMBOLS[Verdict.CONFORMS]} {clauses} judged only partly on {target}: -v says why"
+        yield from _block(head, [], Verdict.CONFORMS)

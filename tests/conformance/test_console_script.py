@@ -7,10 +7,13 @@ import sys
 
 import click
 import pytest
+from click.testing import CliRunner
 
-from conformance.__main__ import COMMANDS, main
+from conformance.__main__ import COMMANDS, GROUPS, main
 from tests.conformance.suite_runs import REPOSITORY
 
+LONGEST_SENTENCE = 60
+"""Characters of a command's first sentence that fit into one line of the help, next to its name."""
 HEAVY = ("pytest", "hypothesis", "pyarrow", "pyspark", "requests")
 
 
@@ -20,7 +23,18 @@ def test_command_is_found_under_its_name(name: str) -> None:
     command = main.get_command(click.Context(main), name)
     assert command is not None
     assert command.name == name
-    assert command.get_short_help_str()
+    assert 0 < len(command.get_short_help_str(limit=1000)) <= LONGEST_SENTENCE
+
+
+def test_help_lists_every_command_in_a_group() -> None:
+    """The help has the groups, and a command's first sentence on one line, which is not cut."""
+    printed = CliRunner().invoke(main, ["--help"], terminal_width=80).output
+    assert [f"{group}:" for group in GROUPS] == [
+        line for line in printed.splitlines() if line.endswith(":") and line != "Options:"
+    ]
+    assert printed.count("\n  judge ") == 1
+    assert "..." not in printed.partition("Options:")[2]
+    assert max(map(len, printed.splitlines())) <= 80
 
 
 def test_unknown_command_is_none() -> None:

@@ -10,6 +10,8 @@ from typing import Any, cast
 import pytest
 
 from conformance.engine.pytest_reports import LONGEST_LINE, explain
+from fixtures.errors import HarnessError
+from reports.plugin import pytest_report_teststatus
 from reports.records import Verdict
 from tests.reports.recorders import CLAUSE, example_of, key_of, recorder_for
 
@@ -24,6 +26,33 @@ def test_pytest_repeats_no_long_message(tmp_path: Path) -> None:
     assert report.longrepr.startswith(f"{CLAUSE}: seen xxx")
     assert report.longrepr.endswith("xx… (complete in failure.json)")
     assert len(report.longrepr) <= LONGEST_LINE
+
+
+def test_pytest_repeats_no_finding(tmp_path: Path) -> None:
+    """A violation and an unmet prerequisite are counted by their verdicts, so pytest's own lists leave them out."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
+    recorder.judged(example_of(Verdict.VIOLATES, message="seen"))
+    for error, shown in (
+        (AssertionError(), ("violates", "✕")),
+        (HarnessError("slow"), ("inconclusive", "?")),
+    ):
+        report: Any = SimpleNamespace(longrepr=None, outcome="failed")
+        call: Any = SimpleNamespace(when="call", excinfo=SimpleNamespace(value=error))
+        explain(report, call, recorder, [key_of()], "test_x", strict=False)
+        status = pytest_report_teststatus(report)
+        assert status is not None
+        assert status[:2] == shown
+        assert report.outcome == "failed"
+
+
+def test_first_fault_of_the_suite_keeps_its_traceback(tmp_path: Path) -> None:
+    """It is for us to mend, so pytest lists it among the failed tests."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
+    report: Any = SimpleNamespace(longrepr="Traceback", outcome="failed")
+    call: Any = SimpleNamespace(when="call", excinfo=SimpleNamespace(value=KeyError("x")))
+    explain(report, call, recorder, [key_of()], "test_x", strict=False)
+    assert report.longrepr == "Traceback"
+    assert pytest_report_teststatus(report) is None
 
 
 def test_pytest_names_only_the_declarations_that_match(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import socket
 import ssl
 import subprocess
 import sys
+from argparse import ArgumentTypeError
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,7 @@ from fixtures.kafka_setup.connection_metrics import counts_of, gauges_of
 from fixtures.launchers.built_in import certificate_options
 from fixtures.polling import poll_until
 from reference_model.profile import profile_of
+from reference_model.server import _defect_name
 from strategies.api_versions import build_request
 from strategies.software_names import Software
 from tests.reference_model.release_lines import profile_at
@@ -219,6 +221,15 @@ def test_throttled_connection_is_answered_before_it_waits() -> None:
             client.recv(1)
         client.settimeout(PATIENCE_S)
         assert read(client, 1000) == REFUSAL
+
+
+def test_unknown_defect_gets_the_nearest_names() -> None:
+    """The error names no more than these, and the command that lists all."""
+    assert _defect_name("tags-descend") == "tags-descend"
+    with pytest.raises(
+        ArgumentTypeError, match=r"named 'tags-descent'; nearest: tags-descend; `kaf"
+    ):
+        _defect_name("tags-descent")
 
 
 def test_release_without_a_table_is_refused() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -10,8 +11,10 @@ from click.testing import CliRunner
 
 from conformance.__main__ import main
 from conformance.commands import spark_jobs
-from conformance.commands.judge import WrongTargets, pytest_arguments
+from conformance.commands.judge import QUIET, WrongTargets, pytest_arguments
+from conformance.commands.suite_options import nearest_options, suite_options
 from conformance.runs.run_identity import SUITE
+from tests.conformance.suite_runs import REPOSITORY
 
 HERE = Path("/somewhere")
 
@@ -44,7 +47,7 @@ HERE = Path("/somewhere")
 def test_targets_become_options(arguments: list[str], expected: list[str]) -> None:
     """An address and an id each become the option for it; pytest's own options stay as they are."""
     assert pytest_arguments(arguments, here=HERE) == [
-        *(str(SUITE), "-o", "cache_dir=/somewhere/.pytest_cache"),
+        *(str(SUITE), *QUIET, "-o", "cache_dir=/somewhere/.pytest_cache"),
         *expected,
     ]
 
@@ -70,11 +73,71 @@ def test_misplaced_targets_are_refused(arguments: list[str], message: str) -> No
     assert CliRunner().invoke(main, ["judge", *arguments]).exit_code == 4
 
 
-def test_help_names_pytest() -> None:
-    """The help says what the command runs, and how to see all options."""
+def test_help_has_the_options_of_the_suite(pytestconfig: pytest.Config) -> None:
+    """The help shows an example per line, and each option that pytest knows from the suite, with what it does."""
     printed = CliRunner().invoke(main, ["judge", "--help"]).output
+    assert "\n  kafka-conformance judge localhost:9092 --tier smoke\n" in printed
     assert "`pytest conformance/`" in printed
-    assert "--help` lists them all" in " ".join(printed.split())
+    names = [option.name for option in suite_options()]
+    assert len(names) == len({*names}) > 25
+    for option in suite_options():
+        assert f"\n  {option.usage}" in printed
+        assert option.help
+        pytestconfig.getoption(option.name)
+
+
+def test_long_choices_are_part_of_the_sentence() -> None:
+    """A short list of values stands next to the option's name, a long one after what it does."""
+    options = {option.name: option for option in suite_options()}
+    assert options["--launcher"].usage == "--launcher auto|container|process"
+    assert options["--listener"].usage == "--listener LISTENER"
+    assert options["--listener"].help.endswith(", controller_ssl_client_auth, controller_sasl_ssl")
+    assert options["--malformed"].usage == "--malformed"
+
+
+def test_mistyped_option_gets_the_nearest() -> None:
+    """Only what pytest calls unrecognized is compared with the suite's options."""
+    assert "--tier" in nearest_options("unrecognized arguments: --teir smoke")
+    assert "--broker" in nearest_options("unrecognized arguments: --brokr=x")
+    assert not list(nearest_options("argument --tier: invalid choice: 'much'"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (
+            ["--teir", "smoke"],
+            4,
+            "Error: unrecognized arguments: --teir smoke; nearest: --tier, --listener; "
+            "`kafka-conformance judge --help` lists all\n",
+        ),
+        (
+            ["localhost"],
+            4,
+            "Error: no target is named 'localhost'; a broker's address is HOST:PORT, such as localhost:9092; "
+            "`kafka-conformance targets` lists all\n",
+        ),
+        (
+            ["localhost:1"],
+            10,
+            "Error: no Kafka broker answers at localhost:1: Connection refused\n"
+            "check the host and port, and that the broker is running\n",
+        ),
+    ],
+    ids=["option", "host", "address"],
+)
+def test_error_is_one_sentence(
+    arguments: list[str], status: int, message: str, tmp_path: Path
+) -> None:
+    """Neither pytest's usage nor the name of an exception is around it."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "conformance", "judge", *arguments, "--runs", str(tmp_path)],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (status, message)
 
 
 @pytest.mark.parametrize(
