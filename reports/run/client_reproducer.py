@@ -73,12 +73,27 @@ def render_client_reproducer(
     timeout_s = script.timeout_ms / 1000
     return templates.get_template(TEMPLATE).render(
         **texts,
+        any_failure=False,
         options=", ".join(script.options),
         keeps_asking=script.keeps_asking,
         timeout_s=f"{timeout_s:g}",
         wait_s=max(SHORTEST_WAIT_S, round(timeout_s) + SHORTEST_WAIT_S),
         tls=script.listener in TLS_LISTENERS,
         data=None if data is None else pformat(data, width=_LINE_WIDTH, sort_dicts=False),
+    )
+
+
+def render_player(templates: Environment) -> str:
+    """Return the source of a script that plays the broker of any stored failure without TLS, whose folder it gets.
+
+    The play in that folder's `failure.json` also has `timeout_s`: for how many seconds the client may run.
+
+    Args:
+        templates: where the template is.
+    """
+    wait_s = f"DATA['timeout_s'] + {SHORTEST_WAIT_S}"
+    return templates.get_template(TEMPLATE).render(
+        any_failure=True, data=None, wait_s=wait_s, options="", keeps_asking=False, tls=False
     )
 
 

@@ -1,0 +1,90 @@
+"""A finding counts as seen only if a script or `replay` shows it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from workflows.check_findings import Checked, Outcome, Run, check, finding_folders, summary
+
+
+def ends_with(*statuses: int) -> tuple[Run, list[Sequence[str]]]:
+    """Return what runs programs that end with these statuses, and the list of their commands."""
+    commands: list[Sequence[str]] = []
+
+    def run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        commands.append(command)
+        status = statuses[len(commands) - 1]
+        return subprocess.CompletedProcess(command, status, stdout="a line\nthe end\n", stderr="")
+
+    return run, commands
+
+
+def finding(folder: Path, target: str = "reference", *, script: bool = True) -> Path:
+    """Write a finding of the reference broker."""
+    own = folder / "reference" / "one"
+    own.mkdir(parents=True)
+    (own / "failure.json").write_text(json.dumps({"target": target, "listener": "plaintext"}))
+    if script:
+        (own / "reproducer.py").write_text("")
+    return own
+
+
+def test_script_that_shows_the_defect_is_enough(tmp_path: Path) -> None:
+    """The broker is started, and the script gets its address."""
+    run, commands = ends_with(1)
+    checked = check("reference/one", finding(tmp_path), "auto", run)
+    assert checked == Checked("reference/one", Outcome.SEEN, "its script")
+    assert commands[0][2].endswith("reproducer.py")
+    assert commands[0][3].startswith("127.0.0.1:")
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome"),
+    [(1, Outcome.SEEN), (0, Outcome.NOT_SEEN), (10, Outcome.NOT_TRIED)],
+)
+def test_replay_decides_what_a_script_cannot_say(
+    status: int, outcome: Outcome, tmp_path: Path
+) -> None:
+    """A finding without a script is replayed as well."""
+    run, commands = ends_with(status)
+    checked = check("reference/one", finding(tmp_path, script=False), "auto", run)
+    assert checked.outcome is outcome
+    assert checked.how == ("replay" if outcome is Outcome.SEEN else "the end")
+    assert "replay" in commands[0]
+
+
+def test_unknown_product_is_not_tried(tmp_path: Path) -> None:
+    """The list says which product that is."""
+    checked = check("reference/one", finding(tmp_path, "no-such-1.0"), "auto", ends_with()[0])
+    assert checked.outcome is Outcome.NOT_TRIED
+    assert "no-such-1.0" in checked.how
+
+
+def test_patterns_choose_findings(tmp_path: Path) -> None:
+    """Without a pattern all are tried."""
+    own = finding(tmp_path)
+    assert list(finding_folders(tmp_path, [])) == [("reference/one", own)]
+    assert list(finding_folders(tmp_path, ["ref*"])) == [("reference/one", own)]
+    assert list(finding_folders(tmp_path, ["other/*"])) == []
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "is_good"),
+    [
+        ([Outcome.SEEN, Outcome.NOT_TRIED], True),
+        ([Outcome.SEEN, Outcome.NOT_SEEN], False),
+        ([Outcome.NOT_TRIED], False),
+    ],
+)
+def test_night_is_good_if_every_tried_defect_is_seen(
+    outcomes: list[Outcome], is_good: bool
+) -> None:
+    """If none could be tried, nothing is known."""
+    lines, good = summary([Checked("a/b", each, "why") for each in outcomes])
+    assert good is is_good
+    assert len(lines) == 2 + sum(each is not Outcome.SEEN for each in outcomes)

@@ -1,0 +1,206 @@
+"""docs/COMPATIBILITY.md says what a grid has, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from reports.grid.grid_reading import read_grid
+from reports.grid.grid_view import FoldedGrid
+from reports.grid.history_tables import read_history_table
+from tests.reports.roll_up_tables import (
+    cell_row,
+    clause_row,
+    failure_row,
+    target_row,
+    write_tables,
+)
+from workflows.compatibility.__main__ import main
+from workflows.compatibility.collecting import Collected, collect, step_between
+from workflows.compatibility.data import Compatibility, counts_of, read_data, write_data
+from workflows.compatibility.document import document, step_sentence
+from workflows.compatibility.finding_files import play_of, without_folders
+
+MUST, SHOULD, KNOWN = (
+    "KIP-35.keys-unique",
+    "KIP-35.outside-range-not-served",
+    "KIP-35.trailing-bytes",
+)
+CLIENTS = "KIP-511.client-errors-on-42"
+SHARE = "libone-1.0.share-group"
+SILENT = "the target fell silent instead of answering"
+LOOPS = "the client loops on one connection: {} ApiVersions requests\n1 request in 0.1 s"
+PLAY = {"nodes": [], "recorded": [], "tables": [], "sasl": False}
+
+
+@pytest.fixture(scope="module")
+def grid(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A grid: a broker that crashes, one with a declared violation and two versions of a client with the same bug."""
+    example = {"example": "{'script': Script(nodes=(), timeout_ms=3000)}", "message": ""}
+    return write_tables(
+        tmp_path_factory.mktemp("compatibility") / "grid",
+        cells=[
+            cell_row(MUST, "mybroker-2.0", "violates", failures=["aa"]),
+            cell_row(SHOULD, "mybroker-2.0", "violates", failures=["bb"]),
+            cell_row(KNOWN, "mybroker-1.0", "known_violation", failures=["cc"], known_violation="On purpose. (https://example.org/1)"),
+            cell_row(MUST, "mybroker-1.0"),
+            cell_row(MUST, "fine-1.0"),
+            cell_row(CLIENTS, "libone-1.0", "violates", failures=["dd"]),
+            cell_row(CLIENTS, "libone-0.9", "violates", failures=["ee"]),
+            cell_row(SHARE, "apache-kafka-2.3.1", "violates"),
+            cell_row(SHARE, "apache-kafka-4.4.0"),
+        ],
+        targets=[
+            *(target_row(each) for each in ("mybroker-2.0", "mybroker-1.0", "fine-1.0")),
+            *(target_row(each, role="client", language="Python") for each in ("libone-1.0", "libone-0.9")),
+            *(target_row(each, role="operation") for each in ("apache-kafka-2.3.1", "apache-kafka-4.4.0")),
+        ],
+        clauses=[
+            clause_row(MUST),
+            clause_row(SHOULD, 1, level="SHOULD"),
+            clause_row(KNOWN, 2),
+            clause_row(CLIENTS, 3, role="client"),
+            clause_row(SHARE, 4, role="operation", source="libone-1.0"),
+        ],
+        failures=[
+            failure_row("aa", MUST, "mybroker-2.0", kind="TargetEnded", message="this request crashes the target"),
+            failure_row("bb", SHOULD, "mybroker-2.0", message=SILENT),
+            failure_row("cc", KNOWN, "mybroker-1.0", message=SILENT),
+            *(
+                failure_row(
+                    signature,
+                    CLIENTS,
+                    f"libone-{release}",
+                    message=LOOPS.format(number),
+                    facts=json.dumps({**example, "target": f"libone-{release}", "message": LOOPS.format(number), "play": PLAY}),
+                )
+                for signature, release, number in (("dd", "1.0", 20), ("ee", "0.9", 30))
+            ),
+        ],
+    )  # fmt: skip
+
+
+def collected_from(grid: Path) -> Collected:
+    """Return what is collected from a grid's tables."""
+    return collect(FoldedGrid(read_grid(grid)), read_history_table(grid, "failures") or ())
+
+
+@pytest.fixture(scope="module")
+def data(grid: Path) -> Compatibility:
+    """The data of that grid."""
+    return collected_from(grid).data
+
+
+def test_failures_of_two_versions_with_one_cause_are_one_finding(data: Compatibility) -> None:
+    """It has the newest version's message, and says that others differ."""
+    (loop,) = (each for each in data.findings if "loops" in each.title)
+    assert list(loop.broken) == ["libone-1.0", "libone-0.9"]
+    assert "20 ApiVersions" in loop.title
+    assert loop.varies
+    assert loop.target == "libone-1.0"
+    assert loop.script == "../../play_broker.py"
+
+
+def test_names_of_findings_have_no_numbers(data: Compatibility) -> None:
+    """Numbers differ from night to night, and a folder keeps its name."""
+    assert [each.id for each in data.findings] == [
+        "mybroker/apiversions-request-crashes",
+        "mybroker/apiversions-fell-silent-answering",
+        "mybroker/purpose",
+        "libone/loops-one-connection-apiversions-requests",
+        "libone/what-libone-share-group-says",
+    ]
+
+
+def test_declared_violation_is_a_finding_but_no_bug(data: Compatibility) -> None:
+    """Its reason is its title, without the link."""
+    (declared,) = (each for each in data.findings if each.declared)
+    assert (declared.title, declared.broken) == ("On purpose", {"mybroker-1.0": (KNOWN,)})
+    assert not counts_of(data, frozenset({"mybroker-1.0"})).bugs
+
+
+def test_counts_are_those_of_the_versions(data: Compatibility) -> None:
+    """A crash comes first, and each rule counts once."""
+    counts = counts_of(data, frozenset({"mybroker-2.0"}))
+    assert (len(counts.bugs), counts.must, counts.should, counts.crashes) == (2, 1, 1, True)
+    assert counts.bugs[0].crashes
+
+
+def test_gravest_product_comes_first(data: Compatibility) -> None:
+    """A product whose process ends stands above one that breaks as many rules."""
+    rows = [line for line in document(data).splitlines() if line.startswith("| [")]
+    assert [row.split("]")[0] for row in rows] == ["| [mybroker", "| [libone"]
+    assert "**crashes**" in rows[0]
+    assert "No bug was found in fine 1.0." in document(data)
+
+
+def test_operations_are_read_off_by_release(data: Compatibility) -> None:
+    """The sum of a client, and each operation that does not work everywhere."""
+    text = document(data)
+    assert "| client | 2.3.1 | 4.4.0 |" in text
+    assert "| **libone-1.0** | ✕ 1 | ✓ 1 |" in text
+    assert "| share-group | ✕ | ✓ |" in text
+
+
+def test_step_names_what_clients_lose() -> None:
+    """The last line before 4.0 and 4.0 itself, by the recorded tables."""
+    step = step_between("3.9.2", "4.0.2", None)
+    assert "Fetch" in step.lost
+    assert step.drops_old_clients
+    assert step_sentence(step).startswith("**3.9 → 4.0**: Kafka supports no clients older than 2.1")
+
+
+def test_data_is_read_as_it_was_written(data: Compatibility, tmp_path: Path) -> None:
+    """The document follows from the file alone."""
+    write_data(data, tmp_path / "data.json")
+    assert read_data(tmp_path / "data.json") == data
+
+
+def test_command_writes_document_data_and_folders(grid: Path, tmp_path: Path) -> None:
+    """Each finding has a folder with its text, its facts and, for a broker, its script; what is gone is removed."""
+    out = tmp_path / "docs"
+    (out / "findings" / "old" / "one").mkdir(parents=True)
+    result = CliRunner().invoke(main, [str(grid), "--out", str(out)], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    assert (out / "COMPATIBILITY.md").read_text() == document(read_data(out / "compatibility.json"))
+    assert not (out / "findings" / "old").exists()
+    crash, loop = (
+        out / "findings/mybroker/apiversions-request-crashes",
+        next(out.glob("findings/libone/loops*")),
+    )
+    assert "reproducer.py HOST:PORT" in (crash / "README.md").read_text()
+    assert (crash / "reproducer.py").read_text() == "print('again')\n"
+    assert json.loads((loop / "failure.json").read_text())["play"] == {**PLAY, "timeout_s": 3}
+
+
+def test_common_script_explains_itself_without_a_folder(grid: Path, tmp_path: Path) -> None:
+    """It needs the folder of a failure."""
+    CliRunner().invoke(main, [str(grid), "--out", str(tmp_path)], catch_exceptions=False)
+    player = tmp_path / "findings" / "play_broker.py"
+    ended = subprocess.run([sys.executable, "-I", player], capture_output=True, text=True, check=False)  # fmt: skip
+    assert ended.returncode == 3
+    assert "Usage: python play_broker.py FOLDER" in ended.stdout
+
+
+def test_play_is_read_from_a_script_that_contains_it(grid: Path) -> None:
+    """Short plays are in the script, and long ones in the facts."""
+    failure = (
+        collected_from(grid).evidence["libone/loops-one-connection-apiversions-requests"].failure
+    )
+    assert failure is not None
+    inside = replace(failure, facts="{}", reproducer=f"import sys\nDATA = {PLAY!r}\n")
+    assert play_of(inside) == PLAY
+    with pytest.raises(ValueError, match="has no play"):
+        play_of(replace(inside, reproducer=""))
+
+
+def test_paths_of_a_machine_are_left_out() -> None:
+    """The name of the file stays."""
+    said = "panic at /root/go/pkg/mod/some@v1.0/client.go:128, see /tmp/x/out.txt"
+    assert without_folders(said) == "panic at …/client.go:128, see …/out.txt"

@@ -1,0 +1,160 @@
+"""Runs the scripts of findings against the products named, and says which of them still show their defect.
+
+    python -m workflows.check_findings docs/findings [PATTERN ...] [--launcher process]
+
+A script that cannot say it, or a finding without one, is judged by `kafka-conformance replay`. Exit status: 0 if each defect is seen that could be tried;
+1 if one is not seen any more, or none could be tried. A product that cannot be started here is listed.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+import click
+
+from clauses.catalogue import Role
+from conformance.commands.selection import selected_target
+from fixtures.client_processes.installation import installed
+from fixtures.errors import HarnessError
+from fixtures.launchers import choose_launcher, launch
+from fixtures.plugin import LAUNCHERS
+from fixtures.registry.clients import RINGS, select_clients
+from reports.escaping import markdown_text, one_line
+from reports.job_log import ForeignWords
+from reports.records import FACTS_FILE
+from workflows.compatibility.collecting import PLAYER, REPRODUCER
+from workflows.job_outputs import write_summary
+
+SHOWN = 1
+"""The exit status of a script, and of `replay`, if the defect is seen."""
+TIME_LIMIT_S = 300
+
+
+class Outcome(StrEnum):
+    """What came of a finding."""
+
+    SEEN = "seen"
+    NOT_SEEN = "not seen any more"
+    NOT_TRIED = "not tried"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A finding and what came of it; `how` says by what, or why it was not tried."""
+
+    id: str
+    outcome: Outcome
+    how: str
+
+    def __str__(self) -> str:
+        return f"{self.id}: {self.outcome}: {self.how}"
+
+
+Run = Callable[[Sequence[str]], subprocess.CompletedProcess[str]]
+
+
+def run_program(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Run a program and return its output."""
+    return subprocess.run(
+        command, check=False, capture_output=True, text=True, timeout=TIME_LIMIT_S
+    )
+
+
+def finding_folders(findings: Path, patterns: Sequence[str]) -> Iterator[tuple[str, Path]]:
+    """Yield id and folder of each finding that has bytes and that a pattern names; of all if there is no pattern."""
+    for path in sorted(findings.glob(f"*/*/{FACTS_FILE}")):
+        id_ = path.parent.relative_to(findings).as_posix()
+        if not patterns or any(fnmatch(id_, pattern) for pattern in patterns):
+            yield id_, path.parent
+
+
+def check(id_: str, folder: Path, launcher: str, run: Run = run_program) -> Checked:
+    """Try one finding: its script first, then `replay` unless the script shows the defect.
+
+    Args:
+        id_: the id of the finding.
+        folder: its folder.
+        launcher: how brokers are started.
+        run: runs a program.
+    """
+    facts = json.loads((folder / FACTS_FILE).read_text(encoding="utf-8"))
+    try:
+        if _status_of_script(facts, folder, launcher, run) == SHOWN:
+            return Checked(id_, Outcome.SEEN, "its script")
+        again = run(
+            [
+                *(sys.executable, "-m", "conformance", "replay", str(folder)),
+                *(() if facts.get("role") == Role.CLIENT else ("--launcher", launcher)),
+            ]
+        )
+    except (HarnessError, click.ClickException, OSError) as error:
+        return Checked(id_, Outcome.NOT_TRIED, one_line(str(error)))
+    except subprocess.TimeoutExpired:
+        return Checked(id_, Outcome.NOT_TRIED, f"no end within {TIME_LIMIT_S} s")
+    said = one_line((again.stdout + again.stderr).strip().rpartition("\n")[2])
+    if again.returncode == SHOWN:
+        return Checked(id_, Outcome.SEEN, "replay")
+    outcome = Outcome.NOT_SEEN if again.returncode == 0 else Outcome.NOT_TRIED
+    return Checked(id_, outcome, said)
+
+
+def _status_of_script(facts: dict[str, Any], folder: Path, launcher: str, run: Run) -> int | None:
+    """Return the exit status of a finding's script; None if it has none."""
+    if "play" in facts:
+        (client,) = select_clients([facts["target"]], RINGS)
+        prefix = shlex.join([*installed(client).prefix])
+        command = f"{prefix} --bootstrap {{bootstrap}} --timeout {{timeout}}"
+        player = folder.parents[1] / PLAYER
+        script = [str(player), str(folder), "--port", "0", "--run", command]
+        return run([sys.executable, "-I", *script]).returncode
+    if not (folder / REPRODUCER).exists():
+        return None
+    target = selected_target(facts["target"])
+    name, _ = choose_launcher(target, launcher)
+    with launch(target, name) as running:
+        if facts["listener"] not in running.addresses:
+            raise HarnessError(f"{target.id} has no listener {facts['listener']}")
+        own = str(running.addresses[facts["listener"]])
+        others = [f"{listener}={address}" for listener, address in running.addresses.items()]
+        script = [str(folder / REPRODUCER), own, *others]
+        return run([sys.executable, "-I", *script]).returncode
+
+
+@click.command(cls=ForeignWords, name="workflows.check_findings")
+@click.argument("findings", type=click.Path(path_type=Path, file_okay=False, exists=True))
+@click.argument("patterns", metavar="[PATTERN]...", nargs=-1)
+@click.option("--launcher", type=click.Choice(LAUNCHERS), default="auto", show_default=True)
+def main(findings: Path, patterns: Sequence[str], launcher: str) -> None:
+    """Try the findings whose ids match a pattern, or all."""
+    checked: list[Checked] = []
+    for id_, folder in finding_folders(findings, patterns):
+        checked.append(check(id_, folder, launcher))
+        click.echo(str(checked[-1]))
+    lines, is_good = summary(checked)
+    write_summary("\n".join(lines))
+    click.echo(lines[0])
+    raise SystemExit(0 if is_good else 1)
+
+
+def summary(checked: Sequence[Checked]) -> tuple[list[str], bool]:
+    """Return what came of all findings as lines of Markdown, and whether each that was tried is seen."""
+    by_outcome = {
+        outcome: [each for each in checked if each.outcome is outcome] for outcome in Outcome
+    }
+    counts = ", ".join(f"{len(own)} {outcome}" for outcome, own in by_outcome.items())
+    unseen = [*by_outcome[Outcome.NOT_SEEN], *by_outcome[Outcome.NOT_TRIED]]
+    lines = [f"Findings: {counts}.", "", *(f"- {markdown_text(str(each))}" for each in unseen)]
+    return lines, bool(by_outcome[Outcome.SEEN]) and not by_outcome[Outcome.NOT_SEEN]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""Writes docs/COMPATIBILITY.md, its data and docs/findings from a grid.
+
+    python -m workflows.compatibility GRID --out docs
+
+The grid is the folder that `kafka-conformance grid` wrote, with its tables. Files of findings that are no longer found are removed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from reports.grid.grid_reading import read_grid
+from reports.grid.grid_view import FoldedGrid
+from reports.grid.history_tables import read_history_table
+from reports.job_log import ForeignWords
+from workflows.compatibility.collecting import collect
+from workflows.compatibility.data import DATA_FILE, Compatibility, write_data
+from workflows.compatibility.document import DOCUMENT, FINDINGS, document
+from workflows.compatibility.finding_files import write_findings
+
+
+def write_documents(grid: Path, out: Path) -> Compatibility:
+    """Write the document, its data and the folder of findings; return the data.
+
+    Args:
+        grid: the folder of a grid, with its tables.
+        out: the folder of documents.
+    """
+    failures = read_history_table(grid, "failures") or ()
+    collected = collect(FoldedGrid(read_grid(grid)), failures)
+    out.mkdir(parents=True, exist_ok=True)
+    write_data(collected.data, out / DATA_FILE)
+    (out / DOCUMENT).write_text(document(collected.data), encoding="utf-8")
+    write_findings(collected, out / FINDINGS)
+    return collected.data
+
+
+@click.command(cls=ForeignWords, name="workflows.compatibility")
+@click.argument("grid", type=click.Path(path_type=Path, file_okay=False, exists=True))
+@click.option("--out", required=True, type=click.Path(path_type=Path, file_okay=False))
+def main(grid: Path, out: Path) -> None:
+    """Write the document, its data and the folder of findings."""
+    data = write_documents(grid, out)
+    click.echo(f"{len(data.findings)} findings: {out / DOCUMENT}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,291 @@
+"""A grid as the data of docs/COMPATIBILITY.md, and the stored failure of each defect."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from clauses.catalogue import Level
+from reference_model.profile import line_of, release_order
+from reference_model.release_tables import RecordedRelease, recorded_releases
+from reference_model.version_tables import RequestKind
+from reports.escaping import one_line
+from reports.grid.bugs import Bug, Evidence, bugs_of
+from reports.grid.grid_tables import implementation_name
+from reports.grid.grid_view import FoldedGrid
+from reports.grid.history_tables import KeptFailure
+from reports.grid.products import OwnCell, Product, products_of
+from reports.records import OPERATION, UNSETTLED_VERDICTS, Verdict, gates
+from reports.upgrade.ends import ends_named
+from reports.upgrade.grid_changes import RuleKind
+from reports.upgrade.tried_operations import tried_operations
+from reports.upgrade.upgrade import upgrade_between
+from workflows.compatibility.data import Compatibility, Finding, Judged, Made, Step, TriedClient
+
+REPRODUCER = "reproducer.py"
+PLAYER = "play_broker.py"
+"""The script next to all findings that plays the broker of a client's failure."""
+SYMBOLS = {
+    Verdict.CONFORMS: "✓",
+    Verdict.INFORMATIONAL: "–",
+    Verdict.VIOLATES: "✕",
+    Verdict.FLAKY: "✕",
+    Verdict.INCONCLUSIVE: "?",
+}
+"""The symbols of operations; one that cannot be tried, or was not, has a space."""
+NOT_TRIED = " "
+_PLAINTEXT = "plaintext"
+_LINKS = re.compile(r"\s*\(?https?://[^\s)]*\)?")
+_WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
+_SMALL_WORD = re.compile(
+    "a|although|an|and|are|as|at|be|by|client|do|does|for|from|has|in|instead|is|it|its|kafka|more|not|of|on|s|so|than|that|the|this"
+    "|target|to|v|was|which|with"
+)
+_MOST_WORDS = 5
+_LONGEST_REASON = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collected:
+    """The data, and the evidence of each of its findings by id; a finding without a stored failure has none."""
+
+    data: Compatibility
+    evidence: Mapping[str, Evidence]
+
+
+def collect(folded: FoldedGrid, failures: Sequence[KeptFailure]) -> Collected:
+    """Return the data of a grid.
+
+    Args:
+        folded: the grid.
+        failures: the stored failures of its cells.
+    """
+    products = products_of(folded, failures)
+    judged = {product.id: _judged(product) for product in products}
+    findings: list[Finding] = []
+    evidence: dict[str, Evidence] = {}
+    for family in dict.fromkeys(each.family for each in judged.values()):
+        own = [product for product in products if judged[product.id].family == family]
+        for bug, reason in (*_open_bugs(own), *_declared_bugs(own, failures)):
+            finding, shown = _finding(
+                family, bug, reason, list(judged), taken={each.id for each in findings}
+            )
+            findings.append(finding)
+            if shown is not None:
+                evidence[finding.id] = shown
+    broken = {clause for finding in findings for clause in finding.clauses}
+    releases, clients = _operations(folded)
+    data = Compatibility(
+        made=_made(folded, products),
+        levels={each.clause: each.level for each in folded.grid.clauses if each.clause in broken},
+        products=tuple(judged.values()),
+        findings=tuple(findings),
+        releases=releases,
+        clients=clients,
+        steps=tuple(_steps(folded)),
+    )
+    return Collected(data=data, evidence=evidence)
+
+
+def _made(folded: FoldedGrid, products: Sequence[Product]) -> Made:
+    runs = [run for run in folded.grid.runs if run.in_grid]
+    return Made(
+        date=max(run.finished_at for run in runs).date().isoformat(),
+        commits=tuple(dict.fromkeys(run.suite_commit for run in runs if run.suite_commit)),
+        tiers=tuple(sorted({run.tier for run in runs})),
+        runs=len(runs),
+        undecided=sum(
+            own.clause.level == Level.MUST and own.cell.verdict in UNSETTLED_VERDICTS
+            for product in products
+            for own in product.cells
+        ),
+    )
+
+
+def _judged(product: Product) -> Judged:
+    if product.column is None:
+        family, _, release = product.name.rpartition(" ")
+    else:
+        family = implementation_name(product.column.implementation)
+        release = product.column.listeners[0].release
+    return Judged(id=product.id, family=family, release=release, role=product.role)
+
+
+def _open_bugs(products: Iterable[Product]) -> Iterator[tuple[Bug, str]]:
+    """Yield the bugs of all versions of a product: the failures of two versions with one cause are one bug."""
+    evidence = [each for product in products for bug in product.bugs for each in bug.evidence]
+    return ((bug, "") for bug in bugs_of(evidence))
+
+
+def _declared_bugs(
+    products: Iterable[Product], failures: Sequence[KeptFailure]
+) -> Iterator[tuple[Bug, str]]:
+    """Yield what is declared as known: the failures with the same reason are one bug."""
+    kept = {(failure.run_id, failure.signature): failure for failure in failures}
+    by_reason: dict[str, list[Evidence]] = {}
+    for own in (own for product in products for own in product.cells):
+        for reason, evidence in _declared(own, kept):
+            by_reason.setdefault(reason, []).append(evidence)
+    for reason, alike in by_reason.items():
+        yield Bug(title=_without_links(reason), evidence=tuple(alike)), reason
+
+
+def _declared(
+    own: OwnCell, kept: Mapping[tuple[str, str], KeptFailure]
+) -> Iterator[tuple[str, Evidence]]:
+    for listener in own.cell.listeners:
+        if listener.verdict is not Verdict.KNOWN_VIOLATION or listener.row is None:
+            continue
+        row = listener.row
+        found = [kept.get((row.run_id, each.signature)) for each in row.violations]
+        for failure in found or [None]:
+            reason = (failure.known_violation if failure else "") or row.known_violation
+            yield (
+                one_line(reason),
+                Evidence(
+                    clause=own.clause,
+                    target=own.column,
+                    listener=listener.listener,
+                    is_operation=own.role == OPERATION,
+                    is_client=own.column.is_client,
+                    failure=failure,
+                    level_gates=gates(own.clause.level),
+                ),
+            )
+
+
+def _without_links(reason: str) -> str:
+    text = _LINKS.sub("", reason).strip().rstrip(".")
+    return text if len(text) <= _LONGEST_REASON else f"{text[: _LONGEST_REASON - 1].rstrip()}…"
+
+
+def _finding(
+    family: str, bug: Bug, reason: str, order: Sequence[str], *, taken: Collection[str]
+) -> tuple[Finding, Evidence | None]:
+    """Return a finding and the failure that shows it best.
+
+    Args:
+        family: whose it is.
+        bug: its failures.
+        reason: why it is declared; empty if it is not.
+        order: the ids of the products, the newest version of each first.
+        taken: the ids of other findings.
+    """
+    broken: dict[str, dict[str, None]] = {}
+    for each in bug.evidence:
+        broken.setdefault(_owner(each), {})[each.clause.clause] = None
+    newest = next(owner for owner in order if owner in broken)
+    # What is said is what the newest version does; a declaration is the same for all.
+    own = [each for each in bug.evidence if _owner(each) == newest]
+    title = bug.title if reason else bugs_of(own)[0].title
+    shown = min((each for each in own if each.failure is not None), key=_usefulness, default=None)
+    messages: dict[str, set[str]] = {}
+    for each in bug.evidence:
+        messages.setdefault(_owner(each), set()).add(each.message)
+    finding = Finding(
+        id=_id(family, title, taken),
+        family=family,
+        title=one_line(title),
+        varies=not reason and not set.intersection(*messages.values()),
+        broken={owner: tuple(broken[owner]) for owner in order if owner in broken},
+        crashes=bug.crashes,
+        declared=reason,
+        tried_with=tuple(dict.fromkeys(each.target.target for each in bug.evidence))
+        if bug.first.is_operation
+        else (),
+        target="" if shown is None or shown.failure is None else shown.failure.target,
+        listener="" if shown is None or shown.failure is None else shown.failure.listener,
+        script=_script(shown),
+    )
+    return finding, shown
+
+
+def _owner(evidence: Evidence) -> str:
+    return evidence.clause.source if evidence.is_operation else evidence.target.target
+
+
+def _script(shown: Evidence | None) -> str:
+    if shown is None or shown.failure is None or not shown.failure.reproducer:
+        return ""
+    if not shown.is_client:
+        return REPRODUCER
+    # The common script has no TLS; `replay` has.
+    return f"../../{PLAYER}" if shown.listener == _PLAINTEXT else ""
+
+
+def _usefulness(evidence: Evidence) -> tuple[bool, bool, bool]:
+    """Return the sort key of evidence: first what a script shows on a listener that needs no keys; the sort keeps the rest of the order."""
+    assert evidence.failure is not None
+    return (
+        not evidence.failure.reproducer,
+        evidence.listener != _PLAINTEXT,
+        not evidence.level_gates,
+    )
+
+
+def _id(family: str, title: str, taken: Collection[str]) -> str:
+    """Return a name that stays the same while numbers in the title change."""
+    words = [word for word in _WORD.findall(title.lower()) if not _SMALL_WORD.fullmatch(word)]
+    folder = "-".join(_WORD.findall(family.lower()))
+    name = f"{folder}/{'-'.join(words[:_MOST_WORDS])}"
+    names = (name if number == 1 else f"{name}-{number}" for number in range(1, len(taken) + 2))
+    return next(each for each in names if each not in taken)
+
+
+def _operations(folded: FoldedGrid) -> tuple[tuple[str, ...], tuple[TriedClient, ...]]:
+    tried = tried_operations(folded)
+    releases = tuple(
+        sorted({name for each in tried for name in each.by_release}, key=release_order)
+    )
+    by_client: dict[str, dict[str, str]] = {}
+    for each in tried:
+        cells = [each.by_release.get(release) for release in releases]
+        text = "".join(
+            NOT_TRIED if cell is None else SYMBOLS.get(cell.verdict, NOT_TRIED) for cell in cells
+        )
+        if text.strip():
+            by_client.setdefault(each.client, {})[each.operation] = text
+    return releases, tuple(
+        TriedClient(client=client, operations=operations)
+        for client, operations in by_client.items()
+    )
+
+
+def _steps(folded: FoldedGrid) -> Iterator[Step]:
+    newest: dict[object, RecordedRelease] = {
+        line_of(each.release): each for each in recorded_releases()
+    }
+    lines = [each.release for each in newest.values()]
+    for older, newer in pairwise(lines):
+        yield step_between(older, newer, folded)
+
+
+def step_between(older: str, newer: str, folded: FoldedGrid | None) -> Step:
+    """Return what changes from one release to another.
+
+    Args:
+        older: the older release.
+        newer: the newer one.
+        folded: a grid with the verdicts of both; None for none.
+    """
+    upgrade = upgrade_between(*ends_named(older, newer), folded)
+    rules = None if upgrade.rules is None or upgrade.rules.absent else upgrade.rules
+    worse, better = (
+        None if rules is None else tuple(each.clause.clause for each in rules.of(kind))
+        for kind in (RuleKind.WORSE, RuleKind.BETTER)
+    )
+    return Step(
+        before=older,
+        after=newer,
+        lost=tuple(line.name for line in upgrade.requests.lost_by_clients),
+        new=tuple(
+            line.name for line in upgrade.requests.of(RequestKind.NEW) if line.is_for_clients
+        ),
+        more=sum(line.is_for_clients for line in upgrade.requests.of(RequestKind.MORE)),
+        moved=len(upgrade.requests.with_quorum),
+        drops_old_clients=upgrade.loses_old_clients,
+        worse=worse,
+        better=better,
+    )

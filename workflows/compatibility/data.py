@@ -1,0 +1,235 @@
+"""The data of docs/COMPATIBILITY.md: everything that the document says follows from it, and it follows from a grid."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from clauses.catalogue import Level
+
+DATA_SCHEMA_VERSION = 1
+DATA_FILE = "compatibility.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """What the data was made from.
+
+    Attributes:
+        date: the day of the newest run, "2026-11-27".
+        commits: the commits of the suite that judged, the newest run's first.
+        tiers: how much the runs sent.
+        runs: how many runs the grid is made of.
+        undecided: how many MUST cells could not be judged.
+    """
+
+    date: str
+    commits: tuple[str, ...]
+    tiers: tuple[str, ...]
+    runs: int
+    undecided: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A broker or a client in one version.
+
+    Attributes:
+        id: the target's id: "tansu-0.6.0".
+        family: the name of the product without its version.
+        release: its version.
+        role: broker or client.
+    """
+
+    id: str
+    family: str
+    release: str
+    role: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One defect of a product, in all of its versions.
+
+    Attributes:
+        id: its folder below docs/findings: "tansu/unknown-tags-close-connection".
+        family: whose defect it is.
+        title: what is wrong, in words.
+        varies: whether the title is that of the newest of these versions, and others show the same with other numbers.
+        broken: the ids of the versions that have it, each with the rules that it breaks; the newest version first.
+        crashes: whether the product's process ended.
+        declared: the reason for which it is declared as known; empty if it is not.
+        tried_with: the releases of brokers that an operation was tried with; empty if it is none.
+        target: the id of the product, or for an operation of the broker, of which the folder has the bytes; empty if no bytes are stored.
+        listener: the listener of these bytes.
+        script: the script that shows it, as a path from its folder; empty if `kafka-conformance replay` alone does.
+    """
+
+    id: str
+    family: str
+    title: str
+    varies: bool
+    broken: Mapping[str, tuple[str, ...]]
+    crashes: bool
+    declared: str
+    tried_with: tuple[str, ...]
+    target: str
+    listener: str
+    script: str
+
+    @property
+    def clauses(self) -> tuple[str, ...]:
+        """The rules that it breaks in any version, each once."""
+        return tuple(dict.fromkeys(clause for broken in self.broken.values() for clause in broken))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriedClient:
+    """What a client did with brokers: each operation with a symbol per release, in the order of `Compatibility.releases`."""
+
+    client: str
+    operations: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What changes from one line of Apache Kafka to the next.
+
+    Attributes:
+        before: the older release.
+        after: the newer one.
+        lost: the requests of clients of which versions are not served any more.
+        new: the requests of clients that are new.
+        more: how many requests of clients have further versions.
+        moved: how many requests come or go with KRaft, not with the release.
+        drops_old_clients: whether Kafka ends its support of clients before 2.1.
+        worse: the rules that the newer release breaks and the older one did not; None if the grid lacks one of them.
+        better: those that the older one broke and the newer one does not; None if the grid lacks one of them.
+    """
+
+    before: str
+    after: str
+    lost: tuple[str, ...]
+    new: tuple[str, ...]
+    more: int
+    moved: int
+    drops_old_clients: bool
+    worse: tuple[str, ...] | None
+    better: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compatibility:
+    """Everything that the document says.
+
+    Attributes:
+        made: what it was made from.
+        levels: maps each rule that a finding breaks to its level.
+        products: what was judged, in the order of the grid.
+        findings: the defects, those of one product together.
+        releases: the releases that operations were tried with, oldest first.
+        clients: the clients that tried them.
+        steps: the steps between the lines of Apache Kafka, oldest first.
+    """
+
+    made: Made
+    levels: Mapping[str, str]
+    products: tuple[Judged, ...]
+    findings: tuple[Finding, ...]
+    releases: tuple[str, ...]
+    clients: tuple[TriedClient, ...]
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """How much is wrong with some versions of a product; what is declared does not count.
+
+    Attributes:
+        bugs: the findings, the gravest first.
+        must: how many MUST rules they break.
+        should: how many SHOULD rules.
+        crashes: whether a process ended.
+    """
+
+    bugs: tuple[Finding, ...]
+    must: int
+    should: int
+    crashes: bool
+
+
+def counts_of(data: Compatibility, versions: frozenset[str]) -> Counts:
+    """Count what is wrong with versions of one product.
+
+    Args:
+        data: the data.
+        versions: their ids.
+    """
+    broken = {
+        finding.id: {
+            clause
+            for version, clauses in finding.broken.items()
+            if version in versions
+            for clause in clauses
+        }
+        for finding in data.findings
+        if not finding.declared
+    }
+    bugs = [finding for finding in data.findings if broken.get(finding.id)]
+    levels = {
+        clause: data.levels[clause] for finding in bugs for clause in broken[finding.id]
+    }.values()
+    return Counts(
+        bugs=tuple(sorted(bugs, key=lambda each: _gravity(data, each, len(broken[each.id])))),
+        must=sum(level == Level.MUST for level in levels),
+        should=sum(level == Level.SHOULD for level in levels),
+        crashes=any(finding.crashes for finding in bugs),
+    )
+
+
+def _gravity(data: Compatibility, finding: Finding, rules: int) -> tuple[bool, bool, int]:
+    has_must = any(data.levels[clause] == Level.MUST for clause in finding.clauses)
+    return not finding.crashes, not has_must, -rules
+
+
+def write_data(data: Compatibility, path: Path) -> None:
+    """Write the data as JSON, one finding, product or step per line, so that a change of it is short."""
+    parts = {"compatibility_schema_version": DATA_SCHEMA_VERSION, **asdict(data)}
+    path.write_text(
+        "{\n"
+        + ",\n".join(f"{json.dumps(name)}: {_json(part)}" for name, part in parts.items())
+        + "\n}\n",
+        encoding="utf-8",
+    )
+
+
+def _json(part: Any) -> str:
+    if not isinstance(part, tuple) or not part:
+        return json.dumps(part, ensure_ascii=False)
+    return "[\n" + ",\n".join(f" {json.dumps(each, ensure_ascii=False)}" for each in part) + "\n]"
+
+
+def read_data(path: Path) -> Compatibility:
+    """Read data that `write_data` wrote."""
+    found = json.loads(path.read_text(encoding="utf-8"))
+    return Compatibility(
+        made=Made(**_tuples(found["made"])),
+        levels=found["levels"],
+        products=tuple(Judged(**each) for each in found["products"]),
+        findings=tuple(
+            Finding(**{**_tuples(each), "broken": _tuples(each["broken"])})
+            for each in found["findings"]
+        ),
+        releases=tuple(found["releases"]),
+        clients=tuple(TriedClient(**each) for each in found["clients"]),
+        steps=tuple(Step(**_tuples(each)) for each in found["steps"]),
+    )
+
+
+def _tuples(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
+    }

@@ -1,0 +1,276 @@
+"""docs/COMPATIBILITY.md as a function of its data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from clauses.operations import OPERATIONS
+from reference_model.profile import line_of
+from reports.escaping import markdown_text
+from reports.verdict_labels import CRASHES, counted
+from workflows.compatibility.data import (
+    Compatibility,
+    Counts,
+    Finding,
+    Judged,
+    Step,
+    TriedClient,
+    counts_of,
+)
+
+DOCUMENT = "COMPATIBILITY.md"
+FINDINGS = "findings"
+MOST_BYTES = 30_000
+_MOST_NEW = 6
+_LONGEST_TITLE, _LONGEST_WORST = 150, 100
+_WORDS = {"✓": "work", "–": "unsupported", "✕": "violate", "?": "not judged"}
+_PAGES = {"broker": "Brokers and proxies", "client": "Clients"}
+
+
+def document(data: Compatibility) -> str:
+    """Return the document in Markdown."""
+    lines = [
+        "# Compatibility",
+        "",
+        *_opening(data),
+        "",
+        "## Products and their bugs",
+        "",
+        *_products(data),
+        "",
+        "## Clients with releases of Apache Kafka",
+        "",
+        *_operations(data),
+        "",
+        "## From one line of Apache Kafka to the next",
+        "",
+        *_steps(data),
+        "",
+        "## Every defect",
+        "",
+        *_defects(data),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def families_of(data: Compatibility) -> Mapping[str, Sequence[Judged]]:
+    """Return the versions of each product, the newest first."""
+    families: dict[str, list[Judged]] = {}
+    for product in data.products:
+        families.setdefault(product.family, []).append(product)
+    return families
+
+
+def _opening(data: Compatibility) -> Iterator[str]:
+    made = data.made
+    roles = Counter(product.role for product in data.products)
+    judged = " and ".join(counted(number, role) for role, number in roles.items())
+    commits = ", ".join(f"`{commit[:8]}`" for commit in made.commits)
+    tiers = " and ".join(made.tiers)
+    found = [finding for finding in data.findings if not finding.declared]
+    yield (
+        f"{made.date}: {judged}, judged by {counted(made.runs, 'run')} of the tier {tiers} with the suite of commit {commits}. "
+        f"{counted(len(found), 'defect')} found; {counted(made.undecided, 'MUST cell')} could not be judged."
+    )
+    yield ""
+    yield (
+        "Generated; a test fails if it does not follow from [compatibility.json](compatibility.json). A smoke run sends few examples: it "
+        "proves what it found, and not that there is no more. To make it again:"
+    )
+    yield ""
+    yield "<!-- not run here: it judges everything, which takes hours -->"
+    yield "```sh"
+    tier = made.tiers[0] if made.tiers else "smoke"
+    yield f"kafka-conformance matrix --tier {tier} --runs runs"
+    yield f"kafka-conformance matrix --clients --tier {tier} --runs runs"
+    yield f"kafka-conformance matrix --operations --tier {tier} --runs runs"
+    yield "kafka-conformance grid runs --out grid"
+    yield "python -m workflows.compatibility grid --out docs"
+    yield "```"
+
+
+def _products(data: Compatibility) -> Iterator[str]:
+    yield (
+        "The gravest first: those whose process ends, then by MUST rules that the newest judged version breaks. What is declared as known "
+        "does not count here."
+    )
+    yield ""
+    yield "| product | version | bugs | MUST | SHOULD | worst bug | older versions |"
+    yield "|---|---|---|---|---|---|---|"
+    rows = []
+    clean = []
+    for family, versions in families_of(data).items():
+        by_release = _by_release(versions)
+        newest, *older = by_release
+        counts = {release: counts_of(data, ids) for release, ids in by_release.items()}
+        if any(each.bugs for each in counts.values()):
+            rows.append((_gravity(counts[newest]), _product_row(family, newest, older, counts)))
+        else:
+            clean.append(_clean(family, list(by_release)))
+    yield from (row for _, row in sorted(rows, key=lambda row: row[0]))
+    if clean:
+        yield ""
+        yield f"No bug was found in {'; '.join(clean)}."
+
+
+def _by_release(versions: Sequence[Judged]) -> Mapping[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for version in versions:
+        found.setdefault(version.release, set()).add(version.id)
+    return {release: frozenset(ids) for release, ids in found.items()}
+
+
+def _gravity(counts: Counts) -> tuple[bool, int, int, int]:
+    return not counts.crashes, -counts.must, -counts.should, -len(counts.bugs)
+
+
+def _product_row(
+    family: str, newest: str, older: Sequence[str], counts: Mapping[str, Counts]
+) -> str:
+    now = counts[newest]
+    worst = (
+        f"{_cut(now.bugs[0].title, _LONGEST_WORST)} ([bytes]({_link(now.bugs[0])}))"
+        if now.bugs
+        else "none"
+    )
+    if now.crashes:
+        worst = f"**{CRASHES}**: {worst}"
+    earlier = ", ".join(f"{release}: {len(counts[release].bugs)}" for release in older) or ""
+    cells = (f"[{family}](#{_anchor(family)})", newest, len(now.bugs), now.must, now.should)
+    return f"| {' | '.join(map(str, cells))} | {worst} | {earlier} |"
+
+
+def _clean(family: str, releases: Sequence[str]) -> str:
+    if len(releases) == 1:
+        return f"{family} {releases[0]}"
+    return f"{family} {releases[-1]} to {releases[0]} ({len(releases)} versions)"
+
+
+def _cut(text: str, longest: int) -> str:
+    escaped = text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
+    return markdown_text(escaped)
+
+
+def _link(finding: Finding) -> str:
+    return f"{FINDINGS}/{finding.id}"
+
+
+def _anchor(family: str) -> str:
+    kept = (letter for letter in family.lower() if letter.isalnum() or letter in " -_")
+    return "".join(kept).replace(" ", "-")
+
+
+def _operations(data: Compatibility) -> Iterator[str]:
+    if not data.clients:
+        yield "No operation was tried."
+        return
+    yield (
+        "How many operations work (✓), are unsupported by client or broker and fail with an error that says so (–), violate KIP-97 (✕) or "
+        "could not be judged (?). Below a client stand the operations that do not work with every release. "
+        f"Tried: {', '.join(_tried(data))}."
+    )
+    yield ""
+    yield f"| client | {' | '.join(data.releases)} |"
+    yield f"|---|{'---|' * len(data.releases)}"
+    for client in data.clients:
+        yield from _client_rows(client, len(data.releases))
+
+
+def _tried(data: Compatibility) -> Sequence[str]:
+    names = {name for client in data.clients for name in client.operations}
+    return (
+        sorted(names, key=list(OPERATIONS).index) if names <= OPERATIONS.keys() else sorted(names)
+    )
+
+
+def _client_rows(client: TriedClient, releases: int) -> Iterator[str]:
+    columns = [
+        Counter(each[place] for each in client.operations.values()) for place in range(releases)
+    ]
+    sums = (
+        " ".join(f"{symbol} {column[symbol]}" for symbol in _WORDS if column[symbol])
+        for column in columns
+    )
+    yield f"| **{client.client}** | {' | '.join(sums)} |"
+    alike: dict[str, list[str]] = {}
+    for operation, symbols in client.operations.items():
+        if set(symbols) - {"✓"}:
+            alike.setdefault(symbols, []).append(operation)
+    for symbols, operations in alike.items():
+        yield f"| {', '.join(operations)} | {' | '.join(symbols)} |"
+
+
+def _steps(data: Compatibility) -> Iterator[str]:
+    yield (
+        "What clients lose and get, by the recorded tables, and rules whose verdict changes. `kafka-conformance upgrade OLD NEW` reports "
+        "any two releases, with the versions of each request."
+    )
+    yield ""
+    for step in data.steps:
+        yield f"- {step_sentence(step)}"
+
+
+def step_sentence(step: Step) -> str:
+    """Return in one sentence what changes from one line to the next."""
+    parts = []
+    if step.drops_old_clients:
+        parts.append("Kafka supports no clients older than 2.1 any more")
+    if step.lost:
+        parts.append(
+            f"{counted(len(step.lost), 'request')} with fewer versions: {_names(step.lost)}"
+        )
+    if step.new:
+        parts.append(f"new: {_names(step.new)}")
+    if step.more:
+        parts.append(f"further versions of {counted(step.more, 'request')}")
+    if step.moved:
+        parts.append(f"{counted(step.moved, 'request')} less or more by the change to KRaft")
+    if step.worse:
+        parts.append(f"newly broken: {_names(step.worse)}")
+    if step.better:
+        parts.append(f"broken no more: {_names(step.better)}")
+    return f"**{_line(step.before)} → {_line(step.after)}**: {'; '.join(parts) or 'no request of clients changes'}."
+
+
+def _line(release: str) -> str:
+    return ".".join(map(str, line_of(release)))
+
+
+def _names(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NEW
+    return ", ".join(names[:_MOST_NEW]) + (f" and {more} more" if more > 0 else "")
+
+
+def _defects(data: Compatibility) -> Iterator[str]:
+    yield (
+        "Each links to its folder: the bytes, what the rule demands, what was seen, and how to see it again. "
+        "[findings](findings/README.md) says how to run a script."
+    )
+    for family in families_of(data):
+        own = [finding for finding in data.findings if finding.family == family]
+        if own:
+            yield ""
+            yield f"### {family}"
+            yield ""
+            yield from (f"- {sentence(data, finding)}" for finding in own)
+
+
+def sentence(data: Compatibility, finding: Finding) -> str:
+    """Return what a finding says, as one sentence with its versions, rules and link."""
+    releases = {product.id: product.release for product in data.products}
+    names = list(dict.fromkeys(releases[id_] for id_ in finding.broken))
+    versions = (
+        f"{names[-1]} to {names[0]}"
+        if len(names) > 3 and finding.family == "Apache Kafka"
+        else ", ".join(names)
+    )
+    word = f"**{CRASHES}**, " if finding.crashes else ""
+    rules = ", ".join(f"{clause} {data.levels[clause]}" for clause in _most(finding.clauses))
+    known = "; declared" if finding.declared else ""
+    known += "; other numbers in others" if finding.varies else ""
+    return f"{versions}: {word}[{_cut(finding.title, _LONGEST_TITLE)}]({_link(finding)}) ({rules}{known})"
+
+
+def _most(clauses: Sequence[str]) -> Sequence[str]:
+    return clauses[:2]

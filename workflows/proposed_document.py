@@ -1,0 +1,88 @@
+"""Proposes docs/COMPATIBILITY.md of a night as a pull request, which is updated every night until it is merged.
+
+    python -m workflows.proposed_document SITE --repository OWNER/NAME --base main
+
+Runs in a checkout of the base branch. It proposes nothing if only the date and the commit differ.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from reports.job_log import ForeignWords
+from workflows.compatibility.__main__ import write_documents
+from workflows.compatibility.data import DATA_FILE, read_data
+from workflows.github import gh, gh_json
+from workflows.job_outputs import write_summary
+
+BRANCH = "nightly/compatibility"
+TITLE = "Update what the night found in COMPATIBILITY.md"
+BODY = "Made from the site of a night. The tests of `tests/documents` check that the document follows from its data."
+DOCS = "docs"
+_AUTHOR = ("-c", "user.name=nightly", "-c", "user.email=nightly@users.noreply.github.com")
+
+
+def propose(site: Path, repository: str, base: str, remote: str, checkout: Path = Path()) -> str:
+    """Write the documents of a night and propose them; return what was done, in one line.
+
+    Args:
+        site: the site of the night, with its tables.
+        repository: OWNER/NAME.
+        base: the branch that the proposal is for.
+        remote: where the branch is pushed to.
+        checkout: the checkout of that branch.
+    """
+    docs = checkout / DOCS
+    before = read_data(docs / DATA_FILE)
+    after = write_documents(site, docs)
+    if replace(after, made=before.made) == before:
+        return "Nothing changes in COMPATIBILITY.md."
+    git = _git_in(checkout)
+    git("switch", "--force-create", BRANCH)
+    git("add", "--all", DOCS)
+    git(*_AUTHOR, "commit", "--quiet", "--message", TITLE)
+    git("push", "--quiet", "--force", remote, f"HEAD:refs/heads/{BRANCH}")
+    open_ones = gh_json(
+        *("pr", "list", "--repo", repository, "--head", BRANCH, "--state", "open"),
+        *("--json", "url"),
+    )
+    if open_ones:
+        return f"Updated the proposal {open_ones[0]['url']}"
+    url = gh(
+        *("pr", "create", "--repo", repository, "--head", BRANCH, "--base", base),
+        *("--title", TITLE, "--body", BODY),
+    )
+    return f"Proposed {url.strip()}"
+
+
+def _git_in(checkout: Path) -> Callable[..., None]:
+    def git(*arguments: str) -> None:
+        done = subprocess.run(
+            ["git", "-C", str(checkout), *arguments], capture_output=True, text=True, check=False
+        )
+        if done.returncode != 0:
+            # The arguments are not shown: the address of the remote may have a token in it.
+            raise click.ClickException(f"git could not propose the document: {done.stderr.strip()}")
+
+    return git
+
+
+@click.command(cls=ForeignWords, name="workflows.proposed_document")
+@click.argument("site", type=click.Path(path_type=Path, file_okay=False, exists=True))
+@click.option("--repository", required=True, metavar="OWNER/NAME")
+@click.option("--base", required=True, metavar="BRANCH")
+@click.option("--remote", default="origin", show_default=True, help="where the branch is pushed to")
+def main(site: Path, repository: str, base: str, remote: str) -> None:
+    """Propose the document of a night."""
+    done = propose(site, repository, base, remote)
+    write_summary(done)
+    click.echo(done)
+
+
+if __name__ == "__main__":
+    main()
