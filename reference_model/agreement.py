@@ -32,7 +32,8 @@ from wire.headers import (
     read_error_code,
 )
 from wire.message_schemas import Api, error_codes_in
-from wire.sasl import FIRST_FLEXIBLE_AUTHENTICATE, SaslHandshakeResponse
+from wire.sasl import FIRST_FLEXIBLE_AUTHENTICATE
+from wire.startup_messages import SASL_HANDSHAKE
 
 FindApi = Callable[[int, int], Api | None]
 """Returns the schemas of an API key and version, or None."""
@@ -131,11 +132,11 @@ class Agreement:
         return differing_fields(seen, stable_part(response_for(reaction, self._profile)))
 
     def _is_handshake_of(self, reaction: Reaction, body: bytes) -> bool:
-        response = decode(SaslHandshakeResponse, body, version=reaction.response_version)
+        response = decode(SASL_HANDSHAKE.response, body, version=reaction.response_version)
         if response.error_code is not reaction.error_code:
             return False
         if reaction.listing is Listing.NOTHING:
-            return response.mechanisms == ()
+            return not response.mechanisms
         return self._mechanisms is None or set(response.mechanisms) == set(self._mechanisms)
 
 

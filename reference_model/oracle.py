@@ -23,7 +23,7 @@ from wire.api_keys import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 
 API_KEY_BYTES = 2
 _STEPS = tuple(key.to_bytes(API_KEY_BYTES) for key in (SASL_HANDSHAKE_KEY, SASL_AUTHENTICATE_KEY))
-NOBODY = Authentication(credentials=Credentials(username="", password=""))
+NO_CREDENTIALS = Authentication(credentials=Credentials(username="", password=""))
 """For listeners without authentication, and for connections on which no token is sent."""
 
 
@@ -40,7 +40,7 @@ def reactions(
     identity: Identity,
     *,
     state: ConnectionState | None = None,
-    authentication: Authentication = NOBODY,
+    authentication: Authentication = NO_CREDENTIALS,
 ) -> tuple[Reaction, ...]:
     """Return all allowed reactions to one frame, the preferred one first.
 

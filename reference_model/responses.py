@@ -15,11 +15,17 @@ from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersion, ApiVersionsRes
 from wire.codec import encode
 from wire.error_codes import ErrorCode
 from wire.frames import encode_frame
-from wire.sasl import FIRST_FLEXIBLE_AUTHENTICATE, SaslAuthenticateResponse, SaslHandshakeResponse
-from wire.startup_messages import CLUSTER_APIS, NodeAddress, cluster_response
+from wire.headers import ResponseHeader
+from wire.sasl import NO_TAGS
+from wire.startup_messages import (
+    CLUSTER_APIS,
+    SASL_AUTHENTICATE,
+    SASL_HANDSHAKE,
+    NodeAddress,
+    cluster_response,
+)
 
 FIRST_VERSION_WITH_ZERO_MINIMUM_FEATURES = 4
-FIRST_AUTHENTICATE_WITH_LIFETIME = 1
 
 
 def response_for(reaction: Reaction, profile: Profile) -> ApiVersionsResponse:
@@ -76,26 +82,19 @@ def encode_step(
     if reaction.kind is AnswerKind.BARE_TOKEN:
         return encode_frame(token)
     assert header is not None
-    parts = [primitives.write_int32(header.correlation_id)]
     if reaction.kind is AnswerKind.SASL_HANDSHAKE:
+        api = SASL_HANDSHAKE
         listed = mechanisms if reaction.listing is Listing.EVERYTHING else ()
-        listing = SaslHandshakeResponse(error_code=reaction.error_code, mechanisms=listed)
-        parts.append(encode(listing, version=reaction.response_version))
-    elif reaction.response_version >= FIRST_FLEXIBLE_AUTHENTICATE:
-        parts += [_NO_TAGS, primitives.write_int16(reaction.error_code), _COMPACT_NULL]
-        parts += [primitives.write_unsigned_varint(len(token) + 1), token]
-        parts += [primitives.write_int64(0), _NO_TAGS]
+        message = api.response(error_code=reaction.error_code, mechanisms=listed)
     else:
-        result = SaslAuthenticateResponse(
-            error_code=reaction.error_code, error_message=None, auth_bytes=token
-        )
-        parts.append(encode(result, version=0))
-        if reaction.response_version >= FIRST_AUTHENTICATE_WITH_LIFETIME:
-            parts.append(primitives.write_int64(0))
-    return encode_frame(b"".join(parts))
-
-
-_NO_TAGS = _COMPACT_NULL = b"\0"
+        api = SASL_AUTHENTICATE
+        message = api.response(error_code=reaction.error_code, error_message=None, auth_bytes=token)
+    version = max(reaction.response_version, 0)
+    header_bytes = encode(
+        ResponseHeader(correlation_id=header.correlation_id),
+        version=api.response_header_version(version),
+    )
+    return encode_frame(header_bytes + encode(message, version=version))
 
 
 def answer_of_other_api(
@@ -124,7 +123,7 @@ _LISTING_BROKERS = (METADATA_KEY, DESCRIBE_CLUSTER_KEY)
 def _list_of_brokers(api_key: int, api_version: int, cluster_id: str, node: NodeAddress) -> bytes:
     api = CLUSTER_APIS[api_key]
     message = cluster_response(api, api.request(), nodes=[node], cluster_id=cluster_id)
-    header = _NO_TAGS if api.response_header_version(api_version) else b""
+    header = NO_TAGS if api.response_header_version(api_version) else b""
     return header + encode(message, version=api_version)
 
 

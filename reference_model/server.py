@@ -116,17 +116,26 @@ class _Protocol(asyncio.Protocol):
         self._settle_all()
 
     def _settle_all(self) -> None:
-        # A planted defect may have closed other connections too.
-        for shell in tuple(self._listener.open_shells.values()):
+        for shell in self._concerned():
             shell.settle()
 
+    def _concerned(self) -> Sequence[_Protocol]:
+        """Return the connections on which this one may have an effect: with a planted defect all, else only itself.
+
+        A walk of all at each read would leave no time for others once many slow clients are connected.
+        """
+        if self._listener.broker.tampering is None:
+            return (self,)
+        return tuple(self._listener.open_shells.values())
+
     def _measure(self) -> None:
-        """Tell the model how long this client was idle, and how much every client has left unread."""
+        """Tell the model how long this client was idle, and how much the clients have left unread."""
         now = asyncio.get_running_loop().time()
         idle_s, self._last_read_at = now - self._last_read_at, now
         if isinstance(self._connection, BrokerConnection):
             self._connection.idle_ms = int(idle_s * 1000)
-        for connection, shell in self._listener.open_shells.items():
+        for shell in self._concerned():
+            connection = shell._connection
             if isinstance(connection, BrokerConnection) and shell._transport is not None:
                 connection.unwritten = shell._transport.get_write_buffer_size()
 

@@ -35,7 +35,7 @@ from reference_model.fault_injection import (
     Tampering,
     TlsOpening,
 )
-from reference_model.oracle import NOBODY, first_state, reactions
+from reference_model.oracle import NO_CREDENTIALS, first_state, reactions
 from reference_model.profile import Profile
 from reference_model.reaction import AnswerKind, Identity, Listing, NotModelled, Reaction
 from reference_model.request_parser import (
@@ -116,7 +116,7 @@ class ReferenceBroker:
     profile: Profile
     identity: Identity
     tampering: Tampering | None = None
-    authentication: Authentication = NOBODY
+    authentication: Authentication = NO_CREDENTIALS
     log: Callable[[dict[str, Any]], None] | None = None
     address: tuple[str, int] = ("", 0)
     connections: list[BrokerConnection] = field(default_factory=list)

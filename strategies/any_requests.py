@@ -19,7 +19,7 @@ from strategies.software_names import (
     software,
 )
 from strategies.two_faults import requests_with_two_faults
-from strategies.weights import as_one
+from strategies.weights import one_branch
 from wire.exchange import Request
 from wire.primitives import INT16_MAX, INT16_MIN
 
@@ -49,11 +49,11 @@ def any_requests() -> st.SearchStrategy[Request]:
 
 def odd_requests() -> st.SearchStrategy[Request]:
     """Requests that releases parse in their own ways: odd varints, strings and tags, and layouts that do not fit together."""
-    return as_one(
+    return one_branch(
         st.one_of(
             requests_with_odd_varints(),
             requests_with_tags_out_of_order(),
             requests_with_odd_strings(),
-            as_one(requests_with_mixed_layouts()),
+            one_branch(requests_with_mixed_layouts()),
         )
     )

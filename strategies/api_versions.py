@@ -11,7 +11,7 @@ from typing import NamedTuple
 from hypothesis import strategies as st
 
 from strategies.software_names import PLAIN_SOFTWARE, Software
-from strategies.weights import as_one
+from strategies.weights import one_branch
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
 from wire.exchange import Request, encode_request
@@ -30,7 +30,7 @@ def unknown_versions() -> st.SearchStrategy[int]:
     cut_to_a_byte = st.builds(
         lambda high, low: high << 8 | low, st.integers(1, 127), st.integers(0, NEWEST_VERSION)
     )
-    return as_one(
+    return one_branch(
         st.one_of(
             st.integers(NEWEST_VERSION + 1, INT16_MAX),
             st.integers(1, NEWEST_VERSION + 3),
@@ -72,7 +72,7 @@ def distances_above() -> st.SearchStrategy[int]:
     same_low_byte = st.builds(
         lambda high, below: (high << 8) - below, st.integers(1, 127), st.integers(0, NEWEST_VERSION)
     )
-    return as_one(st.one_of(st.integers(1, 3), st.integers(1, INT16_MAX), same_low_byte))
+    return one_branch(st.one_of(st.integers(1, 3), st.integers(1, INT16_MAX), same_low_byte))
 
 
 def unserved_requests(

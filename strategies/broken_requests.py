@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from strategies.api_versions import build_request
 from strategies.header_fields import FIRST_TWO_BYTE_SIZE
 from strategies.software_names import PLAIN_SOFTWARE, legal_software_texts
-from strategies.weights import as_one
+from strategies.weights import one_branch
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import TAG_SECTION
@@ -29,11 +29,9 @@ LARGEST_HARMLESS_SIZE = 65536
 COMPACT_CLIENT_ID = "compact client id"
 """The text in `broken` of a request whose client id has a compact length."""
 LONGEST_COMPACT_CLIENT_ID = 300
-KEYS_NOBODY_HAS = range(2000, 10000)
+UNASSIGNED_KEYS = range(2000, 10000)
 """Unassigned keys: Kafka's are smaller, and those of vendors are larger (grepplabs/kafka-proxy#185)."""
-KEYS_NOBODY_KNOWS = st.integers(min(KEYS_NOBODY_HAS), max(KEYS_NOBODY_HAS)) | st.integers(
-    -32768, -1
-)
+UNKNOWN_KEYS = st.integers(min(UNASSIGNED_KEYS), max(UNASSIGNED_KEYS)) | st.integers(-32768, -1)
 FLEXIBLE_VERSIONS = st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION)
 
 _BODY = ApiVersionsRequest(
@@ -212,7 +210,7 @@ def requests_for_unknown_apis() -> st.SearchStrategy[Request]:
             broken=f"unknown api key {api_key}",
         )
 
-    return st.builds(build, KEYS_NOBODY_KNOWS, st.integers(0, 5), st.binary(max_size=20))
+    return st.builds(build, UNKNOWN_KEYS, st.integers(0, 5), st.binary(max_size=20))
 
 
 def never_served_requests() -> st.SearchStrategy[Request]:
@@ -220,7 +218,7 @@ def never_served_requests() -> st.SearchStrategy[Request]:
     return st.one_of(
         truncated_requests(),
         requests_with_null_name(),
-        as_one(requests_with_tag_overrun()),
+        one_branch(requests_with_tag_overrun()),
         requests_with_compact_client_id(),
         flexible_requests_with_old_header(),
     )
@@ -228,7 +226,7 @@ def never_served_requests() -> st.SearchStrategy[Request]:
 
 def malformed_requests() -> st.SearchStrategy[Request]:
     """The same, and requests of APIs that no release has."""
-    return as_one(never_served_requests() | requests_for_unknown_apis())
+    return one_branch(never_served_requests() | requests_for_unknown_apis())
 
 
 def frames_with_wrong_size() -> st.SearchStrategy[Request]:

@@ -21,7 +21,7 @@ from reference_model.clients.script import (
     healthy_ranges,
     one_node,
 )
-from strategies.weights import as_one
+from strategies.weights import one_branch
 from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
 from wire.error_codes import ErrorCode
@@ -271,7 +271,7 @@ def tables_without_overlap() -> st.SearchStrategy[Table]:
     )
     negative = st.builds(metadata_ranges, st.integers(INT16_MIN, -3), st.integers(-3, -1))
     missing = st.just(Table(removed=(METADATA_KEY,)))
-    return too_high | missing | as_one(reversed_) | negative
+    return too_high | missing | one_branch(reversed_) | negative
 
 
 def brokers_without_overlap() -> st.SearchStrategy[Script]:

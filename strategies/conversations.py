@@ -38,7 +38,7 @@ from strategies.software_names import (
     legal_software_texts,
     software,
 )
-from strategies.weights import as_one
+from strategies.weights import one_branch
 from wire.exchange import Request
 from wire.primitives import INT16_MAX, INT16_MIN, write_raw_tagged_fields
 from wire.sasl import FIRST_FLEXIBLE_AUTHENTICATE, NO_TAGS, PLAIN
@@ -121,8 +121,8 @@ def _broken() -> st.SearchStrategy[Request]:
     return st.one_of(
         malformed_requests(),
         mutated_requests(),
-        as_one(frames_with_negative_size()),
-        as_one(frames_with_small_size()),
+        one_branch(frames_with_negative_size()),
+        one_branch(frames_with_small_size()),
     )
 
 
@@ -195,7 +195,7 @@ class ConversationWriter(RuleBasedStateMachine):
     @rule(
         connection=connections,
         messages=st.lists(
-            as_one(_requests()) | whole_requests() | _handshakes() | _tokens(),
+            one_branch(_requests()) | whole_requests() | _handshakes() | _tokens(),
             min_size=2,
             max_size=MAX_MIXED,
         ),

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 
-from strategies.weights import as_one
+from strategies.weights import one_branch
 from wire.primitives import (
     INT16_MAX,
     INT32_MAX,
@@ -128,7 +128,7 @@ def many_tags() -> st.SearchStrategy[ManyTags]:
     sizes = st.integers(1, LARGEST_VALUE) | lengths_at_buffer_sizes(LARGEST_VALUE)
     long = st.builds(ManyTags, st.just(1), sizes | st.just(LARGEST_VALUE))
     several = st.builds(ManyTags, st.integers(2, 300), st.integers(1, 200))
-    return as_one(st.one_of(empty, long, several))
+    return one_branch(st.one_of(empty, long, several))
 
 
 def too_many_tags() -> st.SearchStrategy[ManyTags]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from strategies.api_versions import api_versions_requests, build_request
 from strategies.software_names import PLAIN_SOFTWARE
-from strategies.weights import as_one
+from strategies.weights import one_branch
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import TAG_SECTION, encode
 from wire.exchange import Request, encode_request
@@ -83,7 +83,7 @@ def requests_with_any_body() -> st.SearchStrategy[Request]:
     """Requests in a flexible version with a sound header and any bytes as the body, short strings and counts often."""
     small_numbers = st.lists(st.integers(0, 6), max_size=24).map(bytes)
     # Without a least size, long ones are hardly ever drawn.
-    any_bytes = as_one(st.binary(max_size=60) | st.binary(min_size=30, max_size=60))
+    any_bytes = one_branch(st.binary(max_size=60) | st.binary(min_size=30, max_size=60))
     return api_versions_requests(
         min_version=FIRST_FLEXIBLE_VERSION, bodies=any_bytes | small_numbers
     )

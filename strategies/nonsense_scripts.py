@@ -26,7 +26,7 @@ from strategies.broker_scripts import (
     FAILURE_MS,
     old_versions,
 )
-from strategies.weights import as_one
+from strategies.weights import one_branch
 from wire.api_keys import METADATA_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
 from wire.error_codes import ErrorCode
@@ -209,16 +209,16 @@ def nonsense_answers() -> st.SearchStrategy[Answer]:
     A refusal that can be read is not among them, whatever range it names: other clauses are about that.
     """
     return st.one_of(
-        as_one(broken_tables()),
-        as_one(misframed_refusals()),
-        as_one(misaddressed_answers()),
-        as_one(misframed_answers()),
-        as_one(odd_tables()),
-        as_one(odd_tag_sections()),
-        as_one(odd_counts()),
-        as_one(odd_throttle_times()),
-        as_one(repeated_answers()),
-        as_one(other_errors()),
+        one_branch(broken_tables()),
+        one_branch(misframed_refusals()),
+        one_branch(misaddressed_answers()),
+        one_branch(misframed_answers()),
+        one_branch(odd_tables()),
+        one_branch(odd_tag_sections()),
+        one_branch(odd_counts()),
+        one_branch(odd_throttle_times()),
+        one_branch(repeated_answers()),
+        one_branch(other_errors()),
     )
 
 
@@ -282,7 +282,7 @@ def brokers_that_heal() -> st.SearchStrategy[Script]:
     closed = st.just(healing_connections(ConnectionScript(on_open="close")))
     # A client may keep to a throttle time of days.
     answers = nonsense_answers().filter(lambda answer: answer.throttle_time_ms < DAYS_MS)
-    return (ends | as_one(answers)).map(healing) | closed
+    return (ends | one_branch(answers)).map(healing) | closed
 
 
 def swapping_broker() -> Script:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from hypothesis import strategies as st
 
 from strategies.api_versions import build_request
-from strategies.weights import as_one
+from strategies.weights import one_branch
 from wire.api_versions import NEWEST_VERSION
 from wire.exchange import Request
 from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES, encode_frame, read_size
@@ -96,7 +96,7 @@ def frames_with_small_size() -> st.SearchStrategy[Request]:
         ),
         plain,
         st.just(100) | st.integers(0, 100),
-        frames | as_one(_refused_sizes()),
+        frames | one_branch(_refused_sizes()),
     )
     return cut | st.builds(build_with_frame_inside, plain.filter(_is_text))
 

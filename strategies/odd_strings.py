@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from strategies.api_versions import build_request
 from strategies.odd_requests import NOT_UTF_8, negative_varints, odd_varints
 from strategies.software_names import PLAIN_SOFTWARE
-from strategies.weights import as_one
+from strategies.weights import one_branch
 from wire.api_versions import (
     FIRST_FLEXIBLE_VERSION,
     FIRST_VERSION_WITH_CLUSTER_CHECK,
@@ -146,7 +146,7 @@ def names_with_wrong_text() -> st.SearchStrategy[Request]:
 
 def requests_with_odd_strings() -> st.SearchStrategy[Request]:
     """All the kinds of this module."""
-    return as_one(
+    return one_branch(
         st.one_of(
             requests_with_odd_string_lengths(),
             requests_with_string_overrun(),

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from hypothesis import strategies as st
 
 from strategies.header_fields import lengths_at_buffer_sizes
-from strategies.weights import as_one
+from strategies.weights import one_branch
 from wire.primitives import INT16_MAX
 
 _ALPHANUMERIC = string.ascii_letters + string.digits
@@ -53,7 +53,7 @@ def legal_software_texts() -> st.SearchStrategy[str]:
     marks = st.sampled_from(".-")
     short = st.text(st.sampled_from(_LEGAL), max_size=12)
     middle = short | st.builds(lambda text, count: text * count, short, st.integers(1, 16))
-    return as_one(
+    return one_branch(
         st.one_of(
             edge,
             st.builds(lambda letter, count: letter * count, edge, st.integers(1, 200) | _lengths()),
@@ -82,7 +82,7 @@ def known_clients() -> st.SearchStrategy[Software]:
 def legal_software() -> st.SearchStrategy[Software]:
     """Name and version that a broker must accept; those of a well-known client in a third of the examples."""
     drawn = software(names=legal_software_texts())
-    return as_one(st.one_of(drawn, as_one(drawn), known_clients()))
+    return one_branch(st.one_of(drawn, one_branch(drawn), known_clients()))
 
 
 def edge_punctuation_texts() -> st.SearchStrategy[str]:
@@ -110,11 +110,13 @@ def illegal_software_texts() -> st.SearchStrategy[str]:
         st.sampled_from((0, 1, 2)),
         st.integers(9, 400) | _lengths(),
     )
-    return as_one(
+    return one_branch(
         st.one_of(
             st.just(""),
-            as_one(long),
-            as_one(st.builds(lambda a, bad, b: a + bad + b, around, common | any_other, around)),
+            one_branch(long),
+            one_branch(
+                st.builds(lambda a, bad, b: a + bad + b, around, common | any_other, around)
+            ),
             st.builds(lambda bad, around: bad + around, st.sampled_from("_ é+"), around),
             st.builds(lambda around, bad: around + bad, around, st.sampled_from("_\n")),
         )

@@ -8,7 +8,7 @@ from strategies.broken_requests import mutated, mutated_requests, never_served_r
 from strategies.mixed_layouts import requests_with_mixed_layouts
 from strategies.odd_requests import requests_with_odd_varints, requests_with_tags_out_of_order
 from strategies.odd_strings import requests_with_odd_strings
-from strategies.weights import as_one
+from strategies.weights import one_branch
 from wire.exchange import Request
 
 
@@ -16,7 +16,7 @@ def requests_with_two_faults() -> st.SearchStrategy[Request]:
     """Requests that are wrong in one way, of which a few bytes are then replaced, inserted or removed."""
     return mutated(
         st.one_of(
-            as_one(never_served_requests()),
+            one_branch(never_served_requests()),
             mutated_requests(),
             requests_with_odd_varints(),
             requests_with_tags_out_of_order(),

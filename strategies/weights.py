@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 T = TypeVar("T")
 
 
-def as_one(strategy: st.SearchStrategy[T]) -> st.SearchStrategy[T]:
+def one_branch(strategy: st.SearchStrategy[T]) -> st.SearchStrategy[T]:
     """Return a strategy that counts as one branch when `|` combines it with others.
 
     Otherwise Hypothesis flattens the branches of both sides, and a strategy with many branches crowds out the other.

@@ -5,15 +5,10 @@ Source: KIP-43 (SaslHandshake v0 and the bare tokens after it) and KIP-152 (Sasl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 from wire import primitives
 from wire.api_keys import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.codec import TAG_SECTION, encode
-from wire.error_codes import ErrorCode
 from wire.exchange import Request, encode_request
-from wire.fields import NO_VERSIONS, Field, FieldType, Versions, versions
 from wire.frames import encode_frame
 from wire.headers import (
     CORRELATION_ID_BYTES,
@@ -23,8 +18,7 @@ from wire.headers import (
     PLAIN_REQUEST_HEADER,
     RequestHeader,
 )
-from wire.layouts import Layout
-from wire.primitives import TaggedField
+from wire.startup_messages import SASL_AUTHENTICATE, SASL_HANDSHAKE
 
 PLAIN = "PLAIN"
 """The name of the mechanism that sends a password as it is."""
@@ -33,69 +27,6 @@ NO_TAGS = b"\0"
 FIRST_FLEXIBLE_AUTHENTICATE = 2
 BARE_TOKEN = -1
 """The api version in the header of a `Request` that is a bare token, sent without a request header."""
-
-_ALWAYS = versions("0+")
-_ERROR_CODE = Field(name="error_code", type=FieldType.INT16, versions=_ALWAYS, convert=ErrorCode)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _PlainMessage:
-    """Base class of messages whose versions have no tag sections."""
-
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
-    tag_order: tuple[int, ...] = ()
-
-    FLEXIBLE: ClassVar[Versions] = NO_VERSIONS
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SaslHandshakeRequest(_PlainMessage):
-    """A request that names the mechanism for authenticating the connection (v0 and v1)."""
-
-    mechanism: str
-
-    FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field(name="mechanism", type=FieldType.STRING, versions=_ALWAYS),
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SaslHandshakeResponse(_PlainMessage):
-    """A response that says whether the mechanism is enabled, and lists the enabled ones."""
-
-    error_code: int
-    mechanisms: tuple[str, ...]
-
-    FIELDS: ClassVar[tuple[Field, ...]] = (
-        _ERROR_CODE,
-        Field(name="mechanisms", type=FieldType.ARRAY, versions=_ALWAYS, items=FieldType.STRING),
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SaslAuthenticateRequest(_PlainMessage):
-    """A request that carries a token of the mechanism (v0)."""
-
-    auth_bytes: bytes
-
-    FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field(name="auth_bytes", type=FieldType.BYTES, versions=_ALWAYS),
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SaslAuthenticateResponse(_PlainMessage):
-    """A response that says whether the token was accepted, and carries the broker's next token (v0)."""
-
-    error_code: int
-    error_message: str | None
-    auth_bytes: bytes
-
-    FIELDS: ClassVar[tuple[Field, ...]] = (
-        _ERROR_CODE,
-        Field(name="error_message", type=FieldType.STRING, versions=_ALWAYS, nullable=_ALWAYS),
-        Field(name="auth_bytes", type=FieldType.BYTES, versions=_ALWAYS),
-    )
 
 
 def handshake_request(
@@ -110,8 +41,8 @@ def handshake_request(
     )
     # Negative versions have no layout of their own.
     written = max(version, 0)
-    body = encode(SaslHandshakeRequest(mechanism=mechanism), version=written)
-    layout = Layout(request=SaslHandshakeRequest, response=SaslHandshakeResponse, version=written)
+    body = encode(SASL_HANDSHAKE.request(mechanism=mechanism), version=written)
+    layout = SASL_HANDSHAKE.layout(written)
     return encode_request(header, body, layout=layout)
 
 
@@ -139,10 +70,10 @@ def authenticate_request(
             header_version=FLEXIBLE_REQUEST_HEADER,
             raw_header={TAG_SECTION: tags},
         )
-    body = encode(SaslAuthenticateRequest(auth_bytes=token), version=0)
+    body = encode(SASL_AUTHENTICATE.request(auth_bytes=token), version=0)
     if version > 0:
         return encode_request(header, body, header_version=PLAIN_REQUEST_HEADER)
-    layout = Layout(request=SaslAuthenticateRequest, response=SaslAuthenticateResponse, version=0)
+    layout = SASL_AUTHENTICATE.layout(0)
     return encode_request(header, body, layout=layout)
 
 

@@ -140,6 +140,9 @@ DESCRIBE_CLUSTER = api(
     ],
 )
 
+BROKERS, CONTROLLERS = 1, 2
+"""The endpoint types of DescribeCluster (KIP-919): what it lists."""
+
 SASL_HANDSHAKE = api(
     "SaslHandshake",
     SASL_HANDSHAKE_KEY,

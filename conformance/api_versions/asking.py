@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -21,7 +22,10 @@ from fixtures.client.running_broker import Address
 from fixtures.errors import ConnectionFailed
 from reference_model.known_apis import Range
 
-_AT_ONCE = 16
+ALL_BROKERS_BOUND_S = 60.0
+"""How long brokers are asked after another. A healthy cluster of 400 brokers takes a few seconds; where many do not answer, each takes
+the bound of its step."""
+_AT_ONCE = 64
 
 
 def ask_cluster(
@@ -39,8 +43,9 @@ def ask_cluster(
     """
     cluster = _cluster(bootstrap, config, controllers=controllers)
     brokers = sorted(cluster.brokers, key=lambda each: each.node_id)
+    ends_at = time.monotonic() + ALL_BROKERS_BOUND_S
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        tables = list(pool.map(lambda each: _table_of(each, config), brokers))
+        tables = list(pool.map(lambda each: _table_of(each, config, ends_at), brokers))
     return ClusterTables(
         name=",".join(map(str, bootstrap)), cluster_id=cluster.cluster_id, brokers=tables
     )
@@ -75,7 +80,7 @@ def _listed_by(client: ClusterClient, *, controllers: bool) -> Cluster:
         raise ConnectionFailed(f"{error}: it is a {what}; give its address to {option}") from error
 
 
-def _table_of(broker: ListedBroker, config: CommandConfig) -> BrokerTable:
+def _table_of(broker: ListedBroker, config: CommandConfig, ends_at: float) -> BrokerTable:
     listed = BrokerTable(
         node_id=broker.node_id,
         host=broker.host,
@@ -83,6 +88,9 @@ def _table_of(broker: ListedBroker, config: CommandConfig) -> BrokerTable:
         rack=broker.rack,
         is_fenced=broker.is_fenced,
     )
+    if time.monotonic() > ends_at:
+        reason = f"not asked: the brokers before it took more than {ALL_BROKERS_BOUND_S:g} s"
+        return replace(listed, problem=reason)
     address = Address(broker.host, broker.port)
     try:
         with connected(address, config.security, bound_s=config.timeout_s) as client:

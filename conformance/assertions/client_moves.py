@@ -23,10 +23,11 @@ from conformance.assertions.play_summary import (
 )
 from fixtures.errors import HarnessError
 from reference_model.clients.limits import left_open, loop_in
-from reference_model.clients.moves import SASL_KEYS, History, api_name
+from reference_model.clients.moves import SASL_KEYS, History
 from reference_model.clients.oracle import begins_below, forbidden_moves
 from reference_model.clients.script import Script
 from reference_model.clients.software_rules import software_named_in
+from reference_model.known_apis import label_of
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
 from wire.sasl import BARE_TOKEN
@@ -149,7 +150,7 @@ def flexible_tables(play: Play) -> set[int]:
 def got_error(play: Play, error: ErrorCode) -> bool:
     """Return whether a client was sent an error as the response to a version that can be answered with it."""
     return any(
-        move.ends_connection and move.told is not None and move.told.error_code is error
+        move.ends_connection and move.response is not None and move.response.error_code is error
         for move in History(play.recording).moves
     )
 
@@ -186,7 +187,7 @@ def assert_sends_what_is_listed(play: Play) -> None:
         ranges = table.ranges_of(each.api_key)
         listed = " and ".join(f"v{low} to v{high}" for low, high in ranges) or "no version"
         assert any(low <= each.api_version <= high for low, high in ranges), (
-            f"the client never asks for versions and sends {api_name(each.api_key)} v{each.api_version}, "
+            f"the client never asks for versions and sends {label_of(each.api_key)} v{each.api_version}, "
             f"of which release {table.base} supports {listed}"
         )
 
@@ -223,7 +224,7 @@ def assert_newest_common_versions(play: Play, healthy: Play) -> None:
             continue
         common = min(ranges[0][1], usual)
         assert not ranges[0][0] <= sent < common, (
-            f"the client sends {api_name(api_key)} up to v{sent}, and not up to v{common}, which both sides know"
+            f"the client sends {label_of(api_key)} up to v{sent}, and not up to v{common}, which both sides know"
         )
 
 

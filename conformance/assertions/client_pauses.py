@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.assertions.client_moves import assert_works
 from conformance.assertions.play_summary import Play
 from reference_model.clients.limits import reconnects_in
-from reference_model.clients.told import Tells, told_by
+from reference_model.clients.read_response import ResponseKind, read_response
 
 
 def assert_pauses(play: Play) -> None:
@@ -24,5 +24,5 @@ def assert_uses_late_table(play: Play) -> None:
         for each in play.recording.requests
         if each.answer is not None and each.answer.delay_ms and each.is_served
     )
-    if any(told_by(each).kind is Tells.TABLE for each in slow):
+    if any(read_response(each).kind is ResponseKind.TABLE for each in slow):
         assert_works(play)

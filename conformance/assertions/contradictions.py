@@ -11,8 +11,9 @@ from typing import Any
 
 from fixtures.artefacts.message_schemas import api_catalogue
 from fixtures.errors import ArtefactUnavailable
-from reference_model.clients.moves import History, Move, api_name
+from reference_model.clients.moves import History, Move
 from reference_model.clients.recording import Recording, SeenRequest
+from reference_model.known_apis import label_of
 from wire.api_keys import END_TXN_KEY, FETCH_KEY, PRODUCE_KEY
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
@@ -53,7 +54,7 @@ def _is_listed(move: Move) -> bool:
 
 
 def _version(seen: SeenRequest) -> str:
-    return f"{api_name(seen.api_key)} v{seen.api_version}"
+    return f"{label_of(seen.api_key)} v{seen.api_version}"
 
 
 def _open_transactions(recording: Recording) -> Iterator[str]:

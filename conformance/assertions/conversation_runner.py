@@ -15,7 +15,7 @@ from fixtures.errors import NoCredentials
 from fixtures.under_test.broker import Broker
 from reference_model.agreement import summary_of
 from reference_model.connection_states import SERVING, TAKING_REQUESTS
-from reference_model.oracle import NOBODY, first_state, reactions
+from reference_model.oracle import NO_CREDENTIALS, first_state, reactions
 from reference_model.reaction import closed
 from reference_model.state_machine import (
     TRANSITIONS,
@@ -69,7 +69,9 @@ class ConversationRunner:
         self._agreement = agreement_of(broker)
         access = broker.running.sasl
         offered = broker.running.offered_mechanisms
-        self._authentication = replace(NOBODY, mechanisms=offered) if offered else NOBODY
+        self._authentication = (
+            replace(NO_CREDENTIALS, mechanisms=offered) if offered else NO_CREDENTIALS
+        )
         self._right_token = self._wrong_token = NOBODYS_TOKEN
         if access is not None:
             self._authentication = Authentication(

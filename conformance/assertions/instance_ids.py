@@ -67,7 +67,7 @@ NEWEST_WITHOUT_ID: Mapping[int, int] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Carrier:
+class RequestWithHeader3:
     """A version of an API whose requests have header v3.
 
     Attributes:
@@ -104,11 +104,13 @@ def _newest_listed(broker: Broker) -> dict[int, int]:
 
 
 @functools.lru_cache(maxsize=8)
-def carriers(broker: Broker) -> tuple[Carrier, ...]:
+def carriers(broker: Broker) -> tuple[RequestWithHeader3, ...]:
     """Return what a target lists in a version with header v3, as far as the suite can request it."""
     listed = _newest_listed(broker)
     found = [
-        Carrier(api_key=key, api_version=1, body=minimal_body(api, 1), layout=api.layout(1))
+        RequestWithHeader3(
+            api_key=key, api_version=1, body=minimal_body(api, 1), layout=api.layout(1)
+        )
         for key, api in CHANGED_APIS.items()
         if listed.get(key, 0) > 0
     ]
@@ -116,7 +118,7 @@ def carriers(broker: Broker) -> tuple[Carrier, ...]:
         usual = build_request(version=NEWEST_VERSION).body
         assert usual is not None
         found.append(
-            Carrier(
+            RequestWithHeader3(
                 api_key=API_VERSIONS_KEY, api_version=NEWEST_VERSION + 1, body=usual, layout=None
             )
         )
@@ -129,7 +131,7 @@ def carriers(broker: Broker) -> tuple[Carrier, ...]:
                 api.layout(known), request_header_version=INSTANCE_ID_REQUEST_HEADER
             )
             found.append(
-                Carrier(
+                RequestWithHeader3(
                     api_key=key,
                     api_version=known + 1,
                     body=minimal_body(api, known),

@@ -19,8 +19,9 @@ from conformance.assertions.hangs import OUTSIDE_THE_TABLE
 from conformance.assertions.judging import Unjudged
 from conformance.assertions.play_summary import ERROR, OK, DriverResult, Play, summary
 from fixtures.errors import HarnessError
-from reference_model.clients.moves import History, api_name
+from reference_model.clients.moves import History
 from reference_model.clients.oracle import ForbiddenMove, forbidden_moves
+from reference_model.known_apis import label_of
 
 WRONG_RESULT = "WrongResult: "
 """Begins the detail of a driver whose operation reported success with a wrong result."""
@@ -148,7 +149,7 @@ def _assert_is_that_operation(play: Play, operation: str, *, falls_back: bool) -
     # Of a play with very many requests the last ones are only counted.
     if play.recording.all_requests > len(play.recording.requests):
         return
-    what = f"the operation reports success, but the client never sent {api_name(api_key)}"
+    what = f"the operation reports success, but the client never sent {label_of(api_key)}"
     if falls_back:
         raise Unsupported(f"{what}: it did something else, as its documentation says")
     raise AssertionError(what)

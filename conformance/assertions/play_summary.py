@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from reference_model.clients.limits import rate_of
-from reference_model.clients.moves import api_name
 from reference_model.clients.recording import Recording, SeenRequest
+from reference_model.known_apis import label_of
 from wire.api_keys import METADATA_KEY
 
 OK, ERROR = "ok", "error"
@@ -89,7 +89,7 @@ def quoted_errors(result: DriverResult) -> str:
 
 def _requests(recording: Recording) -> str:
     versions = Counter(
-        f"{api_name(each.api_key)} v{each.api_version}" for each in recording.requests
+        f"{label_of(each.api_key)} v{each.api_version}" for each in recording.requests
     )
     counted = ", ".join(f"{count:,} {name}" for name, count in versions.most_common())
     of_all = recording.all_requests

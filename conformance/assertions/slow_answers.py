@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reference_model.clients.moves import api_name
 from reference_model.clients.recording import Recording, SeenConnection
+from reference_model.known_apis import label_of
 from wire.api_keys import FETCH_KEY, JOIN_GROUP_KEY, PRODUCE_KEY, SHARE_FETCH_KEY, SYNC_GROUP_KEY
 
 MAY_WAIT = frozenset({FETCH_KEY, JOIN_GROUP_KEY, SYNC_GROUP_KEY, SHARE_FETCH_KEY})
@@ -49,5 +49,5 @@ def _times(recording: Recording, connection: SeenConnection) -> Iterator[tuple[i
         answered_ms = ended_ms if each.answered_ms is None else each.answered_ms
         if each.api_key not in MAY_WAIT:
             took_ms = answered_ms - max(each.at_ms, free_ms)
-            yield took_ms, f"{api_name(each.api_key)} v{each.api_version}"
+            yield took_ms, f"{label_of(each.api_key)} v{each.api_version}"
         free_ms = answered_ms

@@ -32,7 +32,7 @@ from strategies.odd_frames import (
 from strategies.odd_strings import BEYOND_THE_FRAME, NAMES, build_with_string, compact_string
 from strategies.software_names import Software, legal_software
 from strategies.two_faults import requests_with_two_faults
-from strategies.weights import as_one
+from strategies.weights import one_branch
 from wire.exchange import Exchange, Outcome, Request
 from wire.frames import SIZE_BYTES, encode_frame, read_size
 from wire.primitives import TaggedField
@@ -181,9 +181,9 @@ def costs_a_neighbour(broker: Broker, broken: Request) -> bool:
 @pytest.mark.clause("PROTOCOL.malformed-hurts-nobody")
 @given(
     broken=malformed_requests()
-    | as_one(odd_requests() | requests_with_two_faults())
-    | as_one(frames_with_wrong_size() | first_bytes_of_other_protocols())
-    | as_one(frames_with_small_size())
+    | one_branch(odd_requests() | requests_with_two_faults())
+    | one_branch(frames_with_wrong_size() | first_bytes_of_other_protocols())
+    | one_branch(frames_with_small_size())
 )
 @example(broken=Request(data=encode_frame(b""), header=build_request(version=0).header))
 @example(broken=build_first_bytes("HTTP"))

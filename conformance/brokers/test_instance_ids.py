@@ -57,13 +57,13 @@ FIRST, SECOND = InstanceIdRequest(), InstanceIdRequest(api=1)
 TELEMETRY_KEYS = (GET_TELEMETRY_SUBSCRIPTIONS_KEY, PUSH_TELEMETRY_KEY)
 NULL = FIRST.named(None)
 OLD = InstanceIdRequest(has_id=False)
-MOST_BEYOND = 20
+MAX_VERSIONS_BEYOND = 20
 MAX_EXAMPLES_OF_SASL = 10
 MAX_EXAMPLES_OF_LOG = 8
 """More than of other properties that read the log: the headers and client ids of several requests vary together."""
-LATER_S = 0.1
+LOG_DELAY_S = 0.1
 """How much later than the entry of a later request that of an earlier one may be written."""
-OLD_OFFSET_DELETE = len(OLD_VERSIONS)
+OFFSET_DELETE_V0_INDEX = len(OLD_VERSIONS)
 """The number by which `without_id` chooses OffsetDelete v0."""
 
 
@@ -251,7 +251,7 @@ def test_first_client_id_counts(
         broker.converse([build_request(version=0, client_id=last)])
         poll_until(lambda: _count(path, last), 1, limit_s=SLOWEST_LOG_S)
         found = poll_until(
-            lambda: (_count(path, own), _count(path, other)), (of_first, 0), limit_s=LATER_S
+            lambda: (_count(path, own), _count(path, other)), (of_first, 0), limit_s=LOG_DELAY_S
         )
     if found == (mine, others) != (of_first, 0):
         raise Unjudged("each request's own client id counts: the other reading of the proposal")
@@ -291,7 +291,7 @@ def test_offset_delete_is_served_in_both_versions(
     exchange = broker.exchange(with_id(broker, drawn, instance_id, api_key=OFFSET_DELETE_KEY))
     message_in(exchange)
     assert_served([exchange])
-    assert_served([broker.exchange(without_id(InstanceIdRequest(api=OLD_OFFSET_DELETE)))])
+    assert_served([broker.exchange(without_id(InstanceIdRequest(api=OFFSET_DELETE_V0_INDEX)))])
 
 
 @pytest.mark.listeners("plaintext")
@@ -342,7 +342,10 @@ def test_broker_makes_ids_for_old_clients_alone(broker: Broker, instance_id: UUI
 @pytest.mark.listeners("plaintext")
 @pytest.mark.needs("instance_ids")
 @pytest.mark.clause("KIP-1313.discovery-survives")
-@given(beyond=st.integers(1, MOST_BEYOND) | st.integers(1, INT16_MAX), instance_id=instance_ids())
+@given(
+    beyond=st.integers(1, MAX_VERSIONS_BEYOND) | st.integers(1, INT16_MAX),
+    instance_id=instance_ids(),
+)
 @example(beyond=1, instance_id=AN_ID)
 @example(beyond=INT16_MAX, instance_id=AN_ID)
 def test_unknown_api_versions_is_answered(broker: Broker, beyond: int, instance_id: UUID) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from conformance.corpus.entries import LARGEST_ENTRY_BYTES, Entry, format_entry
 from reference_model.stored_inputs import cut_frames
-from strategies.broken_requests import KEYS_NOBODY_HAS
+from strategies.broken_requests import UNASSIGNED_KEYS
 from strategies.hypothesis_adapter import pinned_examples
 from wire.api_keys import API_VERSIONS_KEY
 from wire.exchange import Request
@@ -62,5 +62,5 @@ def is_storable(data: bytes) -> bool:
     keys = {
         request.api_key for request in cut_frames(data).whole if len(request.data) >= SIZE_BYTES + 2
     }
-    others = {key for key in keys if key >= 0 and key not in KEYS_NOBODY_HAS} - {API_VERSIONS_KEY}
+    others = {key for key in keys if key >= 0 and key not in UNASSIGNED_KEYS} - {API_VERSIONS_KEY}
     return 0 < len(data) <= LARGEST_ENTRY_BYTES and not others

@@ -9,7 +9,7 @@ from typing import Any
 from clauses.catalogue import Clause, catalogue
 from conformance.assertions.judging import TargetEnded, crash_in_words
 from conformance.engine.example_recorder import ExampleRecorder
-from conformance.engine.overlapping import EndedBesideOthers
+from conformance.engine.overlapping import TargetEndedWhileOverlapping
 from conformance.engine.repeating import Body, run_body
 from fixtures.client.greenlet_wait import can_yield
 from fixtures.errors import BrokerGone, HarnessError
@@ -58,17 +58,17 @@ class CrashJudge:
         Raises:
             TargetEnded: the example ends the target, and ends a fresh one as well.
             AssertionError: the target violates the property's clauses in another way.
-            EndedBesideOthers: the target ended while other examples were in progress.
+            TargetEndedWhileOverlapping: the target ended while other examples were in progress.
             HarnessError: the example could not be judged.
         """
         try:
             run_body(self._broker, body, values)
         except BrokerGone as gone:
             if not self._broker.can_restart:
-                raise self.ends_for_good(gone, values) from gone
+                raise self.blame_and_raise(gone, values) from gone
             self._broker.restart()
             if can_yield():
-                raise EndedBesideOthers(str(gone)) from gone
+                raise TargetEndedWhileOverlapping(str(gone)) from gone
             if not self._is_confirmed:
                 self._confirm(body, values, gone)
             raise _crash_error(gone) from gone
@@ -79,7 +79,7 @@ class CrashJudge:
         if clause not in self._examples.clauses and self._examples.is_planned(clause):
             self._record(clause, error, steps, self._examples.drawn(values))
 
-    def ends_for_good(self, gone: BrokerGone, values: Mapping[str, Any]) -> BrokerGone:
+    def blame_and_raise(self, gone: BrokerGone, values: Mapping[str, Any]) -> BrokerGone:
         """Record the end of a target that cannot be started again, and end all judging of it.
 
         The latest example that sent anything is to blame: the current one, or the one before it. No example is blamed for the

@@ -41,7 +41,7 @@ class RejudgeSequentially(BaseException):
     """
 
 
-class EndedBesideOthers(Exception):
+class TargetEndedWhileOverlapping(Exception):
     """The target ended while several examples were in progress, and runs again; which example ended it is unknown."""
 
 
@@ -117,7 +117,7 @@ class Overlap:
     def _begin(self, example: Waiting) -> None:
         try:
             example.begin()
-        except EndedBesideOthers as error:
+        except TargetEndedWhileOverlapping as error:
             self._drop_all()
             raise RejudgeSequentially from error
         except AssertionError:
@@ -130,7 +130,7 @@ class Overlap:
         while len(self._waiting) > leaving:
             try:
                 self._waiting.popleft().finish()
-            except (AssertionError, UnsatisfiedAssumption, EndedBesideOthers) as error:
+            except (AssertionError, UnsatisfiedAssumption, TargetEndedWhileOverlapping) as error:
                 self._drop_all()
                 raise RejudgeSequentially from error
 

@@ -198,9 +198,9 @@ class PropertyJudge:
         """
         self._examples.leaves_out(what, may_hide=may_hide)
 
-    def ends_for_good(self, gone: BrokerGone, values: Mapping[str, Any]) -> BrokerGone:
-        """Record the end of a target that cannot be started again; see `CrashJudge.ends_for_good`."""
-        return self._crashes.ends_for_good(gone, values)
+    def blame_and_raise(self, gone: BrokerGone, values: Mapping[str, Any]) -> BrokerGone:
+        """Record the end of a target that cannot be started again; see `CrashJudge.blame_and_raise`."""
+        return self._crashes.blame_and_raise(gone, values)
 
     def begin_again(self, reason: BaseException | None) -> None:
         """Start again with the property's first example.

@@ -24,12 +24,12 @@ from fixtures.under_test.spare_target import SpareTarget
 from reports.run.repeats import Repeats, Tally
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 
-FEW_REPEATS = 10
+REPEATS_IF_ALL_FAIL = 10
 """Repeats if all of them fail.
 
 A failure that occurs three times in ten would fail ten times in a row once in 170,000 tries.
 """
-MANY_REPEATS = 40
+REPEATS_TO_ESTIMATE = 40
 """Repeats of an intermittent failure, to estimate its rate: the 95 % interval is then at most 0.3 wide."""
 PLACE_BUDGET_S = 1.5
 """Wall time for repeats in one place. Only a target that falls silent, at 0.7 s each, gets fewer repeats."""
@@ -111,7 +111,7 @@ def _tally(broker: Broker, example: FailingExample) -> Tally:
     """Repeat until the result is clear: a few times if every repeat fails, many times if one passes."""
     failed = repeats = 0
     give_up_at = time.monotonic() + PLACE_BUDGET_S
-    while repeats < (FEW_REPEATS if failed == repeats else MANY_REPEATS):
+    while repeats < (REPEATS_IF_ALL_FAIL if failed == repeats else REPEATS_TO_ESTIMATE):
         failed += _fails(broker, example)
         repeats += 1
         if time.monotonic() > give_up_at:

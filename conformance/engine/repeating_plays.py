@@ -24,9 +24,9 @@ from fixtures.under_test.trial import Trial
 from reference_model.clients.script import Script
 from reports.run.repeats import Repeats, Tally
 
-FEW_REPEATS = 2
+REPEATS_IF_ALL_FAIL = 2
 """Repeats if all of them fail; they come one after the other, and each may take as long as its script, or an operation, may."""
-MANY_REPEATS = 3
+REPEATS_TO_ESTIMATE = 3
 """Repeats if one of them passes."""
 SIDE_BY_SIDE = PLAYS_AT_A_TIME - 2
 """Failures that are repeated at a time: fewer than are played side by side before they are judged, so that a control has a process."""
@@ -77,9 +77,11 @@ def repeat_plays(
     for first in range(0, len(scripts), SIDE_BY_SIDE):
         group = in_order[first : first + SIDE_BY_SIDE]
         left = group
-        for _ in range(FEW_REPEATS):
+        for _ in range(REPEATS_IF_ALL_FAIL):
             left = _recurring(client, {each: (examples[each], scripts[each]) for each in left})
-        found |= {each: Repeats(used=Tally(FEW_REPEATS, FEW_REPEATS)) for each in left}
+        found |= {
+            each: Repeats(used=Tally(REPEATS_IF_ALL_FAIL, REPEATS_IF_ALL_FAIL)) for each in left
+        }
     for number, script in scripts.items():
         if number not in found:
             found[number] = _repeat_alone(client, examples[number], script)
@@ -142,7 +144,7 @@ def _repeats(again: Callable[[], bool], too_slow: Callable[[], str]) -> Repeats:
         too_slow: plays the control; returns why it is too slow, or "".
     """
     failed = repeats = 0
-    while repeats < (FEW_REPEATS if failed == repeats else MANY_REPEATS):
+    while repeats < (REPEATS_IF_ALL_FAIL if failed == repeats else REPEATS_TO_ESTIMATE):
         if why := too_slow():
             return Repeats(used=Tally(failed, repeats), too_slow=why)
         failed += again()

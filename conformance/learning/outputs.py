@@ -24,7 +24,8 @@ from wire.errors import DecodeError
 from wire.exchange import Exchange, Outcome
 from wire.frames import SIZE_BYTES
 from wire.headers import CORRELATION_ID_BYTES, correlation_id_bytes
-from wire.sasl import FIRST_FLEXIBLE_AUTHENTICATE, SaslHandshakeResponse
+from wire.sasl import FIRST_FLEXIBLE_AUTHENTICATE
+from wire.startup_messages import SASL_HANDSHAKE
 
 CLOSED, SILENT = Outcome.CLOSED.value, Outcome.SILENT.value
 ENDED = "the target ends"
@@ -111,7 +112,7 @@ class Abstraction:
     def handshake(self, exchange: Exchange, body: bytes) -> str:
         """Describe a response to SaslHandshake by its error code and mechanisms."""
         version = min(max(exchange.request.api_version, 0), 1)
-        response = decode(SaslHandshakeResponse, body, version=version)
+        response = decode(SASL_HANDSHAKE.response, body, version=version)
         listed = frozenset(response.mechanisms)
         names = printable(",".join(sorted(listed)))
         text = "all" if listed == self.mechanisms else names or "none"

@@ -15,7 +15,7 @@ from fixtures.client.running_broker import SaslAccess
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.in_memory import LAUNCHER, NOWHERE, InMemoryBroker, InMemoryTarget
 from reference_model.fault_injection import Tampering
-from reference_model.oracle import NOBODY
+from reference_model.oracle import NO_CREDENTIALS
 from reference_model.same_response import StablePart, stable_part_of_body
 from reference_model.sasl import Authentication, Credentials
 from reference_model.state_machine import ReferenceBroker
@@ -104,7 +104,7 @@ def model_for(broker: Broker, tampering: Tampering | None = None) -> Broker:
 
 def _authentication(access: SaslAccess | None, offered: tuple[str, ...]) -> Authentication:
     if access is None:
-        return Authentication(credentials=NOBODY.credentials, mechanisms=offered)
+        return Authentication(credentials=NO_CREDENTIALS.credentials, mechanisms=offered)
     return Authentication(
         credentials=Credentials(username=access.username, password=access.password),
         mechanisms=access.mechanisms,

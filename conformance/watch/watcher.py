@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from conformance.watch.request_headers import RequestHead, client_text
 from conformance.watch.sightings import MOST_CLIENTS, ClientIdentity, Sighting, Sightings
 from reference_model.clients.oracle import ForbiddenMove, forbidden_moves
+from reference_model.clients.read_response import ResponseKind, read_response
 from reference_model.clients.reading import SHORTEST_REQUEST_BYTES, read_request
 from reference_model.clients.recording import (
     MOST_CONNECTIONS,
@@ -21,7 +22,6 @@ from reference_model.clients.recording import (
     SeenRequest,
 )
 from reference_model.clients.script import NodeScript, Script
-from reference_model.clients.told import Tells, told_by
 from reference_model.known_apis import Range
 from reference_model.version_tables import Ranges, intersection
 from wire.api_keys import API_VERSIONS_KEY, SASL_HANDSHAKE_KEY
@@ -155,8 +155,8 @@ class Watcher:
     def told(self, connection: WatchedConnection, head: RequestHead, response: bytes) -> None:
         """Take in the response to ApiVersions, as the client gets it; size included."""
         self.answered(connection, head, response)
-        told = told_by(_seen(head, connection.number, self._now_ms(), response=response))
-        if told.kind is Tells.TABLE:
+        told = read_response(_seen(head, connection.number, self._now_ms(), response=response))
+        if told.kind is ResponseKind.TABLE:
             table = {key: Range(*ranges[0]) for key, ranges in told.ranges.items() if ranges}
             # A broker may be upgraded while it is watched, and the first address may lead to several.
             known = self.tables.get(connection.node, table)

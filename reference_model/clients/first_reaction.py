@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reference_model.clients.moves import History, Move, api_name
+from reference_model.clients.moves import History, Move
 from reference_model.clients.oracle import forbidden_moves
+from reference_model.clients.read_response import ResponseKind
 from reference_model.clients.recording import Recording
-from reference_model.clients.told import Tells
+from reference_model.known_apis import label_of
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 
 NEVER_CONNECTED = "the client never connected to the broker"
@@ -47,7 +48,7 @@ def first_reaction(recording: Recording, said: str) -> str:
         _, clause, what = min(reactions)
         return f"its first reaction fits {clause}:\n{what}" if clause else what
     if recording.unserved:
-        names = ", ".join(f"{api_name(key)} v{version}" for key, version in recording.unserved)
+        names = ", ".join(f"{label_of(key)} v{version}" for key, version in recording.unserved)
         return f"the scripted broker has no response to {names}"
     return ""
 
@@ -61,7 +62,7 @@ def _dropped_tables(history: History, said: str) -> Iterator[_Reaction]:
     """Yield each healthy table after which nothing more was sent on its connection."""
     for moves in history.by_connection.values():
         last = moves[-1]
-        if last.tells is not Tells.TABLE:
+        if last.response_kind is not ResponseKind.TABLE:
             continue
         is_flexible = last.request.api_version >= FIRST_FLEXIBLE_VERSION
         # What kept a client from a table that is not flexible, nothing shows.

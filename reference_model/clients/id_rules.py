@@ -79,9 +79,9 @@ def forgets_ids(move: Move, history: History) -> Forbidden:
     """After REBOOTSTRAP_REQUIRED a client has no ids and no connections until it got metadata again."""
     clause = "KIP-1242.rebootstraps-on-129"
     misrouted = _latest_misrouting(move, history)
-    if misrouted is None or misrouted.told is None:
+    if misrouted is None or misrouted.response is None:
         return
-    since_ms = misrouted.told.from_ms
+    since_ms = misrouted.response.from_ms
     connection = history.connection_of(move)
     if connection.opened_ms <= since_ms:
         led_to_known_broker = any(any(other.gives_ids) for other in history.moves_on(connection))
@@ -108,8 +108,8 @@ def _latest_misrouting(move: Move, history: History) -> Move | None:
     known = [
         other
         for other in history.misrouted
-        if other.told is not None
-        and other.told.from_ms < move.request.at_ms
+        if other.response is not None
+        and other.response.from_ms < move.request.at_ms
         and _may_be_one_client(move, other)
     ]
     if not known or known[-1].request.connection == move.request.connection:

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from reference_model.clients.moves import History, api_name
+from reference_model.clients.moves import History
 from reference_model.clients.recording import Recording, SeenRequest
+from reference_model.known_apis import label_of
 from wire.api_keys import (
     CONSUMER_GROUP_HEARTBEAT_KEY,
     GET_TELEMETRY_SUBSCRIPTIONS_KEY,
@@ -47,7 +48,7 @@ class Decoded(NamedTuple):
 
 
 def _name(request: SeenRequest) -> str:
-    return f"{api_name(request.api_key)} v{request.api_version} on connection {request.connection}"
+    return f"{label_of(request.api_key)} v{request.api_version} on connection {request.connection}"
 
 
 def sends_instance_ids(recording: Recording) -> bool:

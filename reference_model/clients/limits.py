@@ -44,12 +44,12 @@ def left_open(recording: Recording, error: ErrorCode) -> str:
     history = History(recording)
     for connection in recording.connections:
         ending = next((each for each in history.moves_on(connection) if each.ends_connection), None)
-        if ending is None or ending.told is None or ending.told.error_code is not error:
+        if ending is None or ending.response is None or ending.response.error_code is not error:
             continue
         closed_ms = connection.closed_ms
         until_ms = recording.duration_ms if closed_ms is None else closed_ms
-        if until_ms - ending.told.from_ms > MOST_LEFT_OPEN_MS:
-            return f"connection {connection.number} stays open for {until_ms - ending.told.from_ms} ms after {error.name}"
+        if until_ms - ending.response.from_ms > MOST_LEFT_OPEN_MS:
+            return f"connection {connection.number} stays open for {until_ms - ending.response.from_ms} ms after {error.name}"
     return ""
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from reference_model.clients.read_response import ReadResponse, ResponseKind, read_response
 from reference_model.clients.recording import Recording, SeenConnection, SeenRequest
 from reference_model.clients.script import ConnectionScript
-from reference_model.clients.told import Tells, Told, told_by
+from reference_model.known_apis import label_of
 from wire.api_keys import (
-    API_VERSIONS_KEY,
     DESCRIBE_CLUSTER_KEY,
-    LIST_GROUPS_KEY,
     METADATA_KEY,
     SASL_AUTHENTICATE_KEY,
     SASL_HANDSHAKE_KEY,
@@ -20,49 +19,11 @@ from wire.api_versions import FIRST_FLEXIBLE_VERSION, FIRST_VERSION_WITH_CLUSTER
 from wire.error_codes import ErrorCode
 
 SASL_KEYS = (SASL_HANDSHAKE_KEY, SASL_AUTHENTICATE_KEY)
-_NAMES: Mapping[int, str] = {
-    METADATA_KEY: "Metadata",
-    10: "FindCoordinator",
-    LIST_GROUPS_KEY: "ListGroups",
-    SASL_HANDSHAKE_KEY: "SaslHandshake",
-    API_VERSIONS_KEY: "ApiVersions",
-    0: "Produce",
-    1: "Fetch",
-    2: "ListOffsets",
-    8: "OffsetCommit",
-    9: "OffsetFetch",
-    11: "JoinGroup",
-    12: "Heartbeat",
-    13: "LeaveGroup",
-    14: "SyncGroup",
-    15: "DescribeGroups",
-    19: "CreateTopics",
-    21: "DeleteRecords",
-    22: "InitProducerId",
-    24: "AddPartitionsToTxn",
-    26: "EndTxn",
-    32: "DescribeConfigs",
-    33: "AlterConfigs",
-    44: "IncrementalAlterConfigs",
-    68: "ConsumerGroupHeartbeat",
-    71: "GetTelemetrySubscriptions",
-    72: "PushTelemetry",
-    76: "ShareGroupHeartbeat",
-    78: "ShareFetch",
-    79: "ShareAcknowledge",
-    SASL_AUTHENTICATE_KEY: "SaslAuthenticate",
-    DESCRIBE_CLUSTER_KEY: "DescribeCluster",
-}
 ENDS_FROM_VERSION: Mapping[ErrorCode, int] = {
     ErrorCode.INVALID_REQUEST: FIRST_FLEXIBLE_VERSION,
     ErrorCode.REBOOTSTRAP_REQUIRED: FIRST_VERSION_WITH_CLUSTER_CHECK,
 }
 """Errors after which a connection must not be used any more, with the first version that can be answered with them."""
-
-
-def api_name(api_key: int) -> str:
-    """Return the name of an API, as far as clients are expected to use it."""
-    return _NAMES.get(api_key, f"API {api_key}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +35,7 @@ class Move:
     Attributes:
         request: the request.
         number: its place among the requests of its connection, counted from 0.
-        told: what the response told the client later; None for an API other than ApiVersions.
+        response: what the client could read in the response; None for an API other than ApiVersions.
         has_asked: whether there was an ApiVersions request before it.
         table: the latest table.
         latest: the latest ApiVersions request whose response was known.
@@ -85,9 +46,9 @@ class Move:
 
     request: SeenRequest
     number: int
-    told: Told | None = None
+    response: ReadResponse | None = None
     has_asked: bool = False
-    table: Told | None = None
+    table: ReadResponse | None = None
     latest: Move | None = None
     ended_by: Move | None = None
     is_authenticated: bool = False
@@ -95,17 +56,17 @@ class Move:
 
     def __str__(self) -> str:
         seen = self.request
-        return f"{api_name(seen.api_key)} v{seen.api_version} on connection {seen.connection}"
+        return f"{label_of(seen.api_key)} v{seen.api_version} on connection {seen.connection}"
 
     @property
-    def tells(self) -> Tells | None:
+    def response_kind(self) -> ResponseKind | None:
         """What kind of response an ApiVersions request got."""
-        return None if self.told is None else self.told.kind
+        return None if self.response is None else self.response.kind
 
     @property
     def ends_connection(self) -> bool:
         """Whether nothing more may be sent on the connection once the client knows the response."""
-        error = None if self.told is None else self.told.error_code
+        error = None if self.response is None else self.response.error_code
         first = None if error is None else ENDS_FROM_VERSION.get(error)
         return first is not None and self.request.api_version >= first
 
@@ -154,8 +115,8 @@ class History:
             move
             for move in self.moves
             if move.ends_connection
-            and move.told is not None
-            and move.told.error_code is ErrorCode.REBOOTSTRAP_REQUIRED
+            and move.response is not None
+            and move.response.error_code is ErrorCode.REBOOTSTRAP_REQUIRED
         ]
 
     def moves_on(self, connection: SeenConnection) -> list[Move]:
@@ -179,7 +140,10 @@ class History:
 
     def failed(self, connection: SeenConnection) -> bool:
         """Return whether an ApiVersions request on a connection got anything but a table."""
-        return any(move.tells not in (None, Tells.TABLE) for move in self.moves_on(connection))
+        return any(
+            move.response_kind not in (None, ResponseKind.TABLE)
+            for move in self.moves_on(connection)
+        )
 
     def had_metadata(self, at_ms: int, *, since_ms: int = -1) -> bool:
         """Return whether the client asked for metadata after a time, and got it before another one."""
@@ -203,15 +167,15 @@ def _move(request: SeenRequest, earlier: list[Move]) -> Move:
     if before is not None:
         table, latest, ended_by = before.table, before.latest, before.ended_by
     for move in earlier[0 if latest is None else latest.number + 1 :]:
-        if move.told is not None and move.told.from_ms <= request.at_ms:
+        if move.response is not None and move.response.from_ms <= request.at_ms:
             latest = move
-            table = move.told if move.tells is Tells.TABLE else table
+            table = move.response if move.response_kind is ResponseKind.TABLE else table
             ended_by = ended_by or (move if move.ends_connection else None)
     is_token = before is not None and _announces_token(before)
     return Move(
         request=request,
         number=len(earlier),
-        told=told_by(request) if request.is_about_versions and not is_token else None,
+        response=read_response(request) if request.is_about_versions and not is_token else None,
         has_asked=before is not None and (before.has_asked or before.request.is_about_versions),
         table=table,
         latest=latest,

@@ -1,4 +1,4 @@
-"""What a client may do next, given what it has been told: which of its moves are forbidden, each with the clause that says so.
+"""Finds the requests of a recording that a clause forbids.
 
 Where the sources are silent, every move is allowed. Rules that need the client's other plays are not here, except
 `begins_below`, which is given what they showed.
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from reference_model.clients.header_rules import client_id_is_old
 from reference_model.clients.id_rules import ID_RULES
 from reference_model.clients.moves import SASL_KEYS, Forbidden, History, Move
+from reference_model.clients.read_response import ReadResponse, ResponseKind
 from reference_model.clients.recording import Recording, SeenConnection
 from reference_model.clients.software_rules import SOFTWARE_RULES
-from reference_model.clients.told import Tells, Told
 from reference_model.listeners import SASL_LISTENERS
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
@@ -113,7 +113,7 @@ def _replaces_refused_table(move: Move, history: History) -> bool:
 
     A client that takes the broker for one older than ApiVersions sends the lowest version. SASL needs no table.
     """
-    is_refused = move.latest is not None and move.latest.tells is Tells.REFUSAL
+    is_refused = move.latest is not None and move.latest.response_kind is ResponseKind.REFUSAL
     return (
         is_refused
         and move.request.api_version > 0
@@ -135,8 +135,8 @@ def _was_right_elsewhere(move: Move, history: History) -> bool:
     )
 
 
-def _listed(told: Told, api_key: int) -> str:
-    ranges = [f"v{low} to v{high}" for low, high in told.ranges.get(api_key, ())]
+def _listed(response: ReadResponse, api_key: int) -> str:
+    ranges = [f"v{low} to v{high}" for low, high in response.ranges.get(api_key, ())]
     return " and ".join(ranges) or "no version of that API"
 
 
@@ -144,9 +144,16 @@ def _ignores_table_of_refusal(move: Move, history: History) -> Forbidden:
     """What a refusal lists is not the broker's table."""
     seen = move.request
     latest = move.latest
-    if seen.is_about_versions or move.table is not None or latest is None or latest.told is None:
+    if (
+        seen.is_about_versions
+        or move.table is not None
+        or latest is None
+        or latest.response is None
+    ):
         return
-    if latest.tells is Tells.REFUSAL and latest.told.lists(seen.api_key, seen.api_version):
+    if latest.response_kind is ResponseKind.REFUSAL and latest.response.lists(
+        seen.api_key, seen.api_version
+    ):
         yield (
             "KIP-511.client-ignores-table-of-35",
             "was sent as UNSUPPORTED_VERSION lists it, without a table",
@@ -161,10 +168,10 @@ def _goes_down(move: Move, history: History) -> Forbidden:
     if not move.request.is_about_versions:
         return
     refused = _refusal_before(move, history)
-    if refused is None or refused.told is None:
+    if refused is None or refused.response is None:
         return
     before = refused.request.api_version
-    named = refused.told.lower_versions(before)
+    named = refused.response.lower_versions(before)
     if move.request.api_version == 0 or move.request.api_version in named:
         return
     if named:
@@ -174,7 +181,7 @@ def _goes_down(move: Move, history: History) -> Forbidden:
         )
     elif move.request.api_version >= before:
         yield "KIP-35.client-falls-back-on-35", f"was sent after v{before} was refused"
-    elif not refused.told.names_range and before >= FIRST_FLEXIBLE_VERSION:
+    elif not refused.response.names_range and before >= FIRST_FLEXIBLE_VERSION:
         # No source says how an older client goes down, or what follows a range that makes no sense.
         yield (
             "KIP-35.client-falls-back-on-35",
@@ -188,9 +195,9 @@ def _keeps_newest_named(move: Move, history: History) -> Forbidden:
     Versions 0 to 2 have no fields, so nothing is lost among them.
     """
     refused = _refusal_before(move, history) if move.request.is_about_versions else None
-    if refused is None or refused.told is None:
+    if refused is None or refused.response is None:
         return
-    named = refused.told.lower_versions(refused.request.api_version)
+    named = refused.response.lower_versions(refused.request.api_version)
     if named and named[-1] >= FIRST_FLEXIBLE_VERSION and move.request.api_version < named[-1]:
         yield (
             "KIP-511.client-uses-newest-named-version",
@@ -207,7 +214,11 @@ def _refusal_before(move: Move, history: History) -> Move | None:
     if move.number == 0:
         last_moves = _moves_on_connection_before(move, history)
         latest = last_moves[-1] if last_moves else None
-    if latest is None or latest.tells is not Tells.REFUSAL or latest.request.api_version == 0:
+    if (
+        latest is None
+        or latest.response_kind is not ResponseKind.REFUSAL
+        or latest.request.api_version == 0
+    ):
         return None
     return latest
 
@@ -226,8 +237,12 @@ def _moves_on_connection_before(move: Move, history: History) -> list[Move]:
 def _leaves_connection(move: Move, history: History) -> Forbidden:
     """After INVALID_REQUEST or REBOOTSTRAP_REQUIRED nothing is sent on the connection."""
     ending = move.ended_by
-    if ending is not None and ending.told is not None and ending.told.error_code is not None:
-        error = ending.told.error_code
+    if (
+        ending is not None
+        and ending.response is not None
+        and ending.response.error_code is not None
+    ):
+        error = ending.response.error_code
         yield _ENDING_CLAUSES[error], f"was sent after ApiVersions got {error.name} there"
 
 
@@ -253,7 +268,7 @@ def _table_before(move: Move, history: History) -> Move | None:
     if move.number == 0 and history.recording.script.listener not in SASL_LISTENERS:
         last_moves = _moves_on_connection_before(move, history)
         latest = last_moves[-1] if last_moves else None
-    return latest if latest is not None and latest.tells is Tells.TABLE else None
+    return latest if latest is not None and latest.response_kind is ResponseKind.TABLE else None
 
 
 def _decodes(move: Move, history: History) -> Forbidden:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from reference_model.clients.moves import Forbidden, History, Move
+from reference_model.clients.read_response import ResponseKind
 from reference_model.clients.recording import Recording, SeenRequest
-from reference_model.clients.told import Tells
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 
@@ -47,10 +47,10 @@ def names_software_under_sasl(move: Move, history: History) -> Forbidden:
     if seen.is_about_versions or not move.is_authenticated or table is None:
         return
     earlier = history.by_connection[seen.connection][: move.number]
-    has_used = any(each.is_authenticated and each.told is None for each in earlier)
+    has_used = any(each.is_authenticated and each.response is None for each in earlier)
     # A client that need not wait for the response has named it as well.
     is_named = any(
-        each.tells in (Tells.TABLE, Tells.NOTHING)
+        each.response_kind in (ResponseKind.TABLE, ResponseKind.NOTHING)
         and each.request.api_version >= FIRST_FLEXIBLE_VERSION
         for each in earlier
     )

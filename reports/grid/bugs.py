@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from reference_model.clients.moves import api_name
+from reference_model.known_apis import label_of
 from reports.escaping import one_line
 from reports.grid.grid_tables import GridClause
 from reports.grid.grid_view import TargetColumn
@@ -171,7 +171,7 @@ def request_of(failure: KeptFailure) -> str:
         key, version = (int.from_bytes(part, signed=True) for part in _key_and_version(sent[-1]))
     except (IndexError, ValueError):
         return ""
-    return f"{api_name(key)} v{version}"
+    return f"{label_of(key)} v{version}"
 
 
 def stored_requests(failure: KeptFailure) -> Sequence[str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from jinja2 import Environment
 
+from reference_model.clients.read_response import ReadResponse, ResponseKind, read_response
 from reference_model.clients.recording import SeenRequest
 from reference_model.clients.script import (
     CLUSTER_ID,
@@ -18,7 +19,6 @@ from reference_model.clients.script import (
     Table,
 )
 from reference_model.clients.scripted_cluster import served_table
-from reference_model.clients.told import Tells, Told, told_by
 from reference_model.listeners import SASL_LISTENERS, TLS_LISTENERS
 from wire.api_keys import API_VERSIONS_KEY
 from wire.error_codes import ErrorCode
@@ -163,7 +163,7 @@ def _recorded(steps: Sequence[Step]) -> Iterator[str]:
 
 
 def _lines(steps: Sequence[Step]) -> Iterator[str]:
-    told: dict[int, Told] = {}
+    told: dict[int, ReadResponse] = {}
     for step in steps:
         for exchange in step.exchanges:
             request = exchange.request
@@ -182,10 +182,10 @@ def _got(exchange: Exchange) -> str:
     return f"error_{error}" if is_error else Outcome.ANSWER.value
 
 
-def _told_by(exchange: Exchange) -> Told:
+def _told_by(exchange: Exchange) -> ReadResponse:
     """Return what the client reads in what came for a request."""
     request = exchange.request
-    return told_by(
+    return read_response(
         SeenRequest(
             connection=0,
             at_ms=0,
@@ -198,9 +198,13 @@ def _told_by(exchange: Exchange) -> Told:
     )
 
 
-def _range_told(told: Told | None, api_key: int) -> str:
+def _range_told(told: ReadResponse | None, api_key: int) -> str:
     # A refusal is about ApiVersions alone.
-    kinds = (Tells.TABLE, Tells.REFUSAL) if api_key == API_VERSIONS_KEY else (Tells.TABLE,)
+    kinds = (
+        (ResponseKind.TABLE, ResponseKind.REFUSAL)
+        if api_key == API_VERSIONS_KEY
+        else (ResponseKind.TABLE,)
+    )
     if told is None or told.kind not in kinds:
         return _UNTOLD
     lows, highs = zip(*told.ranges.get(api_key, ((0, -1),)), strict=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from clauses.catalogue import Role
-from reference_model.clients.moves import api_name
+from reference_model.known_apis import label_of
 from reference_model.profile import APACHE_KAFKA
 from reports.exports.issue_texts import driver_of, replay_command
 from reports.grid import addresses
@@ -266,7 +266,7 @@ def outline(parts: Iterable[Part]) -> list[tuple[str, int]]:
         key = values.get("request_api_key", "")
         if part.is_outgoing and key.isdecimal():
             version = values.get("request_api_version", "?")
-            lines.append(f"Connection {part.connection}: {api_name(int(key))} v{version}")
+            lines.append(f"Connection {part.connection}: {label_of(int(key))} v{version}")
         elif part.is_outgoing or not lines:
             lines.append(f"Connection {part.connection}: {part.what}")
         else:

@@ -12,7 +12,7 @@ import pytest
 from conformance.assertions.client_moves import ClientAborted
 from conformance.assertions.judging import TargetEnded, crash_in_words
 from conformance.engine.crashes import CRASH_OF_BROKEN, CRASH_OF_WELL_FORMED, clause_of_crash
-from conformance.engine.overlapping import EndedBesideOthers
+from conformance.engine.overlapping import TargetEndedWhileOverlapping
 from conformance.engine.property_judge import PropertyJudge
 from fixtures.client.greenlet_wait import SuspendedCall
 from fixtures.errors import BrokerGone, HarnessError
@@ -193,7 +193,7 @@ def test_target_that_ends_while_others_are_under_way_is_not_laid_to_any(tmp_path
     broker = FakeBroker(revivals=5)
     case = judged(tmp_path, broker)
 
-    with pytest.raises(EndedBesideOthers, match="exit status 139"):
+    with pytest.raises(TargetEndedWhileOverlapping, match="exit status 139"):
         SuspendedCall(partial(case.run, end_it, 1)).begin()
     assert broker.revivals == 4
     assert case.recorder.cells[case.key].verdicts == {}

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import pytest
 
-from conformance.engine.repeating import FEW_REPEATS, FailingExample, Repeater
+from conformance.engine.repeating import REPEATS_IF_ALL_FAIL, FailingExample, Repeater
 from fixtures.errors import ConnectionFailed
 from fixtures.launchers.address import address_target, launch_address
 from fixtures.launchers.given_broker import parse_address
@@ -130,7 +130,7 @@ def test_failure_that_always_shows_is_deterministic() -> None:
         repeats = repeater(fresh).repeat(used, example_on(used))
     assert repeats is not None
     assert repeats.failure_class is FailureClass.DETERMINISTIC
-    assert repeats.used.repeats == FEW_REPEATS
+    assert repeats.used.repeats == REPEATS_IF_ALL_FAIL
     assert repeats.fresh == repeats.used
 
 

@@ -14,9 +14,9 @@ from hypothesis.errors import UnsatisfiedAssumption
 from conformance.engine.overlapping import (
     AT_ONCE,
     ONE_BY_ONE_AT_FIRST,
-    EndedBesideOthers,
     Overlap,
     RejudgeSequentially,
+    TargetEndedWhileOverlapping,
 )
 from fixtures.client.greenlet_wait import yield_before_waiting
 from tests.conformance.suite_runs import run_suite
@@ -84,7 +84,9 @@ def test_few_examples_wait_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    "error", [AssertionError("wrong"), UnsatisfiedAssumption(), EndedBesideOthers()], ids=type
+    "error",
+    [AssertionError("wrong"), UnsatisfiedAssumption(), TargetEndedWhileOverlapping()],
+    ids=type,
 )
 def test_what_is_known_late_ends_the_overlap(error: BaseException) -> None:
     """The next draw raises the error, and from then on every example is judged at once."""
@@ -102,7 +104,7 @@ def test_what_is_known_late_ends_the_overlap(error: BaseException) -> None:
 
 def test_what_ends_the_target_beside_others_is_looked_for_one_by_one() -> None:
     """This also applies if the target ends before the first wait."""
-    overlap = overlap_of(Judge(failing={0: EndedBesideOthers()}, waits=False))
+    overlap = overlap_of(Judge(failing={0: TargetEndedWhileOverlapping()}, waits=False))
     with pytest.raises(RejudgeSequentially):
         overlap.judge(body, {"number": 0})
 

@@ -12,7 +12,12 @@ import pytest
 
 from conformance.engine import repeating_plays
 from conformance.engine.repeating import FailingExample
-from conformance.engine.repeating_plays import FEW_REPEATS, MANY_REPEATS, repeat_plays, repeat_trial
+from conformance.engine.repeating_plays import (
+    REPEATS_IF_ALL_FAIL,
+    REPEATS_TO_ESTIMATE,
+    repeat_plays,
+    repeat_trial,
+)
 from fixtures.errors import HarnessError
 from fixtures.registry.clients import select_clients
 from fixtures.registry.model_clients import model_client
@@ -20,7 +25,7 @@ from fixtures.registry.targets import select_targets
 from fixtures.scripted_broker.playing import Play
 from fixtures.under_test.client import ClientUnderTest
 from fixtures.under_test.in_memory_client import play_in_memory
-from fixtures.under_test.plays import Plays
+from fixtures.under_test.plays import PlayCache
 from fixtures.under_test.trial import ChosenTrial, Trial
 from reference_model.clients.script import Answer, Script, one_node
 from reports.run.repeats import FailureClass, Repeats, Tally
@@ -43,7 +48,7 @@ def client_with(*faults: str, control: Callable[[], str] = str) -> ClientUnderTe
         done.set_result(play_in_memory(script, next(left)))
         return done
 
-    return ClientUnderTest(model_client(), Plays(submit), artefacts={}, too_slow=control)
+    return ClientUnderTest(model_client(), PlayCache(submit), artefacts={}, too_slow=control)
 
 
 def body(client: ClientUnderTest, script: Script) -> None:
@@ -67,11 +72,11 @@ def repeats_of(client: ClientUnderTest) -> Repeats:
 @pytest.mark.parametrize(
     ("faults", "tally"),
     [
-        ((FAULT, FAULT), Tally(2, FEW_REPEATS)),
-        ((FAULT, "", FAULT, FAULT), Tally(2, FEW_REPEATS)),
-        (("", FAULT, "", FAULT), Tally(2, MANY_REPEATS)),
-        (("", "", FAULT, ""), Tally(1, MANY_REPEATS)),
-        (("", "", "", ""), Tally(0, MANY_REPEATS)),
+        ((FAULT, FAULT), Tally(2, REPEATS_IF_ALL_FAIL)),
+        ((FAULT, "", FAULT, FAULT), Tally(2, REPEATS_IF_ALL_FAIL)),
+        (("", FAULT, "", FAULT), Tally(2, REPEATS_TO_ESTIMATE)),
+        (("", "", FAULT, ""), Tally(1, REPEATS_TO_ESTIMATE)),
+        (("", "", "", ""), Tally(0, REPEATS_TO_ESTIMATE)),
     ],
 )
 def test_repeats_are_counted(faults: tuple[str, ...], tally: Tally) -> None:
@@ -95,7 +100,7 @@ def test_failures_are_repeated_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) 
         done.set_result(play_in_memory(script, "" if is_first_of_5 else FAULT))
         return done
 
-    client = ClientUnderTest(model_client(), Plays(submit), artefacts={}, too_slow=control)
+    client = ClientUnderTest(model_client(), PlayCache(submit), artefacts={}, too_slow=control)
     places = (4, 1, 5, 2, 6, 3)
     examples = [failure_of(client, replace(SCRIPT, timeout_ms=2000 + each)) for each in places]
     found = repeat_plays(client, examples)
@@ -123,23 +128,23 @@ def test_example_without_a_script_is_not_repeated() -> None:
 
 def test_failure_that_recurs_with_a_fast_control_counts() -> None:
     """The control is played next to each round, and after it."""
-    said = iter([""] * 2 * FEW_REPEATS)
+    said = iter([""] * 2 * REPEATS_IF_ALL_FAIL)
     repeats = repeats_of(client_with(FAULT, FAULT, control=lambda: next(said)))
     assert not list(said)
     assert repeats.failure_class is FailureClass.DETERMINISTIC
     assert not repeats.leaves_open
 
 
-@pytest.mark.parametrize("slow", range(2 * FEW_REPEATS))
+@pytest.mark.parametrize("slow", range(2 * REPEATS_IF_ALL_FAIL))
 def test_slow_control_of_a_round_has_the_failure_repeated_alone(slow: int) -> None:
     """What counts is then how it fails alone."""
-    said = iter([*[""] * slow, BUSY, *[""] * (FEW_REPEATS + 1)])
+    said = iter([*[""] * slow, BUSY, *[""] * (REPEATS_IF_ALL_FAIL + 1)])
     repeats = repeats_of(client_with(*[FAULT] * 4, control=lambda: next(said)))
     assert not list(said)
     assert repeats.failure_class is FailureClass.DETERMINISTIC
 
 
-@pytest.mark.parametrize("slow", range(FEW_REPEATS + 1))
+@pytest.mark.parametrize("slow", range(REPEATS_IF_ALL_FAIL + 1))
 def test_failure_that_recurs_with_a_slow_control_proves_nothing(slow: int) -> None:
     """A machine that is too slow before, between or after the repeats that a failure has alone may be to blame for each."""
     said = iter([BUSY] + [""] * slow + [BUSY])
@@ -151,7 +156,7 @@ def test_failure_that_recurs_with_a_slow_control_proves_nothing(slow: int) -> No
 
 def test_failure_that_never_recurs_needs_no_last_control() -> None:
     """It proves nothing, however fast the machine is."""
-    said = iter([""] * (MANY_REPEATS + 1))
+    said = iter([""] * (REPEATS_TO_ESTIMATE + 1))
     repeats = repeats_of(client_with("", "", "", "", control=lambda: next(said)))
     assert repeats.leaves_open == "it recurred in none of 3 repeats"
 
@@ -164,7 +169,7 @@ def test_repeat_that_cannot_be_judged_is_no_failure() -> None:
         failed.set_exception(HarnessError("the scripted broker failed"))
         return failed
 
-    client = ClientUnderTest(model_client(), Plays(submit), artefacts={}, too_slow=str)
+    client = ClientUnderTest(model_client(), PlayCache(submit), artefacts={}, too_slow=str)
     assert repeats_of(client).leaves_open == "it recurred in none of 3 repeats"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import ssl
@@ -11,6 +12,7 @@ from argparse import ArgumentTypeError
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -21,7 +23,8 @@ from fixtures.kafka_setup.connection_metrics import counts_of, gauges_of
 from fixtures.launchers.built_in import certificate_options
 from fixtures.polling import poll_until
 from reference_model.profile import profile_of
-from reference_model.server import _defect_name
+from reference_model.server import _defect_name, _Listener, _Protocol, broker_for_listener
+from reference_model.state_machine import Stage, Tampering
 from strategies.api_versions import build_request
 from strategies.software_names import Software
 from tests.reference_model.release_lines import profile_at
@@ -95,6 +98,30 @@ def test_defect_reaches_the_neighbours_sockets() -> None:
         offender.sendall(UNREADABLE)
         assert read(bystander, 1) == b""
         assert read(offender, 1) == b""
+
+
+@pytest.mark.parametrize(
+    ("tampering", "looked_at"), [(None, 1), (Tampering(stage=Stage.TLS, act=print), 3)]
+)
+def test_healthy_server_looks_at_the_reading_connection_alone(
+    tampering: Tampering | None, looked_at: int
+) -> None:
+    """With 900 slow clients, a walk of all connections at each read left a new client waiting for 21 s."""
+
+    async def play() -> int:
+        listener = _Listener(
+            broker=broker_for_listener("plaintext", release="4.4.0", tampering=tampering)
+        )
+        shells = [_Protocol(listener) for _ in range(3)]
+        transports = [Mock(spec=asyncio.Transport) for _ in shells]
+        for shell, transport in zip(shells, transports, strict=True):
+            transport.is_closing.return_value = False
+            transport.get_write_buffer_size.return_value = 0
+            shell.connection_made(transport)
+        shells[0].data_received(V0[:5])
+        return sum(transport.is_closing.called for transport in transports)
+
+    assert asyncio.run(play()) == looked_at
 
 
 def test_defect_sees_a_reset() -> None:

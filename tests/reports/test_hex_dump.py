@@ -14,13 +14,13 @@ from tests.reports.dumps import (
     notes_of,
 )
 from wire.frames import encode_frame
-from wire.layouts import Layout
-from wire.sasl import SaslHandshakeRequest, SaslHandshakeResponse, handshake_request
+from wire.sasl import handshake_request
+from wire.startup_messages import SASL_HANDSHAKE
 
 WHOLE = bytes.fromhex("0000001a 00000007 0000 00000002 0000 0000 000d 0012 0000 0005 00000000")
 HANDSHAKE = handshake_request(version=1, mechanism="PLAIN")
 HANDSHAKE_ANSWER = bytes.fromhex("00000011 00000011 0021 00000001 0005 504c41494e")
-LAYOUT = Layout(request=SaslHandshakeRequest, response=SaslHandshakeResponse, version=1)
+LAYOUT = SASL_HANDSHAKE.layout(1)
 
 
 def test_good_answer_is_dumped_field_by_field() -> None:

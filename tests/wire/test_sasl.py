@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from tests.described_apis import described_api
-from tests.wire.decoder_contract import contract_breaches
-from tests.wire.filled_messages import filled_message
 from wire.api_keys import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
-from wire.codec import decode_prefix, encode
 from wire.sasl import (
     BARE_TOKEN,
-    SaslAuthenticateRequest,
-    SaslAuthenticateResponse,
-    SaslHandshakeRequest,
-    SaslHandshakeResponse,
     authenticate_request,
     bare_token,
     handshake_request,
@@ -72,27 +62,3 @@ def test_bare_token_is_a_frame_and_nothing_more() -> None:
 def test_token_of_a_response_follows_its_message(rest: str, token: bytes) -> None:
     """In SaslAuthenticate v0 the token comes after the error message; a null token counts as empty."""
     assert token_answering(bytes.fromhex(f"00000007 0000 {rest}")) == token
-
-
-@pytest.mark.parametrize(
-    ("api_key", "version", "request_", "response"),
-    [
-        (SASL_HANDSHAKE_KEY, 0, SaslHandshakeRequest, SaslHandshakeResponse),
-        (SASL_HANDSHAKE_KEY, 1, SaslHandshakeRequest, SaslHandshakeResponse),
-        (SASL_AUTHENTICATE_KEY, 0, SaslAuthenticateRequest, SaslAuthenticateResponse),
-    ],
-)
-def test_messages_are_those_of_the_schemas(
-    api_key: int, version: int, request_: type[Any], response: type[Any]
-) -> None:
-    """The messages have the same bytes as those of the schemas, and truncated bytes are refused."""
-    api = described_api(api_key, version)
-    for ours, theirs in ((request_, api.request), (response, api.response)):
-        message = filled_message(ours, version)
-        encoded = encode(message, version=version)
-        assert encoded == encode(filled_message(theirs, version), version=version)
-
-        def read(data: memoryview, at: int, message: type[Any] = ours) -> tuple[Any, int]:
-            return decode_prefix(message, data, version=version, offset=at)
-
-        assert contract_breaches(read, encoded, message) == []

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
+import socket
 import ssl
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import trustme
 from click.testing import CliRunner, Result
 from rich.console import Console
 
+from conformance.api_versions import asking
 from conformance.api_versions.cluster_tables import ClusterTables
 from conformance.api_versions.release_tables import tables_of_release
 from conformance.api_versions.terminal import show_cluster
 from conformance.commands.api_versions import api_versions
+from fixtures.client.cluster_client import ClusterClient
+from fixtures.client.running_broker import Address
+from fixtures.errors import ExchangeTimedOut
 from fixtures.registry.targets import load_targets
 from fixtures.scripted_broker.server import HOST, serving
 from reference_model.clients.script import (
@@ -201,6 +208,26 @@ def test_comparison_with_a_broker_that_is_down_says_so() -> None:
     result = run(script, at=lambda address: ("--compare", address, "apache-kafka-4.4.0"))
     assert result.exit_code == 10, result.output
     assert "broker 2 could not be asked" in result.output
+
+
+def test_brokers_that_take_too_long_leave_the_others_unasked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """400 brokers at an address that never answers took the bound of a step times 25."""
+    monkeypatch.setattr(asking, "ALL_BROKERS_BOUND_S", -1.0)
+    result = run(Script(nodes=(NODE, NODE)))
+    assert result.exit_code == 10, result.output
+    assert result.output.count("not asked: the brokers before it took more than") == 2
+
+
+def test_broker_that_trickles_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each byte comes in time, and the response never ends."""
+    transport = Mock(spec=socket.socket)
+    transport.recv.return_value = b"\0"
+    times = itertools.count()
+    monkeypatch.setattr("fixtures.client.cluster_client.time.monotonic", lambda: next(times))
+    with pytest.raises(ExchangeTimedOut, match="did not answer within 3 s"):
+        ClusterClient(transport, Address("broker-1", 9092), 3)
 
 
 def test_running_cluster_is_compared_with_a_release(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from reference_model.clients.read_response import ResponseKind, read_response
 from reference_model.clients.script import EMPTY, Answer, Table
-from reference_model.clients.told import Tells, told_by
 from tests.reference_model.clients.recordings import asked, listing, refused
 from wire.error_codes import ErrorCode
 
@@ -15,34 +15,40 @@ from wire.error_codes import ErrorCode
 @pytest.mark.parametrize(
     ("answer", "version", "kind"),
     [
-        pytest.param(Answer(), 3, Tells.TABLE, id="healthy"),
-        pytest.param(Answer(), 0, Tells.TABLE, id="healthy-v0"),
-        pytest.param(Answer(table=EMPTY), 3, Tells.TABLE, id="empty-table"),
-        pytest.param(refused((0, 2)), 4, Tells.REFUSAL, id="refusal"),
-        pytest.param(refused(), 1, Tells.REFUSAL, id="refusal-without-range"),
-        pytest.param(Answer(error_code=35), 3, Tells.NONSENSE, id="refusal-in-its-version"),
-        pytest.param(Answer(error_code=42, table=EMPTY), 3, Tells.ERROR, id="refused-name"),
-        pytest.param(Answer(error_code=42, cut_to=2), 3, Tells.ERROR, id="only-an-error-code"),
-        pytest.param(Answer(error_code=999), 3, Tells.ERROR, id="unknown-error"),
-        pytest.param(Answer(action="close"), 3, Tells.NOTHING, id="close"),
-        pytest.param(Answer(cut_to=1), 3, Tells.NONSENSE, id="half-an-error-code"),
-        pytest.param(Answer(cut_to=30), 3, Tells.NONSENSE, id="cut-off"),
-        pytest.param(Answer(trailing=b"a"), 3, Tells.NONSENSE, id="bytes-after-the-body"),
-        pytest.param(Answer(claimed_size=5), 3, Tells.NONSENSE, id="other-size"),
-        pytest.param(Answer(correlation_shift=1), 3, Tells.NONSENSE, id="other-correlation-id"),
-        pytest.param(Answer(flexible_header=True), 3, Tells.NONSENSE, id="flexible-header"),
-        pytest.param(Answer(table=Table(null=True)), 3, Tells.NONSENSE, id="null-table"),
-        pytest.param(Answer(table=Table(claimed_count=9)), 3, Tells.NONSENSE, id="other-count"),
+        pytest.param(Answer(), 3, ResponseKind.TABLE, id="healthy"),
+        pytest.param(Answer(), 0, ResponseKind.TABLE, id="healthy-v0"),
+        pytest.param(Answer(table=EMPTY), 3, ResponseKind.TABLE, id="empty-table"),
+        pytest.param(refused((0, 2)), 4, ResponseKind.REFUSAL, id="refusal"),
+        pytest.param(refused(), 1, ResponseKind.REFUSAL, id="refusal-without-range"),
+        pytest.param(Answer(error_code=35), 3, ResponseKind.NONSENSE, id="refusal-in-its-version"),
+        pytest.param(Answer(error_code=42, table=EMPTY), 3, ResponseKind.ERROR, id="refused-name"),
+        pytest.param(
+            Answer(error_code=42, cut_to=2), 3, ResponseKind.ERROR, id="only-an-error-code"
+        ),
+        pytest.param(Answer(error_code=999), 3, ResponseKind.ERROR, id="unknown-error"),
+        pytest.param(Answer(action="close"), 3, ResponseKind.NOTHING, id="close"),
+        pytest.param(Answer(cut_to=1), 3, ResponseKind.NONSENSE, id="half-an-error-code"),
+        pytest.param(Answer(cut_to=30), 3, ResponseKind.NONSENSE, id="cut-off"),
+        pytest.param(Answer(trailing=b"a"), 3, ResponseKind.NONSENSE, id="bytes-after-the-body"),
+        pytest.param(Answer(claimed_size=5), 3, ResponseKind.NONSENSE, id="other-size"),
+        pytest.param(
+            Answer(correlation_shift=1), 3, ResponseKind.NONSENSE, id="other-correlation-id"
+        ),
+        pytest.param(Answer(flexible_header=True), 3, ResponseKind.NONSENSE, id="flexible-header"),
+        pytest.param(Answer(table=Table(null=True)), 3, ResponseKind.NONSENSE, id="null-table"),
+        pytest.param(
+            Answer(table=Table(claimed_count=9)), 3, ResponseKind.NONSENSE, id="other-count"
+        ),
     ],
 )
-def test_response_is_of_a_kind(answer: Answer, version: int, kind: Tells) -> None:
+def test_response_is_of_a_kind(answer: Answer, version: int, kind: ResponseKind) -> None:
     """Only a response that is correct in every byte is a table or a refusal."""
-    assert told_by(asked(version, answer)).kind is kind
+    assert read_response(asked(version, answer)).kind is kind
 
 
 def test_every_entry_of_an_api_counts() -> None:
     """If an API is listed twice, each of its ranges is kept, and a version may lie in either of them."""
-    told = told_by(asked(3, listing((3, 0, 1), (18, 0, 4), (3, 5, 6))))
+    told = read_response(asked(3, listing((3, 0, 1), (18, 0, 4), (3, 5, 6))))
     assert told.ranges == {3: ((0, 1), (5, 6)), 18: ((0, 4),)}
     assert [version for version in range(-1, 8) if told.lists(3, version)] == [0, 1, 5, 6]
     assert not told.lists(4, 0)
@@ -50,7 +56,7 @@ def test_every_entry_of_an_api_counts() -> None:
 
 def test_negative_version_is_never_listed() -> None:
     """A range of negative versions has no version that exists."""
-    assert not told_by(asked(3, listing((3, -3, -1)))).lists(3, -1)
+    assert not read_response(asked(3, listing((3, -3, -1)))).lists(3, -1)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +76,7 @@ def test_lower_versions_are_those_of_the_range(
     ranges: tuple[tuple[int, int], ...], lower: list[int]
 ) -> None:
     """The versions that a refusal names are those of its first sensible range, below the refused one."""
-    told = told_by(asked(4, refused(*ranges)))
+    told = read_response(asked(4, refused(*ranges)))
     assert list(told.lower_versions(4)) == lower
     assert told.names_range is bool(ranges)
 
@@ -81,12 +87,12 @@ def test_lower_versions_are_those_of_the_range(
 )
 def test_response_is_known_once_it_is_complete(answer: Answer, from_ms: int) -> None:
     """A response in pieces is known after the waits before all of them."""
-    assert told_by(asked(3, answer, at_ms=5)).from_ms == from_ms
+    assert read_response(asked(3, answer, at_ms=5)).from_ms == from_ms
 
 
 def test_response_without_an_answer_is_read_from_its_bytes() -> None:
     """What a response tells a client depends on its bytes alone."""
     request = asked(3, Answer(error_code=42, table=EMPTY, delay_ms=10), at_ms=5)
-    told = told_by(replace(request, answer=None))
+    told = read_response(replace(request, answer=None))
     assert told.error_code is ErrorCode.INVALID_REQUEST
     assert told.from_ms == 5

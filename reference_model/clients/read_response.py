@@ -20,7 +20,7 @@ Ranges = Mapping[int, tuple[tuple[int, int], ...]]
 """API key to the range of each entry for it, in the table's order."""
 
 
-class Tells(enum.Enum):
+class ResponseKind(enum.Enum):
     """The kinds of responses."""
 
     NOTHING = "no response"
@@ -31,7 +31,7 @@ class Tells(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class ReadResponse:
     """What a client learns from a response.
 
     Attributes:
@@ -41,7 +41,7 @@ class Told:
         from_ms: when it was written completely, from the start of the play.
     """
 
-    kind: Tells
+    kind: ResponseKind
     error_code: ErrorCode | None = None
     ranges: Ranges = field(default_factory=dict)
     from_ms: int = 0
@@ -65,7 +65,7 @@ class Told:
         return range(0)
 
 
-def told_by(request: SeenRequest) -> Told:
+def read_response(request: SeenRequest) -> ReadResponse:
     """Return what the response to an ApiVersions request told the client.
 
     A response counts as readable only if all of it is correct: a client need not make sense of anything else. A refusal
@@ -74,23 +74,23 @@ def told_by(request: SeenRequest) -> Told:
     from_ms = request.responded_ms
     payload = request.response[SIZE_BYTES:]
     if not request.response:
-        return Told(kind=Tells.NOTHING, from_ms=from_ms)
+        return ReadResponse(kind=ResponseKind.NOTHING, from_ms=from_ms)
     error_code = read_error_code(payload)
     if (
         error_code is None
         or read_size(request.response) != len(payload)
         or read_correlation_id(payload) != request.correlation_id
     ):
-        return Told(kind=Tells.NONSENSE, from_ms=from_ms)
+        return ReadResponse(kind=ResponseKind.NONSENSE, from_ms=from_ms)
     error = ErrorCode(error_code)
     is_refusal = error is ErrorCode.UNSUPPORTED_VERSION
     ranges = _ranges(payload[CORRELATION_ID_BYTES:], 0 if is_refusal else request.api_version)
     if error not in (ErrorCode.NONE, ErrorCode.UNSUPPORTED_VERSION):
-        return Told(kind=Tells.ERROR, error_code=error, from_ms=from_ms)
+        return ReadResponse(kind=ResponseKind.ERROR, error_code=error, from_ms=from_ms)
     if ranges is None:
-        return Told(kind=Tells.NONSENSE, error_code=error, from_ms=from_ms)
-    kind = Tells.REFUSAL if is_refusal else Tells.TABLE
-    return Told(kind=kind, error_code=error, ranges=ranges, from_ms=from_ms)
+        return ReadResponse(kind=ResponseKind.NONSENSE, error_code=error, from_ms=from_ms)
+    kind = ResponseKind.REFUSAL if is_refusal else ResponseKind.TABLE
+    return ReadResponse(kind=kind, error_code=error, ranges=ranges, from_ms=from_ms)
 
 
 @functools.lru_cache(maxsize=256)
