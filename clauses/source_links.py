@@ -23,6 +23,7 @@ _PROPOSALS = {
     "KIP-584": "KIP-584%3A+Versioning+scheme+for+features",
     "KIP-778": "KIP-778%3A+KRaft+to+KRaft+Upgrades",
     "KIP-919": "KIP-919%3A+Allow+AdminClient+to+Talk+Directly+with+the+KRaft+Controller+Quorum+and+add+Controller+Registration",
+    "KIP-1242": "KIP-1242%3A+Detection+and+handling+of+misrouted+connections",
     "KIP-1313": "KIP-1313%3A+Client+instance+ID+in+all+request+headers",
 }
 _ALL_PROPOSALS = "Kafka+Improvement+Proposals"

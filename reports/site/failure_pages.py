@@ -85,6 +85,24 @@ class AnswerGroup:
     here: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Lookups:
+    """What every page of a failure looks up in the grid."""
+
+    columns: dict[str, TargetColumn]
+    targets: dict[tuple[str, str], GridTarget]
+    clauses: dict[str, GridClause]
+
+    @classmethod
+    def of(cls, site: Site) -> _Lookups:
+        grid = site.folded.grid
+        return cls(
+            columns={column.target: column for column in site.folded.columns},
+            targets={(entry.target, entry.listener): entry for entry in grid.targets},
+            clauses={clause.clause: clause for clause in grid.clauses},
+        )
+
+
 def write_failures(site: Site) -> None:
     """Write failures/<signature>.html and its files for every stored failure that a cell names."""
     named = {
@@ -93,6 +111,7 @@ def write_failures(site: Site) -> None:
         # If a signature is both a violation and a note, the violation counts: it comes first.
         for failure in reversed(cell.failures)
     }
+    lookups = _Lookups.of(site)
     neighbours: dict[str, list[Neighbour]] = {}
     for row in site.history.neighbours or ():
         neighbours.setdefault(row.signature, []).append(row)
@@ -101,20 +120,20 @@ def write_failures(site: Site) -> None:
         if place is not None and _SIGNATURE.fullmatch(failure.signature):
             cell, found = place
             others = neighbours.get(failure.signature, [])
-            _write_failure(site, failure, cell, cell.verdict_of(found), others)
+            _write_failure(site, lookups, failure, cell, cell.verdict_of(found), others)
 
 
 def _write_failure(
     site: Site,
+    lookups: _Lookups,
     failure: KeptFailure,
     cell: GridCell,
     said: Verdict,
     neighbours: list[Neighbour],
 ) -> None:
-    columns = {column.target: column for column in site.folded.columns}
-    targets = {(entry.target, entry.listener): entry for entry in site.folded.grid.targets}
-    clauses = {clause.clause: clause for clause in site.folded.grid.clauses}
-    target = targets[failure.target, failure.listener]
+    target = lookups.targets[failure.target, failure.listener]
+    column = lookups.columns[failure.target]
+    clause = lookups.clauses[failure.clause]
     role = site.folded.role_of(cell)
     is_operation = role == OPERATION
     is_client = is_operation or role == Role.CLIENT
@@ -128,12 +147,12 @@ def _write_failure(
         failure=failure,
         cell=cell,
         said=said,
-        clause=clauses[failure.clause],
-        column=columns[failure.target],
+        clause=clause,
+        column=column,
         role=role,
         is_client=is_client,
         is_operation=is_operation,
-        owner=_owner(clauses[failure.clause], columns[failure.target], role),
+        owner=_owner(clause, column, role),
         driver=driver_of(failure),
         again=replay_command(failure),
         requests=outline(parts) if is_client else [],
@@ -144,7 +163,7 @@ def _write_failure(
         files=files,
         groups=None
         if site.history.neighbours is None
-        else answer_groups(failure, neighbours, columns, by_verdict=is_client),
+        else answer_groups(failure, neighbours, lookups.columns, by_verdict=is_client),
     )
 
 

@@ -29,6 +29,13 @@ def test_each_kind_of_source_has_its_page(reference: str, url: str) -> None:
 
 
 @pytest.mark.parametrize("clause", tuple(catalogue()), ids=lambda clause: clause.id)
+def test_every_proposal_that_a_clause_names_has_a_page_of_its_own(clause: Clause) -> None:
+    """The list of all proposals helps no reader who wants to check one sentence."""
+    urls = map(source_url, REFERENCE.findall(clause.location))
+    assert source_url("KIP-9999") not in urls
+
+
+@pytest.mark.parametrize("clause", tuple(catalogue()), ids=lambda clause: clause.id)
 def test_every_clause_names_its_source(clause: Clause) -> None:
     """A reader can check each clause; those of the model come from this project itself."""
     assert REFERENCE.search(clause.location) or clause.source == "MODEL"
