@@ -224,9 +224,16 @@ def traits_of(
     return Traits(**values)
 
 
-def _rows(file: str, **key: str) -> list[dict[str, str]]:
+@functools.cache
+def _table(file: str) -> tuple[dict[str, str], ...]:
+    """Read a table once: a site needs hundreds of profiles, and each takes rows of several tables."""
     with (FOLDER / file).open() as lines:
-        return [row for row in csv.DictReader(lines) if key.items() <= row.items()]
+        return tuple(csv.DictReader(lines))
+
+
+@functools.cache
+def _rows(file: str, **key: str) -> tuple[dict[str, str], ...]:
+    return tuple(row for row in _table(file) if key.items() <= row.items())
 
 
 RECORDED_RELEASES = tuple(

@@ -30,7 +30,7 @@ def printable(text: str) -> str:
 
     Messages quote what a target sent, and a terminal would act on control characters.
     """
-    if text.isprintable():
+    if all(line.isprintable() for line in text.split("\n")):
         return text
     return "".join(
         character

@@ -1,6 +1,6 @@
 """Adds a night's runs to the history and makes the site.
 
-    python -m workflows.night_roll_up RUNS --kept DIR --given DIR --out SITE --plan JSON
+    python -m workflows.night_roll_up RUNS --kept DIR --given DIR --out SITE --plan JSON --published-by OWNER/REPOSITORY
 
 DIR of `--kept` contains the earlier history as `history.tar`, if there is one, and afterwards the new one. It is one
 file because an artefact keeps neither empty folders nor hidden files.
@@ -45,9 +45,23 @@ def pack(kept: Path) -> None:
     unfinished.replace(kept / ARCHIVE)
 
 
-def grid_command(runs: Path, history: Path, given: Path | None, out: Path) -> list[str]:
+def pages_of(repository: str) -> str:
+    """Return the address at which GitHub publishes the pages of a repository; it redirects to one of the owner's, if there is one.
+
+    Args:
+        repository: "owner/name"; a repository that is named like the owner's pages is published at their root.
+    """
+    owner, _, name = repository.partition("/")
+    host = f"{owner.lower()}.github.io"
+    return f"https://{host}/" if name.lower() == host else f"https://{host}/{name}/"
+
+
+def grid_command(
+    runs: Path, history: Path, given: Path | None, out: Path, *, published_by: str = ""
+) -> list[str]:
     """Return the roll-up command; reports that another job of the night failed to produce are left out."""
     command = ["grid", str(runs), "--history", str(history), "--out", str(out)]
+    command += ["--pages", pages_of(published_by)] if published_by else []
     command += ["--keep-days", str(KEEP_DAYS)]
     if given is not None:
         for name in GIVEN_REPORTS:
@@ -64,13 +78,21 @@ def grid_command(runs: Path, history: Path, given: Path | None, out: Path) -> li
 @click.option(
     "--plan", metavar="JSON", help="the plan's matrix, if RUNS has a folder for each of its jobs"
 )
-def main(runs: Path, kept: Path, given: Path | None, out: Path, plan: str | None) -> None:
+@click.option(
+    "--published-by",
+    default="",
+    metavar="OWNER/REPOSITORY",
+    help="repository whose pages the site becomes, so that links in exports work elsewhere; empty: it is not published",
+)
+def main(
+    runs: Path, kept: Path, given: Path | None, out: Path, plan: str | None, published_by: str
+) -> None:
     """Roll up a night."""
     for line in [] if plan is None else leave_out_unplanned(runs, plan):
         click.echo(line, err=True)
         write_summary(f"- {line}")
     history = unpack(kept)
-    command = grid_command(runs, history, given, out)
+    command = grid_command(runs, history, given, out, published_by=published_by)
     finished = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True)
     click.echo(finished.stdout, nl=False)
     if finished.returncode != 0:

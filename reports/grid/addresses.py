@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from datetime import date
 from urllib.parse import quote
 
 HOME = "index.html"
@@ -60,6 +61,16 @@ def cell_anchor(target: str, listener: str = "") -> str:
 def target_page(target: str) -> str:
     """Return the address of a target's page."""
     return f"targets/{file_name(target)}.html"
+
+
+def product_page(product: str) -> str:
+    """Return the address of the page about all versions of a product."""
+    return f"products/{file_name(product)}.html"
+
+
+def night_file(day: date) -> str:
+    """Return the address of the verdicts at the end of one day."""
+    return f"nights/{day}/grid.json"
 
 
 def cell_page(clause: str, target: str, listener: str) -> str:

@@ -91,10 +91,12 @@ class Bug:
 
     Attributes:
         title: what is wrong, in words.
+        cause: what its failures have in common; equal for the same bug of another version.
         evidence: its failures, the best one to look at first.
     """
 
     title: str
+    cause: tuple[str, ...]
     evidence: tuple[Evidence, ...]
 
     @property
@@ -136,8 +138,8 @@ def bugs_of(evidence: Iterable[Evidence]) -> tuple[Bug, ...]:
     for each in evidence:
         grouped.setdefault(_cause(each), []).append(each)
     bugs = [
-        Bug(title=_title(alike), evidence=tuple(sorted(alike, key=_usefulness)))
-        for alike in grouped.values()
+        Bug(title=_title(alike), cause=cause, evidence=tuple(sorted(alike, key=_usefulness)))
+        for cause, alike in grouped.items()
     ]
     return tuple(sorted(bugs, key=lambda bug: (not bug.crashes, not bug.gates, -len(bug.clauses))))
 
@@ -206,6 +208,8 @@ def _title(alike: Sequence[Evidence]) -> str:
         return _cut(f"{_capital(listed['symptom'])}: {', '.join(names[:_MOST_NAMES])}{more}")
     message = first.message
     request = request_of(first.failure) if first.failure and not first.is_client else ""
+    if message.startswith(_WORKS_NOT):
+        return _cut(f"{_capital(message)}, where “{first.clause.title}” is judged")
     if request and request not in message:
         return _cut(f"{request}: {message}")
     return _cut(_capital(message))

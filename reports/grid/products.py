@@ -211,6 +211,14 @@ def _evidence(own: OwnCell, kept: Mapping[tuple[str, str], KeptFailure]) -> Iter
             )
 
 
+def library_of(product: Product) -> str:
+    """Return the id of what a product is a version of: the implementation, or the library."""
+    if product.column:
+        return product.column.implementation
+    parts = _VERSIONED.fullmatch(product.id)
+    return parts["library"] if parts else product.id
+
+
 def client_name(id_: str) -> str:
     """Return the display name of a client: "kafka-python 3.0.12" for "kafka-python-3.0.12"."""
     parts = _VERSIONED.fullmatch(id_)

@@ -16,6 +16,7 @@ from reports.site.evidence_check import check_statements
 from reports.site.failure_pages import write_failures
 from reports.site.home import write_home
 from reports.site.moved_pages import write_moved_pages
+from reports.site.product_pages import write_products
 from reports.site.proposal import write_proposal
 from reports.site.rendering import Site, empty_folders
 from reports.site.role_grids import write_role_grids
@@ -31,6 +32,7 @@ _WRITERS = (
     write_rules,
     write_clauses,
     write_targets,
+    write_products,
     write_cells,
     write_failures,
     write_upgrades,

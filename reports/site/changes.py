@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -123,8 +124,34 @@ def _points(rows: Sequence[Transition]) -> list[tuple[date, int]]:
     return points
 
 
+def verdicts_at_end_of(
+    day: date, transitions: Iterable[Transition]
+) -> dict[str, dict[str, dict[str, str]]]:
+    """Return the verdicts at the end of a day: target to listener to rule to verdict.
+
+    Args:
+        day: the day, in UTC.
+        transitions: all changes, with those that appeared, the oldest first.
+    """
+    verdicts: dict[str, dict[str, dict[str, str]]] = {}
+    for row in transitions:
+        if row.at.date() <= day:
+            of_listener = verdicts.setdefault(row.target, {}).setdefault(row.listener, {})
+            of_listener[row.clause] = row.to_verdict.value
+    return verdicts
+
+
+def _write_verdicts(site: Site, nights: Sequence[Night], transitions: Sequence[Transition]) -> None:
+    in_time = sorted(transitions, key=lambda row: row.at)
+    for night in nights:
+        path = site.out_dir / addresses.night_file(night.day)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        document = {"day": f"{night.day}", "verdicts": verdicts_at_end_of(night.day, in_time)}
+        path.write_text(json.dumps(document, separators=(",", ":"), sort_keys=True) + "\n", "ascii")
+
+
 def write_changes(site: Site) -> None:
-    """Write changes.html, if a verdict has ever changed."""
+    """Write changes.html and the verdicts of each night that it lists, if a verdict has ever changed."""
     if not site.has_changes:
         return
     transitions = site.history.transitions or ()
@@ -137,6 +164,7 @@ def write_changes(site: Site) -> None:
         if shown and rows > _MOST_ROWS:
             break
         shown.append(night)
+    _write_verdicts(site, shown, transitions)
     site.render(
         addresses.CHANGES,
         "changes",

@@ -136,12 +136,9 @@ def _is_apache_kafka(product: Product) -> bool:
 
 
 def _card(product: Product) -> Card:
-    is_judged = product.column is not None
     return Card(
         name=product.name,
-        href=addresses.target_page(product.id)
-        if is_judged
-        else f"{addresses.role_page(OPERATION)}?source={product.id}",
+        href=addresses.target_page(product.id),
         verdict=_verdict_of([product]),
         count=_count(product.broken),
         words=_words(product),

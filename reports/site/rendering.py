@@ -21,6 +21,7 @@ from reports.grid import addresses
 from reports.grid.grid_tables import GridCell
 from reports.grid.grid_view import FoldedCell, FoldedGrid, reason_text, role_word, verdict_text
 from reports.grid.history_tables import HistoryTables
+from reports.grid.product_versions import ProductVersions, versions_of
 from reports.grid.products import Product, products_of
 from reports.records import OPERATION, Verdict
 from reports.verdict_labels import (
@@ -38,7 +39,7 @@ _WEB_ADDRESS = re.compile(r"(https?://[^\s<>\"'()]+)")
 _HERE = Path(__file__).parent
 MOST_RUNS = 200
 """Maximum number of runs that a page lists; a year of nights has thousands, and the exports have all of them."""
-FOLDERS = ("clauses", "targets", "cells", "failures", "upgrade")
+FOLDERS = ("clauses", "targets", "products", "cells", "failures", "upgrade", "nights")
 """Folders that contain only pages of this site; they are emptied before it is written."""
 
 
@@ -72,6 +73,7 @@ class Site:
             grid=self.folded.grid,
             pages=self.pages,
             exports_of=self._exports_of,
+            versions_page=self.versions_page,
             exists=lambda file: (self.out_dir / file).exists(),
             **context,
         )
@@ -98,6 +100,16 @@ class Site:
     def products(self) -> Sequence[Product]:
         """Every broker and client with what it answers for."""
         return products_of(self.folded, self.history.failures)
+
+    @cached_property
+    def versions(self) -> Sequence[ProductVersions]:
+        """Every product that has a page about its versions."""
+        return versions_of(self.products)
+
+    def versions_page(self, product: str) -> str:
+        """Return the address of the page about all versions of a product; empty if there is none."""
+        has_page = any(each.id == product for each in self.versions)
+        return addresses.product_page(product) if has_page else ""
 
     @cached_property
     def has_changes(self) -> bool:

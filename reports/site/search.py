@@ -30,9 +30,12 @@ class Entry:
 def entries_of(site: Site) -> Iterator[Entry]:
     """Yield what can be found: products and upgrades first, then rules and operations, then failures."""
     for product in site.products:
-        if product.column:
-            page = addresses.target_page(product.id)
-            yield Entry(title=product.name, words=f"{product.role} {product.id}", href=page)
+        page = addresses.target_page(product.id)
+        yield Entry(title=product.name, words=f"{product.role} {product.id}", href=page)
+    for versions in site.versions:
+        page = addresses.product_page(versions.id)
+        carried = " librdkafka" if any(versions.carries) else ""
+        yield Entry(title=f"{versions.name}, all versions", words=f"bugs{carried}", href=page)
     for old, new in combinations(releases_in(site), 2):
         if old.can_become(new):
             page = addresses.upgrade_page(old.short, new.short)

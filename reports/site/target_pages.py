@@ -5,18 +5,26 @@ A release that only operations were tried with has a page too, which says so: th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from reports.exports.issue_texts import issue_body, issue_title, reported_of
 from reports.grid import addresses
-from reports.grid.bugs import Bug
+from reports.grid.bugs import Bug, Evidence
 from reports.grid.grid_tables import GridClause, GridRun
-from reports.grid.grid_view import FoldedCell, FoldedGrid, ListenerCell, TargetColumn
-from reports.grid.products import Product, client_name
+from reports.grid.grid_view import (
+    NOT_ABOUT_LISTENER,
+    FoldedCell,
+    FoldedGrid,
+    ListenerCell,
+    TargetColumn,
+)
+from reports.grid.products import Product, client_name, library_of
 from reports.records import OPERATION, UNSETTLED_VERDICTS, WORST_FIRST, Verdict
 from reports.site.drill_down import in_order, page_of
 from reports.site.rendering import Site
+from reports.site.upgrade_pages import neighbours_of, releases_in
 from reports.verdict_labels import counted, verdict_word
 
 _LONGEST_SHOWN = 24 * 1024
@@ -87,6 +95,8 @@ def _write(
         column=column,
         product=product,
         kept=_kept(product) if product else "",
+        library=library_of(product) if product else "",
+        upgrades=neighbours_of(id_, releases_in(site)),
         bugs=_shown_bugs(site, product, runs) if product else [],
         listeners=listeners,
         sources=_sources(of_role, listeners, id_) if of_role else [],
@@ -99,6 +109,7 @@ def _write(
         ],
         speed=speed.get((first.target, first.run_id)) if first else None,
         page_of=page_of,
+        not_about_listener=NOT_ABOUT_LISTENER,
     )
 
 
@@ -164,14 +175,14 @@ def _shown_bug(
         file=file,
         size=len(content),
         evidence=tuple(_evidence(bug))[:_MOST_EVIDENCE],
-        reported="; ".join(
-            dict.fromkeys(
-                note
-                for each in bug.evidence
-                if each.failure is not None and (note := reported_of(each.failure))
-            )
-        ),
+        reported=reports_of(bug.evidence),
     )
+
+
+def reports_of(evidence: Iterable[Evidence]) -> str:
+    """Return status and address of the reports about some failures that exist already; empty if none is known."""
+    notes = (reported_of(each.failure) for each in evidence if each.failure is not None)
+    return "; ".join(dict.fromkeys(filter(None, notes)))
 
 
 def found_by(run: GridRun | None) -> str:
@@ -197,7 +208,10 @@ def _evidence(bug: Bug) -> Iterable[tuple[str, str]]:
             else f"{each.clause.clause}, {each.listener}"
         )
         found.setdefault(page, words)
-    return found.items()
+    seen: Counter[str] = Counter()
+    for page, words in found.items():
+        seen[words] += 1
+        yield page, words if seen[words] == 1 else f"{words} ({seen[words]})"
 
 
 def _sources(

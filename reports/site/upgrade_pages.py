@@ -45,6 +45,27 @@ def releases_in(site: Site) -> tuple[RecordedRelease, ...]:
     return tuple(release for release in recorded_releases() if release.target in targets)
 
 
+def neighbours_of(target: str, releases: Sequence[RecordedRelease]) -> tuple[Ends, ...]:
+    """Return the upgrades that end or begin at a release: from the one before, to the next, and to the newest.
+
+    Those next to it have the same quorum, or are the same release before or after the migration to KRaft.
+
+    Args:
+        target: the id of the release's target; any other target has none.
+        releases: those of the grid, the oldest first.
+    """
+    here = next((each for each in releases if each.target == target), None)
+    if here is None:
+        return ()
+    older = [each for each in releases if each.can_become(here)]
+    newer = [each for each in releases if here.can_become(each)]
+    before = [each for each in older if each.quorum == here.quorum][-1:]
+    after = [each for each in newer if each.quorum == here.quorum][:1]
+    migrated = [each for each in (*older, *newer) if each.release == here.release]
+    near = sorted({*before, *migrated, *after, *newer[-1:]}, key=releases.index)
+    return tuple((each, here) if each in older else (here, each) for each in near)
+
+
 def write_upgrades(site: Site) -> None:
     """Write upgrade.html, and upgrade/<A>-<B>.html for each two releases of the grid."""
     releases = releases_in(site)

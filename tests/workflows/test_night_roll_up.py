@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from workflows.night_roll_up import ARCHIVE, main, pack, unpack
+from workflows.night_roll_up import ARCHIVE, grid_command, main, pack, pages_of, unpack
 
 
 class Killed(BaseException):
@@ -80,3 +80,19 @@ def test_history_of_a_failed_roll_up_is_not_packed(
     arguments = [str(runs), "--kept", str(kept), "--out", str(tmp_path / "site")]
     assert CliRunner().invoke(main, arguments).exit_code == 3
     assert (kept / ARCHIVE).read_bytes() == archived
+
+
+@pytest.mark.parametrize(
+    ("repository", "pages"),
+    [
+        ("Octo/kafka-conformance", "https://octo.github.io/kafka-conformance/"),
+        ("octo/octo.github.io", "https://octo.github.io/"),
+    ],
+)
+def test_published_night_has_links_that_work_anywhere(repository: str, pages: str) -> None:
+    """The address is known before GitHub publishes; a night that is not published has relative links."""
+    assert pages_of(repository) == pages
+    folders = (Path("runs"), Path("history"), None, Path("site"))
+    command = grid_command(*folders, published_by=repository)
+    assert command[command.index("--pages") + 1] == pages
+    assert "--pages" not in grid_command(*folders)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 from reports.grid.history_tables import Transition
 from reports.records import Verdict, transition_kind
-from reports.site.changes import Trend, nights_of, trends_of
+from reports.site.changes import Trend, nights_of, trends_of, verdicts_at_end_of
 from tests.reports.site.parsed_pages import all_of, parse, text_of
 from tests.reports.site.sites import NAMES, write_small_site
 
@@ -77,3 +78,22 @@ def test_grid_without_changes_has_no_such_page(tmp_path: Path) -> None:
     site = write_small_site(tmp_path, transitions=[])
     assert not (site / "changes.html").exists()
     assert "changes.html" not in (site / "index.html").read_text(encoding="utf-8")
+
+
+def test_verdicts_of_an_earlier_day_follow_from_the_changes() -> None:
+    """What changed later is not known yet."""
+    at_first = verdicts_at_end_of(date(2026, 11, 2), CHANGES)
+    assert at_first["a"]["plaintext"]["KIP-1.x"] == "violates"
+    assert at_first["b"] == {"plaintext": {"KIP-1.x": "conforms"}}
+    assert verdicts_at_end_of(date(2026, 11, 3), CHANGES)["a"]["plaintext"]["KIP-1.x"] == "conforms"
+
+
+def test_each_night_has_its_verdicts_as_a_file(tmp_path: Path) -> None:
+    """The page links to them, and the newest ones are those of the grid."""
+    site = write_small_site(tmp_path)
+    links = [link.get("href", "") for link in all_of(parse(site / "changes.html"), "a")]
+    files = [link for link in links if link.startswith("nights/")]
+    assert files == ["nights/2026-11-21/grid.json", "nights/2026-11-20/grid.json"]
+    newest, before = (json.loads((site / file).read_text())["verdicts"] for file in files)
+    assert newest["apache-kafka-4.4.0"]["plaintext"][NAMES] == "known_violation"
+    assert before["apache-kafka-4.4.0"]["plaintext"][NAMES] == "violates"

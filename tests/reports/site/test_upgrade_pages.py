@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
+from reference_model.release_tables import recorded_releases
 from reports.site.grid_page import write_grid
+from reports.site.upgrade_pages import neighbours_of
 from tests.reports.roll_up_tables import write_tables
 from tests.reports.site.accessibility import SIZES
 from tests.reports.site.parsed_pages import all_of, parse, text_of
@@ -99,3 +101,27 @@ def test_what_breaks_is_two_clicks_from_home(
     assert box is not None
     assert box["y"] < SIZES[size]["height"]
     page.close()
+
+
+@pytest.mark.parametrize(
+    ("release", "neighbours"),
+    [
+        ("2.3.1", ["2.2.2 → 2.3.1", "2.3.1 → 2.4.1", "2.3.1 → 4.4.0"]),
+        ("3.9.2", ["3.8.1 → 3.9.2", "3.9.2-zookeeper → 3.9.2", "3.9.2 → 4.0.2", "3.9.2 → 4.4.0"]),
+        ("4.4.0", ["4.3.1 → 4.4.0"]),
+        ("0.9.0.1", []),
+    ],
+)
+def test_release_has_links_to_its_neighbours(release: str, neighbours: list[str]) -> None:
+    """From the one before it, to the next and to the newest; nothing leads from KRaft to ZooKeeper."""
+    found = neighbours_of(f"apache-kafka-{release}", recorded_releases())
+    assert [f"{old.short} → {new.short}" for old, new in found] == neighbours
+
+
+def test_page_of_a_release_leads_to_its_upgrades(small_site: Path) -> None:
+    """Only to pages that exist."""
+    page = parse(small_site / "targets" / "apache-kafka-3.9.2.html")
+    links = {link.get("href", "") for link in all_of(page, "a")}
+    assert {link for link in links if "upgrade/" in link} == {
+        "../upgrade/3.9.2-4.4.0.html",
+    }
