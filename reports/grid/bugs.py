@@ -91,13 +91,13 @@ class Bug:
 
     Attributes:
         title: what is wrong, in words.
-        cause: what its failures have in common; equal for the same bug of another version.
         evidence: its failures, the best one to look at first.
+        cause: what its failures have in common; equal for the same bug of another version.
     """
 
     title: str
-    cause: tuple[str, ...]
     evidence: tuple[Evidence, ...]
+    cause: tuple[str, ...] = ()
 
     @property
     def first(self) -> Evidence:
