@@ -97,6 +97,13 @@ def benchmarks(session: nox.Session) -> None:
 
 
 @nox.session
+def screenshots(session: nox.Session) -> None:
+    """Take the pictures of the documents again, from the folder of a site that `kafka-conformance grid` has made."""
+    install(session)
+    session.run("python", "-m", "tests.documents.screenshots", *session.posargs)
+
+
+@nox.session
 def lint(session: nox.Session) -> None:
     """Check style and formatting."""
     install(session)
