@@ -8,10 +8,27 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from conformance.learning.letters import Word
+from wire.exchange import Outcome
 
+Word = tuple[str, ...]
+"""A sequence of letters, by name, that is sent on one new connection."""
 Outputs = tuple[str, ...]
 """The outputs of a word, one for each letter."""
+CLOSED, SILENT = Outcome.CLOSED.value, Outcome.SILENT.value
+ENDED = "the target ends"
+"""The output of a letter that ends the target; it is started again."""
+AND_THEN = "; "
+"""Between the outputs for the frames of one letter."""
+
+
+def last_of(output: str) -> str:
+    """Return what became of the last frame of a letter."""
+    return output.rpartition(AND_THEN)[2]
+
+
+def ends_word(output: str) -> bool:
+    """Return whether the output of every further letter is known: the connection is closed or silent, or its broker is gone."""
+    return last_of(output) in (CLOSED, SILENT, ENDED)
 
 
 class Move(NamedTuple):
