@@ -131,11 +131,7 @@ def _replace_rows(file: Path, columns: tuple[str, ...], key: Row, rows: Iterable
     kept: list[Row] = []
     if file.exists():
         with file.open(newline="") as lines:
-            kept = [
-                row
-                for row in csv.DictReader(lines)
-                if not _is_replaced(row, key)
-            ]
+            kept = [row for row in csv.DictReader(lines) if not _is_replaced(row, key)]
     last = columns[len(key)]
     new: list[Row] = [{**key, **row} for row in rows]
     everything = sorted((*kept, *new), key=lambda row: _order(row, tuple(key), last))
