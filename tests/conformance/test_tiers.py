@@ -60,7 +60,7 @@ def recorded(options: tuple[str, ...], runs: Path) -> Recorded:
     scope="module",
     params=[
         pytest.param(("-k", "test_v0_is_served or malformed or test_correlation_id"), id="few"),
-        pytest.param((), marks=pytest.mark.slow, id="all"),
+        pytest.param((), marks=(pytest.mark.slow, pytest.mark.nightly), id="all"),
     ],
 )
 def gentle_run(
