@@ -20,7 +20,7 @@ QUIET = ("--no-header", "-o", "verbosity_test_cases=-1")
 """Options with which pytest shows no versions and no names of modules: a symbol for each property is enough."""
 OF_PYTEST = {
     "-v": "show every clause, also those that conform, and why clauses do not apply",
-    "-k WORDS": "judge only the properties whose names have these words",
+    "-k EXPRESSION": "judge only the properties whose name, or that of their target, matches",
     "-x": "end at the first violation",
     "--hypothesis-seed N": "draw the same examples again",
 }
