@@ -8,6 +8,7 @@ CLAUSE = "clause"
 LISTENERS = "listeners"
 NEEDS = "needs"
 MALFORMED = "malformed"
+STANDARD = "standard"
 DEEP = "deep"
 STORED = "stored"
 SWEPT = "swept"
@@ -23,6 +24,7 @@ MARKS: Mapping[str, str] = {
     f"{LISTENERS}(name, ...)": "the listeners on which a test runs; without this mark, all",
     f"{NEEDS}(what, ...)": "what a target must provide; `prerequisites.py` and `client_prerequisites.py` in `conformance/engine/` list it",
     MALFORMED: "sends requests that no correct client sends; left out unless the run is `--malformed`",
+    STANDARD: "runs in the standard and the deep tier",
     DEEP: "runs only in the deep tier",
     STORED: "judges stored bytes without Hypothesis, only in the deep tier",
     SWEPT: "judges a complete list without Hypothesis, item by item, in every tier",

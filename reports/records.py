@@ -7,6 +7,7 @@ One run is one folder::
     exchanges/*.parquet   bytes sent, for every failure and a sample (`EXCHANGE_FIELDS`)
     answers/*.parquet     bytes received, each distinct response once per file (`ANSWER_FIELDS`)
     failures/<signature>/ reproducer, hex dump and details of one distinct failure
+    machines/*.json       what was learned of one listener (`reports.machines.learned`)
 
 This module does no file I/O. It has the names, the columns, and every rule about verdicts: how examples fold into a
 cell, which verdicts and levels fail a run, and what a change of a verdict is called. Spark turns the same rules into
@@ -30,6 +31,8 @@ FACTS_FILE = "failure.json"
 """File of a failure's folder with its details."""
 DUMP_FILE = "exchange.txt"
 """File of a failure's folder with the hex dump of its exchanges."""
+MACHINES_FOLDER = "machines"
+"""Folder of a run folder with the machines of connections that were learned."""
 TABLES_FOLDER = "tables"
 """Folder for a roll-up's Parquet tables, below its output folder."""
 OPERATION = "operation"

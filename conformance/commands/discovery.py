@@ -34,7 +34,7 @@ from reference_model.listeners import PLAINTEXT
     show_default=True,
     help="random ids per release",
 )
-@click.option("--seed", type=int, default=1313, show_default=True)
+@click.option("--seed", type=int, default=1313, show_default=True, help="seed of the random ids")
 @click.option(
     "--jobs", type=click.IntRange(min=1), default=2, show_default=True, help="releases at a time"
 )

@@ -17,17 +17,8 @@ from conformance.commands.selection import command_config_option, runnable_targe
 from conformance.engine.examples_ahead import examples_at_once
 from conformance.engine.jobs_plugin import fitting_jobs
 from conformance.learning.alphabets import SIZES, SMALL
-from conformance.learning.descriptions import (
-    as_dot,
-    as_json,
-    as_mermaid,
-    as_table,
-    in_one_line,
-)
-from conformance.learning.groups import machines_page
-from conformance.learning.machine import distinguishing_words
 from conformance.learning.querying import Listening
-from conformance.learning.results import Learned, learn_listener
+from conformance.learning.results import learn_listener
 from conformance.learning.subjects import listening_to, machine_of_model, model_for
 from fixtures import tiers
 from fixtures.client.command_config import read_properties
@@ -43,6 +34,10 @@ from fixtures.under_test.broker import Broker
 from fixtures.under_test.restartable_broker import LaunchedTarget
 from reference_model.listeners import LISTENERS
 from reports.escaping import printable
+from reports.machines.learned import Learned, as_json
+from reports.machines.machine import distinguishing_words
+from reports.machines.pictures import as_dot, as_mermaid, as_table, in_one_line
+from reports.site.machine_pages import write_learned
 
 PATIENCE_S = 60.0
 """How long a listener may keep us waiting in vain."""
@@ -140,7 +135,7 @@ def learn(
             click.echo(line)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
-        (out / "index.html").write_text(machines_page(results), encoding="utf-8")
+        write_learned(out, results[::-1])
     if failed:
         raise SystemExit(CouldNotTell.exit_code)
     raise SystemExit(any(each.difference is not None for each in results))
@@ -207,7 +202,7 @@ def _print(learned: Learned, seconds: float, *, with_table: bool) -> None:
     verdict = "like the model" if learned.difference is None else "unlike the model"
     click.echo(
         printable(
-            f"{where}: {states} states, {verdict}; {len(learned.alphabet)} letters, {learned.queries} connections, "
+            f"{where}: {states} states, {verdict}; {len(learned.letters)} letters, {learned.queries} connections, "
             f"{learned.steps} steps in {seconds:.1f} s; up to {learned.extra_states} more states are excluded"
         )
     )
@@ -244,7 +239,11 @@ def _between(results: Sequence[Learned]) -> Iterator[str]:
 def _write(learned: Learned, listening: Listening, out: Path) -> None:
     folder = out / f"{learned.target.replace('/', '-').replace(':', '-')}-{learned.listener}"
     folder.mkdir(parents=True, exist_ok=True)
-    description = as_json(learned, listening.sent(), listening.all_received())
+    exchanges = [
+        {"word": list(word), "received": data.hex()}
+        for word, data in listening.all_received().items()
+    ]
+    description = {**as_json(learned, listening.sent()), "exchanges": exchanges}
     (folder / "machine.json").write_text(f"{json.dumps(description, indent=1)}\n", encoding="utf-8")
     if learned.machine is not None:
         title = f"{learned.target} {learned.listener}"

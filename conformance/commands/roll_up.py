@@ -12,14 +12,17 @@ _CONTEXT = {"ignore_unknown_options": True, "help_option_names": []}
 @click.command("roll-up", context_settings=_CONTEXT, options_metavar="")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARGUMENTS]...")
 def roll_up(arguments: tuple[str, ...]) -> None:
-    """Roll up runs into the tables of a grid, without its pages; `--help` lists the options."""
+    """Roll up runs into the tables of a grid, without its pages.
+
+    `--help` lists the options.
+    """
     _run("job", arguments)
 
 
 @click.command("py-files", context_settings=_CONTEXT, options_metavar="")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="FOLDER")
 def py_files(arguments: tuple[str, ...]) -> None:
-    """Write what spark-submit needs for the roll-up: its scripts and the packages that they import."""
+    """Write the files that spark-submit needs for the roll-up."""
     _run("py_files", arguments)
 
 

@@ -36,6 +36,7 @@ WIDTH_WHEN_PIPED = 80
     type=click.Choice(("text", "markdown", "json")),
     default="text",
     show_default=True,
+    help="how it is printed",
 )
 def upgrade(before: str, after: str, grid_folder: Path | None, form: str) -> None:
     """Show what changes from release A of Apache Kafka to B.

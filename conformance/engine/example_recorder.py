@@ -102,10 +102,10 @@ class ExampleRecorder:
             self._recorder.problem(self._key(clause), reason)
         self._record(Verdict.INCONCLUSIVE, steps, phase)
 
-    def leaves_out(self, what: str, *, may_hide: bool = False) -> None:
-        """Note in the property's cells what they leave out; `may_hide`: declared violations may be in it."""
+    def leaves_out(self, what: str, *, may_hide: bool, is_bound: bool) -> None:
+        """Note in the property's cells what they leave out; see `PropertyJudge.leaves_out`."""
         for clause in self.clauses:
-            self._recorder.left_out(self._key(clause), what, may_hide=may_hide)
+            self._recorder.left_out(self._key(clause), what, may_hide=may_hide, is_bound=is_bound)
 
     def drawn(self, values: Mapping[str, Any]) -> str:
         """Return an example's values as text, without the broker."""

@@ -33,6 +33,8 @@ def is_left_out(item: pytest.Item, tier: str, kind: Kind) -> bool:
     """Return whether the amount or the kind of what a run sends excludes a property."""
     if kind is not Kind.MALFORMED and item.get_closest_marker(marks.MALFORMED):
         return True
+    if tier == "smoke" and item.get_closest_marker(marks.STANDARD):
+        return True
     return tier != "deep" and any(map(item.get_closest_marker, (marks.STORED, marks.DEEP)))
 
 

@@ -37,7 +37,11 @@ OUT_OF_PATIENCE = "not judged after the first failures: the target used up the t
 
 
 class PropertyJudge:
-    """Judges the examples of one property on one target."""
+    """Judges the examples of one property on one target.
+
+    Attributes:
+        keep_machine: keeps what was learned of a listener, as `reports.machines.learned.as_json` returns it.
+    """
 
     def __init__(
         self,
@@ -65,6 +69,9 @@ class PropertyJudge:
             further_kinds: finds further kinds of failures; None if the property ends with the first one.
             failing: keeps the failures of this property and others, to be repeated together; None to keep its own.
         """
+        self.keep_machine = recorder.keep_machine
+        self._is_deep = recorder.tier == "deep"
+        self._is_secondary_listener = is_secondary_listener
         self._broker = broker
         self._examples = ExampleRecorder(recorder, broker, clauses, name)
         self._limits = ExampleLimits(
@@ -83,6 +90,11 @@ class PropertyJudge:
     def failed_elsewhere(self) -> set[str]:
         """Ids of further clauses that an example violated by a crash."""
         return self._crashes.failed_elsewhere
+
+    @property
+    def is_thorough(self) -> bool:
+        """Whether a property that sends a list may send a long one: on a target's first listener, and in a deep run."""
+        return self._is_deep or not self._is_secondary_listener
 
     def judge(self, body: Body, values: Mapping[str, Any]) -> None:
         """Judge a drawn example, unless it is over the property's limits.
@@ -189,14 +201,15 @@ class PropertyJudge:
         """Record something that cannot be judged, with the steps that show it, for readers of the grid."""
         self._record(error, steps, "")
 
-    def leaves_out(self, what: str, *, may_hide: bool = False) -> None:
+    def leaves_out(self, what: str, *, may_hide: bool = False, is_bound: bool = False) -> None:
         """Note in the property's cells what they leave out; the rest is judged as usual.
 
         Args:
             what: what is left out, and why.
             may_hide: whether declared violations may be in it, so that they are not gone if they are not seen.
+            is_bound: whether `what` is up to where the property excludes a violation: all that it has to judge was judged.
         """
-        self._examples.leaves_out(what, may_hide=may_hide)
+        self._examples.leaves_out(what, may_hide=may_hide, is_bound=is_bound)
 
     def blame_and_raise(self, gone: BrokerGone, values: Mapping[str, Any]) -> BrokerGone:
         """Record the end of a target that cannot be started again; see `CrashJudge.blame_and_raise`."""

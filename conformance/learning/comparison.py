@@ -2,34 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from conformance.learning.letters import Word
-from conformance.learning.machine import Machine, Outputs
 from conformance.learning.querying import Listening
 from conformance.learning.suite import in_order, suite_of
+from reports.machines.learned import Difference
+from reports.machines.machine import Machine, Word
 
 WORDS_AHEAD = 64
 """Words that a target far away is sent before the first of them is compared."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
-    """The shortest word that distinguishes a target from its model.
-
-    Attributes:
-        word: the word.
-        seen: what the target did, letter by letter.
-        expected: what the model does.
-    """
-
-    word: Word
-    seen: Outputs
-    expected: Outputs
-
-    def __str__(self) -> str:
-        steps = " | ".join(self.word)
-        return f"{steps}: {self.seen[-1]}, and the model has {self.expected[-1]}"
 
 
 def first_difference(listening: Listening, machine: Machine, extra_states: int) -> Word | None:

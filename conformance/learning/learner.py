@@ -9,10 +9,8 @@ from aalpy.base import SUL, Oracle
 from aalpy.learning_algs import run_KV
 
 from conformance.learning.comparison import first_difference
-from conformance.learning.letters import Word
-from conformance.learning.machine import Machine, Move, minimal
-from conformance.learning.outputs import CLOSED, SILENT, last_of
 from conformance.learning.querying import Listening
+from reports.machines.machine import CLOSED, SILENT, Machine, Move, Word, last_of, minimal
 
 MOST_STATES = 40
 """A machine with more states is not learned to the end: something counts without a limit, or answers at random."""

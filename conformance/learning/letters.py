@@ -14,9 +14,6 @@ from fixtures.client.connection import Connection
 from reference_model.reaction import AnswerKind
 from wire.exchange import Exchange, Request
 
-Word = tuple[str, ...]
-"""A sequence of letters, by name, that is sent on one new connection."""
-
 
 class Sending(enum.Enum):
     """How a letter is sent."""

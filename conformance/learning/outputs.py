@@ -15,34 +15,21 @@ from conformance.learning.letters import Letter, Sending
 from reference_model.reaction import AnswerKind
 from reference_model.same_response import StablePart, stable_part_of_body
 from reports.escaping import printable
+from reports.machines.machine import AND_THEN, CLOSED, ends_word
 from wire import primitives
 from wire.api_keys import API_VERSIONS_KEY, LIST_GROUPS_KEY, METADATA_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsResponse
 from wire.codec import decode
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
-from wire.exchange import Exchange, Outcome
+from wire.exchange import Exchange
 from wire.frames import SIZE_BYTES
 from wire.headers import CORRELATION_ID_BYTES, correlation_id_bytes
 from wire.sasl import FIRST_FLEXIBLE_AUTHENTICATE
 from wire.startup_messages import SASL_HANDSHAKE
 
-CLOSED, SILENT = Outcome.CLOSED.value, Outcome.SILENT.value
-ENDED = "the target ends"
-"""The output of a letter that ends the target; it is started again."""
-AND_THEN = "; "
 _STARTING_UP = (14, 15)
 """Errors of ListGroups while the coordinator loads; whether a broker is still loading is no state of a connection."""
-
-
-def last_of(output: str) -> str:
-    """Return what became of the last frame of a letter."""
-    return output.rpartition(AND_THEN)[2]
-
-
-def ends_word(output: str) -> bool:
-    """Return whether the output of every further letter is known: the connection is closed or silent, or its broker is gone."""
-    return last_of(output) in (CLOSED, SILENT, ENDED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from conformance.learning.letters import Alphabet, Word
-from conformance.learning.machine import Outputs
-from conformance.learning.outputs import ENDED, SILENT, Abstraction, ends_word, last_of
+from conformance.learning.letters import Alphabet
+from conformance.learning.outputs import Abstraction
 from fixtures.client.connection import Connection
 from fixtures.errors import BrokerGone, HarnessError
 from fixtures.under_test.broker import Broker
+from reports.machines.learned import Unstable
+from reports.machines.machine import ENDED, SILENT, Outputs, Word, ends_word, last_of
 from wire.exchange import Exchange
 from wire.hidden_tokens import is_token
 
@@ -32,24 +33,6 @@ class CostlyLetter(Exception):
         """Store the name of the letter, and in a few words what it does."""
         super().__init__(f"{letter}: {what}")
         self.letter = letter
-
-
-@dataclass(frozen=True, slots=True)
-class Unstable:
-    """A word that did not always get the same outputs.
-
-    Attributes:
-        word: the word.
-        seen: how often each output of its last letter came.
-    """
-
-    word: Word
-    seen: Mapping[str, int]
-
-    @property
-    def rate(self) -> float:
-        """The share of the attempts with another output than the most frequent one."""
-        return 1 - max(self.seen.values()) / sum(self.seen.values())
 
 
 @dataclass(frozen=True, slots=True)

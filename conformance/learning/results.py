@@ -1,53 +1,16 @@
-"""What is learned of one listener: its machine, and how that differs from the machine of the model."""
+"""Learns one listener: compares it with its model, and goes on to its own machine if that is another one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 from conformance.learning.comparison import (
-    Difference,
     costly_difference,
     difference_at,
     shortest_difference,
 )
 from conformance.learning.learner import NotLearned, learn_machine
-from conformance.learning.letters import Alphabet
-from conformance.learning.machine import Machine, distinguishing_word
-from conformance.learning.querying import CostlyLetter, Listening, Unstable
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Learned:
-    """What was learned of one listener.
-
-    Attributes:
-        target: the target's id.
-        listener: the listener's name.
-        alphabet: the letters.
-        machine: the target's machine; None if it could not be learned.
-        model: the machine of its model.
-        difference: the shortest word that distinguishes the two; None if they are equal.
-        extra_states: up to how many more states than `machine` a target would have been found to have.
-        queries: how many connections it took.
-        steps: how many letters were sent.
-        unstable: words that did not always get the same outputs.
-        left_out: letters that were left out, each with what it costs: the silence of the target, or its end.
-        stopped: why the machine could not be learned; empty if it was.
-    """
-
-    target: str
-    listener: str
-    alphabet: Alphabet
-    machine: Machine | None
-    model: Machine
-    difference: Difference | None
-    extra_states: int
-    queries: int
-    steps: int
-    unstable: Sequence[Unstable]
-    left_out: Sequence[str] = ()
-    stopped: str = ""
+from conformance.learning.querying import CostlyLetter, Listening
+from reports.machines.learned import Difference, Learned
+from reports.machines.machine import Machine, distinguishing_word
 
 
 def learn_listener(listening: Listening, model: Machine, extra_states: int) -> Learned:
@@ -87,9 +50,8 @@ def learn_listener(listening: Listening, model: Machine, extra_states: int) -> L
     return Learned(
         target=listening.broker.target.id,
         listener=listening.broker.listener,
-        alphabet=listening.alphabet,
+        letters=tuple(listening.alphabet),
         machine=machine,
-        model=model,
         difference=difference,
         extra_states=extra_states,
         queries=listening.queries,

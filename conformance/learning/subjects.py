@@ -7,9 +7,8 @@ from dataclasses import replace
 
 from conformance.assertions.model_agreement import model_of
 from conformance.learning.alphabets import TargetFacts, alphabet_of
-from conformance.learning.letters import Alphabet, Word
-from conformance.learning.machine import Machine, Move, minimal
-from conformance.learning.outputs import CLOSED, Abstraction, ends_word, last_of
+from conformance.learning.letters import Alphabet
+from conformance.learning.outputs import Abstraction
 from conformance.learning.querying import Listening
 from fixtures.client.running_broker import SaslAccess
 from fixtures.under_test.broker import Broker
@@ -19,6 +18,7 @@ from reference_model.oracle import NO_CREDENTIALS
 from reference_model.same_response import StablePart, stable_part_of_body
 from reference_model.sasl import Authentication, Credentials
 from reference_model.state_machine import ReferenceBroker
+from reports.machines.machine import CLOSED, Machine, Move, Word, ends_word, last_of, minimal
 from wire.errors import DecodeError
 from wire.headers import CORRELATION_ID_BYTES
 

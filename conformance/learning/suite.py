@@ -11,9 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from conformance.learning.letters import Word
-from conformance.learning.machine import Machine
-from conformance.learning.outputs import ends_word
+from reports.machines.machine import Machine, Word, ends_word
 
 
 def suite_of(machine: Machine, extra_states: int) -> list[Word]:

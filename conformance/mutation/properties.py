@@ -178,10 +178,18 @@ class Property:
 class _Judge:
     """Replaces the `PropertyJudge` of a real run: the first failure ends the property."""
 
+    keep_machine = None
+
     def __init__(self, target: Broker | ClientUnderTest, clauses: Collection[str]) -> None:
         self._target = target
         self._clauses = clauses
         self._elsewhere: JudgedElsewhere | None = None
+
+    @property
+    def is_thorough(self) -> bool:
+        """Whether the listener is the target's first, as in a standard run."""
+        assert isinstance(self._target, Broker)
+        return self._target.listener == next(iter(self._target.running.addresses))
 
     def conforms(self, exchanges: Sequence[Exchange]) -> None:
         """Continue."""
@@ -198,7 +206,7 @@ class _Judge:
     def notes(self, error: AssertionError, steps: object) -> None:
         """Continue: something that cannot be judged is not a failure."""
 
-    def leaves_out(self, what: str) -> None:
+    def leaves_out(self, what: str, *, is_bound: bool = False) -> None:
         """Continue: something left out is not a failure."""
 
     def elsewhere(self, error: BaseException | None) -> JudgedElsewhere | None:

@@ -14,7 +14,7 @@ from fixtures.registry.targets import Target
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.first_requests import probe_request
 from reference_model.listeners import CONTROLLER, PLAINTEXT, SASL_PLAINTEXT
-from reference_model.profile import FOLDER, release_order
+from reference_model.profile import FOLDER, line_of, release_order
 from strategies.minimal_requests import minimal_request
 from wire.api_keys import API_VERSIONS_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.api_versions import ApiVersionsResponse
@@ -45,7 +45,7 @@ def advertised(broker: Broker) -> ApiVersionsResponse:
 
 
 def record_tables(target: Target, launcher: str, folder: Path = RECORDED) -> None:
-    """Start a target and replace its rows in `advertised.csv`, `features.csv` and `readable.csv`.
+    """Start a target and replace its rows in `advertised.csv`, `features.csv` and `readable.csv`, and those of its line.
 
     All listeners of a broker share one table, recorded from the plaintext listener. A controller has its own table. What
     a release can parse is the same on every listener.
@@ -131,11 +131,7 @@ def _replace_rows(file: Path, columns: tuple[str, ...], key: Row, rows: Iterable
     kept: list[Row] = []
     if file.exists():
         with file.open(newline="") as lines:
-            kept = [
-                row
-                for row in csv.DictReader(lines)
-                if any(row[column] != key[column] for column in key)
-            ]
+            kept = [row for row in csv.DictReader(lines) if not _is_replaced(row, key)]
     last = columns[len(key)]
     new: list[Row] = [{**key, **row} for row in rows]
     everything = sorted((*kept, *new), key=lambda row: _order(row, tuple(key), last))
@@ -143,6 +139,14 @@ def _replace_rows(file: Path, columns: tuple[str, ...], key: Row, rows: Iterable
         writer = csv.DictWriter(lines, columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows(everything)
+
+
+def _is_replaced(row: Row, key: Row) -> bool:
+    """Return whether new rows take the place of one: it has the same key, or is of an earlier patch release of the line."""
+    release, other = str(key["release"]), str(row["release"])
+    if release != other:
+        return line_of(release) == line_of(other)
+    return all(row[column] == key[column] for column in key)
 
 
 def _order(row: Row, key: tuple[str, ...], last: str) -> tuple[object, ...]:

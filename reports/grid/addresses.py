@@ -12,6 +12,7 @@ UPGRADE = "upgrade.html"
 RULES = "rules.html"
 CHANGES = "changes.html"
 WHY = "why.html"
+MACHINES = "machines.html"
 STYLE_SHEET = "site.css"
 SCRIPT = "site.js"
 ICON = "icon.svg"
@@ -91,6 +92,16 @@ def failure_file(signature: str, name: str) -> str:
 def upgrade_page(before: str, after: str) -> str:
     """Return the address of the page about two releases, given their short names: "2.3.1", "3.9.2-zookeeper"."""
     return f"upgrade/{file_name(f'{before}-{after}')}.html"
+
+
+def machine_page(target: str) -> str:
+    """Return the address of the page with the machines of a target."""
+    return f"machines/{file_name(target)}.html"
+
+
+def machine_picture(name: str) -> str:
+    """Return the address of the picture of a machine."""
+    return f"machines/{file_name(name)}.svg"
 
 
 def root_of(address: str) -> str:

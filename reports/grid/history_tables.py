@@ -187,6 +187,16 @@ class Neighbour:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KeptMachine:
+    """What was learned of one listener, as the JSON that its run has; see `reports.machines.learned`."""
+
+    run_id: str
+    target: str
+    listener: str
+    machine: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryTables:
     """All history tables; None for one that the roll-up did not write."""
 
@@ -201,6 +211,7 @@ class HistoryTables:
     inputs_left_out: tuple[InputsLeftOut, ...] | None
     failures: tuple[KeptFailure, ...] | None
     neighbours: tuple[Neighbour, ...] | None
+    machines: tuple[KeptMachine, ...] | None = None
 
 
 ROW_TYPES: Mapping[str, type] = {
@@ -216,12 +227,13 @@ ROW_TYPES: Mapping[str, type] = {
     "failures": KeptFailure,
     "neighbours": Neighbour,
 }
-"""Maps each table to the class of its rows."""
+"""Maps each table that is exported to the class of its rows."""
+_READ: Mapping[str, type] = {**ROW_TYPES, "machines": KeptMachine}
 
 
 def read_history_tables(out_dir: Path) -> HistoryTables:
     """Read the history tables that a roll-up wrote into `out_dir`."""
-    return HistoryTables(**{name: read_history_table(out_dir, name) for name in ROW_TYPES})
+    return HistoryTables(**{name: read_history_table(out_dir, name) for name in _READ})
 
 
 def read_history_table(out_dir: Path, name: str) -> tuple[Any, ...] | None:
@@ -231,7 +243,7 @@ def read_history_table(out_dir: Path, name: str) -> tuple[Any, ...] | None:
         return None
     # Spark's order of rows means nothing and depends on how the history grew.
     key = attrgetter(*ROW_KEYS[name])
-    return tuple(sorted(read_rows(tables, name, ROW_TYPES[name], _typed), key=key))
+    return tuple(sorted(read_rows(tables, name, _READ[name], _typed), key=key))
 
 
 _TEXTS_OF_FAILURES = (

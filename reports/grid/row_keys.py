@@ -23,6 +23,7 @@ ROW_KEYS: Mapping[str, Sequence[str]] = MappingProxyType(
         "inputs_left_out": ("listener", "release", "reason"),
         "failures": ("run_id", "signature"),
         "neighbours": ("signature", "target", "listener"),
+        "machines": ("target", "listener"),
         "inputs": ("run_id",),
     }
 )

@@ -45,6 +45,7 @@ class Cell:
         failures: its distinct failures and notes by signature, each with the smallest example so far.
         problems: why it is inconclusive, each reason once.
         left_out: what it is judged without, each text once; several properties may leave something out.
+        bounds: up to where a finding is excluded for certain, each text once; unlike `left_out` it is no lack.
         may_hide: whether a declared violation may be in what is left out, so that one that is not seen is not gone.
     """
 
@@ -54,6 +55,7 @@ class Cell:
     failures: dict[str, Failure] = field(default_factory=dict)
     problems: dict[str, None] = field(default_factory=dict)
     left_out: dict[str, None] = field(default_factory=dict)
+    bounds: dict[str, None] = field(default_factory=dict)
     may_hide: bool = False
 
     @property
@@ -75,9 +77,11 @@ class Cell:
 
     @property
     def reason(self) -> str:
-        """Why it is not judged, or what it is judged without; empty if neither applies."""
+        """Why it is not judged, what it is judged without, or up to which bound; empty if none of these applies."""
         if self.verdict is Verdict.INCONCLUSIVE:
             return "; ".join(self.doubts) or self.planned.reason
+        if self.verdict is Verdict.CONFORMS:
+            return "; ".join(filter(None, (self.planned.reason, *self.bounds)))
         return self.planned.reason
 
     @property
@@ -115,6 +119,8 @@ class RunRecorder:
         stopped: whether the run was interrupted.
         stale_expectations: declared violations that are out of date, one sentence each.
         matched_expectations: declared violations that a failure matched, each with its target.
+        tier: the run's tier.
+        keep_machine: writes what was learned of a listener, as `reports.machines.learned.as_json` returns it.
         role: what its targets are judged as: "broker", "client" or "operation".
         client_commands: what a user said about each client that is a command, by its id.
         stopped_short: what a client never did with a healthy broker, by its id; empty if it did what clauses are about.
@@ -127,8 +133,9 @@ class RunRecorder:
         self.stale_expectations: list[str] = []
         self.matched_expectations: set[tuple[str, object]] = set()
         self.writer = writer
+        self.keep_machine = writer.add_machine
         self.role = role
-        self._tier = tier
+        self.tier = tier
         self.client_commands: dict[str, Mapping[str, Any]] = {}
         self.stopped_short: dict[str, str] = {}
         self._sampled: Counter[tuple[CellKey, str]] = Counter()
@@ -187,11 +194,20 @@ class RunRecorder:
         for cell in self.cells.values():
             cell.may_hide = True
 
-    def left_out(self, key: CellKey, reason: str, *, may_hide: bool = False) -> None:
-        """Record what a cell is judged without; its verdict covers the rest. `may_hide` as for `Cell`."""
+    def left_out(
+        self, key: CellKey, reason: str, *, may_hide: bool = False, is_bound: bool = False
+    ) -> None:
+        """Record what a cell is judged without; its verdict covers the rest.
+
+        Args:
+            key: the cell.
+            reason: what is left out, and why.
+            may_hide: as for `Cell`.
+            is_bound: whether it belongs to the `bounds` of the cell.
+        """
         cell = self.cells[key]
         cell.may_hide = cell.may_hide or may_hide
-        cell.left_out.setdefault(reason)
+        (cell.bounds if is_bound else cell.left_out).setdefault(reason)
         self._applies(cell)
 
     def _applies(self, cell: Cell) -> None:
@@ -270,7 +286,7 @@ class RunRecorder:
                 "client": self._client_of(example.key),
                 "clause": example.key.clause,
                 "property": example.property_name,
-                "tier": self._tier,
+                "tier": self.tier,
                 "phase": example.phase.value,
                 "example_number": example.number,
                 "request": exchanges[-1].request.kind if exchanges else NOTHING,

@@ -33,6 +33,7 @@ from reports.records import (
     EXAMPLE_FIELDS,
     EXCHANGE_FIELDS,
     HEADER_FILE,
+    MACHINES_FOLDER,
     RECORD_SCHEMA_VERSION,
     Column,
 )
@@ -40,7 +41,7 @@ from reports.records import (
 ROWS_PER_PART = 20_000
 BYTES_PER_PART = 2**23
 """A part is also full with this much of responses, of which a hostile target sends megabytes: readers refuse large files."""
-HASHED_PARTS = ("examples", "exchanges", "answers", "failures")
+HASHED_PARTS = ("examples", "exchanges", "answers", "failures", MACHINES_FOLDER)
 """Parts of the folder that the footer has hashes of: all that a grid is made from, except `run.json` itself."""
 CODE_FOLDERS = (
     "clauses",
@@ -189,6 +190,7 @@ class RunWriter:
         self._exchanges = PartWriter(self.folder / "exchanges", EXCHANGE_FIELDS)
         self._answers = PartWriter(self.folder / "answers", ANSWER_FIELDS)
         self._known_answers: set[str] = set()
+        self._machines = 0
         self.header: dict[str, Any] = {
             "record_schema_version": RECORD_SCHEMA_VERSION,
             "run_id": self.run_id,
@@ -276,6 +278,16 @@ class RunWriter:
                 self._known_answers.add(digest)
                 self._answers.add({"answer_sha256": digest, "received": received})
         self._exchanges.add({**row, "answer_sha256": digest})
+
+    def add_machine(self, machine: Row) -> None:
+        """Write what was learned of one listener, in a file of its own."""
+        self._machines += 1
+        self.attempt(lambda: self._write_machine(machine))
+
+    def _write_machine(self, machine: Row) -> None:
+        folder = self.folder / MACHINES_FOLDER
+        folder.mkdir(exist_ok=True)
+        (folder / f"{self._machines:03}.json").write_text(json.dumps(machine) + "\n")
 
     def flush(self) -> None:
         """Write all rows added so far to disk."""

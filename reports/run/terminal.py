@@ -20,7 +20,7 @@ from reference_model.listeners import CONTROLLER_LISTENERS
 from reports.escaping import printable
 from reports.grid.grid_summary import summarise
 from reports.grid.grid_view import PLAIN, FoldedCell, FoldedGrid, verdict_text
-from reports.records import WORST_FIRST, Verdict
+from reports.records import UNSETTLED_VERDICTS, WORST_FIRST, Verdict
 from reports.run.live_grid import recorded_grid
 from reports.run.recorder import RunRecorder
 from reports.run.vacuous_clients import vacuous_clients
@@ -35,6 +35,8 @@ OF_A_CONTROLLER = (
 BESIDE_VERDICTS = 51
 """Width in characters of the clause and level columns, for ids as long as those of our catalogue."""
 WIDEST_VERDICT = 14
+MOST_UNSETTLED = 10
+"""Most clauses that could not be judged and have a row of their own, unless all is asked for."""
 MARKUP: Mapping[Verdict, Mapping[str, bool]] = {
     Verdict.VIOLATES: {"red": True, "bold": True},
     Verdict.UNEXPECTED_PASS: {"red": True},
@@ -88,11 +90,7 @@ def verdict_table(recorder: RunRecorder, *, width: int, complete: bool = False) 
     """
     folded = FoldedGrid(recorded_grid(recorder))
     names = [column.target for column in folded.columns]
-    shown = {
-        clause: cells
-        for clause, cells in folded.cells.items()
-        if complete or _worst(cells) not in PLAIN
-    }
+    shown = folded.cells if complete else _noted(folded)
     yield Line("")
     if len(names) == 1:
         yield from _one_target(folded, shown, width)
@@ -117,6 +115,18 @@ def verdict_table(recorder: RunRecorder, *, width: int, complete: bool = False) 
     if len(vacuous) < len(names):
         said = summarise(folded.grid, Path())
         yield Line(said.sentence, MARKUP.get(said.verdict, {}))
+
+
+def _noted(folded: FoldedGrid) -> Mapping[str, Sequence[FoldedCell]]:
+    """Return the rows of clauses that some target does not plainly keep.
+
+    If many could not be judged, for one reason as a rule, the findings say it without a row for each.
+    """
+    noted = {clause: cells for clause, cells in folded.cells.items() if _worst(cells) not in PLAIN}
+    judged = {
+        clause: cells for clause, cells in noted.items() if _worst(cells) not in UNSETTLED_VERDICTS
+    }
+    return noted if len(noted) - len(judged) <= MOST_UNSETTLED else judged
 
 
 def _role_lines(recorder: RunRecorder, folded: FoldedGrid) -> Iterator[Line]:

@@ -15,6 +15,7 @@ from reports.site.drill_down import write_cells
 from reports.site.evidence_check import check_statements
 from reports.site.failure_pages import write_failures
 from reports.site.home import write_home
+from reports.site.machine_pages import write_machines
 from reports.site.moved_pages import write_moved_pages
 from reports.site.product_pages import write_products
 from reports.site.proposal import write_proposal
@@ -27,6 +28,8 @@ from reports.site.upgrade_pages import write_upgrades
 from reports.site.why import write_why
 
 _WRITERS = (
+    # First, because pages of targets and the grid of brokers link to what it writes.
+    write_machines,
     write_home,
     write_role_grids,
     write_rules,

@@ -39,7 +39,7 @@ _WEB_ADDRESS = re.compile(r"(https?://[^\s<>\"'()]+)")
 _HERE = Path(__file__).parent
 MOST_RUNS = 200
 """Maximum number of runs that a page lists; a year of nights has thousands, and the exports have all of them."""
-FOLDERS = ("clauses", "targets", "products", "cells", "failures", "upgrade", "nights")
+FOLDERS = ("clauses", "targets", "products", "cells", "failures", "upgrade", "nights", "machines")
 """Folders that contain only pages of this site; they are emptied before it is written."""
 
 
@@ -77,9 +77,7 @@ class Site:
             exists=lambda file: (self.out_dir / file).exists(),
             **context,
         )
-        path = self.out_dir / address
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(NOT_IN_HTML.sub("\ufffd", text).encode())
+        _write_page(self.out_dir / address, text)
 
     @cached_property
     def pages(self) -> Sequence[tuple[str, str]]:
@@ -210,7 +208,49 @@ def empty_folders(out_dir: Path) -> None:
     """Remove the pages of an earlier rendering, and copy the files that do not depend on the grid."""
     for name in FOLDERS:
         shutil.rmtree(out_dir / name, ignore_errors=True)
-    for name in (addresses.CHANGES, *map(addresses.role_page, ("broker", "client", OPERATION))):
+    optional = (addresses.CHANGES, addresses.MACHINES)
+    for name in (*optional, *map(addresses.role_page, ("broker", "client", OPERATION))):
         (out_dir / name).unlink(missing_ok=True)
-    for name in (*addresses.STATIC, addresses.CARD):
+    copy_static(out_dir)
+    shutil.copyfile(_HERE / addresses.CARD, out_dir / addresses.CARD)
+
+
+def copy_static(out_dir: Path) -> None:
+    """Copy style sheet, script and icon into a folder.
+
+    Raises:
+        OSError: a file cannot be written.
+    """
+    for name in addresses.STATIC:
         shutil.copyfile(_HERE / name, out_dir / name)
+
+
+def render_alone(out_dir: Path, address: str, template: str, **context: Any) -> None:
+    """Write a page that belongs to no grid: it has no navigation.
+
+    Args:
+        out_dir: the folder of the pages.
+        address: the page's address, from that folder.
+        template: the template's name without its suffix.
+        **context: the template's variables.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    text = (
+        template_environment()
+        .get_template(f"{template}.html.j2")
+        .render(
+            address=address,
+            root=addresses.root_of(address),
+            pages=(),
+            exists=lambda file: False,
+            **context,
+        )
+    )
+    _write_page(out_dir / address, text)
+
+
+def _write_page(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(NOT_IN_HTML.sub("\ufffd", text).encode())

@@ -40,6 +40,12 @@ def entries_of(site: Site) -> Iterator[Entry]:
         if old.can_become(new):
             page = addresses.upgrade_page(old.short, new.short)
             yield Entry(title=f"{old.title} → {new.title}", words="upgrade", href=page)
+    if site.history.machines:
+        yield Entry(
+            title="Machines of connections",
+            words="machine learned states",
+            href=addresses.MACHINES,
+        )
     for clause in site.folded.grid.clauses:
         page = addresses.clause_page(clause.clause)
         title = clause.title

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from reports.grid import addresses
 from reports.records import Verdict
-from reports.site.rendering import NOT_IN_HTML, template_environment
-
-_HERE = Path(__file__).parent
+from reports.site.rendering import copy_static, render_alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,20 +50,13 @@ def write_watch_page(
     Raises:
         OSError: a file cannot be written.
     """
-    text = (
-        template_environment()
-        .get_template("watch.html.j2")
-        .render(
-            address=addresses.HOME,
-            root="",
-            pages=(),
-            exists=lambda file: False,
-            releases=releases,
-            clients=clients,
-            remarks=remarks,
-            rehearsed=rehearsed,
-        )
+    render_alone(
+        out_dir,
+        addresses.HOME,
+        "watch",
+        releases=releases,
+        clients=clients,
+        remarks=remarks,
+        rehearsed=rehearsed,
     )
-    (out_dir / addresses.HOME).write_bytes(NOT_IN_HTML.sub("\ufffd", text).encode())
-    for name in addresses.STATIC:
-        shutil.copyfile(_HERE / name, out_dir / name)
+    copy_static(out_dir)

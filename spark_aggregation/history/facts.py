@@ -1,6 +1,6 @@
 """Facts of accepted runs: everything that tables are made from, without the example rows themselves.
 
-A batch of runs becomes seven frames of facts. `cells` are kept for good, because the transitions of a cell must stay
+A batch of runs becomes eight frames of facts. `cells` are kept for good, because the transitions of a cell must stay
 correct when a run arrives late. The others are stored by day and kept until retention drops the day.
 """
 
@@ -94,6 +94,7 @@ FACTS: Mapping[str, StructType] = MappingProxyType(
                 _DAY,
             ]
         ),
+        "machines": StructType([*_texts("run_id", "target", "listener", "machine"), _DAY]),
     }
 )
 """Columns of the facts; `day` is the day on which the run started, in UTC."""
@@ -111,6 +112,7 @@ class Facts:
         latencies: one row per run, column of the grid and latency bucket.
         examples: as `evidence.first_examples` returns them.
         failures: as `evidence.read_failures` returns them, by run.
+        machines: as `evidence.read_machines` returns them, by run.
     """
 
     headers: DataFrame
@@ -120,6 +122,7 @@ class Facts:
     latencies: DataFrame
     examples: DataFrame
     failures: DataFrame
+    machines: DataFrame
 
     def by_name(self) -> Mapping[str, DataFrame]:
         """Return the frames by their names."""
@@ -151,6 +154,7 @@ def facts_of(ingested: Ingested) -> Facts:
         "latencies": ingested.latencies.join(names, on="folder", how="inner"),
         "examples": first_examples(ingested.contents, headers),
         "failures": ingested.failures.join(names, on="folder", how="inner"),
+        "machines": ingested.machines.join(names, on="folder", how="inner"),
     }
     return Facts(**{name: as_table(frame, FACTS[name]) for name, frame in frames.items()})
 

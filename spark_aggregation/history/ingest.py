@@ -28,7 +28,7 @@ from spark_aggregation.reading.partials import counted_apart, partial_aggregates
 from spark_aggregation.reading.refusals import refusals
 from spark_aggregation.reading.run_files import list_files, read_headers, read_tables
 from spark_aggregation.session import fit_partitions
-from spark_aggregation.tables.evidence import read_failures
+from spark_aggregation.tables.evidence import read_failures, read_machines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +42,7 @@ class Ingested:
         reached, latencies: as `partials.counted_apart` returns them, of the same rows.
         contents: as `run_files.read_tables` returns them, of the same folders.
         failures: as `evidence.read_failures` returns them.
+        machines: as `evidence.read_machines` returns them.
         known_again: whether a known run was given again.
     """
 
@@ -52,6 +53,7 @@ class Ingested:
     latencies: DataFrame
     contents: DataFrame
     failures: DataFrame
+    machines: DataFrame
     known_again: bool
 
     @property
@@ -88,6 +90,7 @@ def ingest(spark: SparkSession, roots: Sequence[str], known: DataFrame) -> Inges
         latencies=counted_apart(contents, "latencies"),
         contents=contents,
         failures=read_failures(files),
+        machines=read_machines(files),
         known_again=bool(again),
     )
 

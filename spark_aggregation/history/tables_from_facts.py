@@ -13,7 +13,7 @@ from spark_aggregation.history.facts import Facts
 from spark_aggregation.history.state import State
 from spark_aggregation.reading.frames import as_table
 from spark_aggregation.tables import cell_tables, count_tables
-from spark_aggregation.tables.evidence import neighbours, shown_failures
+from spark_aggregation.tables.evidence import neighbours, shown_failures, shown_machines
 from spark_aggregation.tables.run_selection import shown_runs
 from spark_aggregation.tables.table_schemas import TABLES
 from spark_aggregation.tables.transitions import cell_ages
@@ -70,6 +70,7 @@ def roll_up(state: State, chosen: DataFrame, facts: Facts) -> Mapping[str, Calla
         "latency": lambda: count_tables.latency(chosen, facts.latencies),
         "speed": lambda: state.speed.join(kept.select("run_id"), on="run_id", how="left_semi"),
         "failures": lambda: shown_failures(cells, facts.failures),
+        "machines": lambda: shown_machines(facts.machines, targets),
         "neighbours": lambda: neighbours(cells, facts.examples, targets),
         "inputs": lambda: kept,
     }

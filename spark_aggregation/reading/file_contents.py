@@ -44,7 +44,7 @@ REACHED_KEYS = (*_CELL, "property", "request", "outcome", "error_code")
 LATENCY_KEYS = ("target", "listener", "latency_bucket")
 _EXAMPLE_KEYS = (*_CELL, "property", "example_number")
 _NUMBERED = pa.dictionary(pa.int32(), pa.string())
-_PLACE = re.compile(r"(.*)/((examples|exchanges|answers|failures)/.+)", re.DOTALL)
+_PLACE = re.compile(r"(.*)/((examples|exchanges|answers|failures|machines)/.+)", re.DOTALL)
 
 
 def _list_of(

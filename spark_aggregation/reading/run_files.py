@@ -15,14 +15,14 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from reports.records import HEADER_FILE
+from reports.records import HEADER_FILE, MACHINES_FOLDER
 from reports.run_limits import LARGEST_FILE_BYTES
 from spark_aggregation.errors import PathNotFound
 from spark_aggregation.reading.file_contents import CONTENTS, read_contents
 from spark_aggregation.reading.partials import parent
 from spark_aggregation.reading.schema import ANSWERS, EXAMPLES, EXCHANGES, HEADER
 
-_TABLES = "/(examples|exchanges|answers|failures)/"
+_TABLES = f"/(examples|exchanges|answers|failures|{MACHINES_FOLDER})/"
 
 
 def list_files(spark: SparkSession, roots: Sequence[str]) -> DataFrame:

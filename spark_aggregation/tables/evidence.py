@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from clauses.catalogue import Role
-from reports.records import DUMP_FILE, FACTS_FILE
+from reports.records import DUMP_FILE, FACTS_FILE, MACHINES_FOLDER
 from spark_aggregation.reading.partials import CELL, parent
 from spark_aggregation.reading.schema import FAILURE_FACTS
 from spark_aggregation.tables.run_selection import COLUMN
@@ -53,6 +53,41 @@ def read_failures(files: DataFrame) -> DataFrame:
             F.max(F.when(F.col("name") == _CAPTURE, F.col("content"))).alias("pcap"),
         )
     )
+
+
+def read_machines(files: DataFrame) -> DataFrame:
+    """Read the machines of connections that runs learned.
+
+    Args:
+        files: as `run_files.list_files` returns them.
+
+    Returns:
+        One row per file: `folder` (the run's), `target`, `listener`, `machine` (the file's text); without files that do not
+        name a target and a listener.
+    """
+    path = F.col("path")
+    text = F.try_validate_utf8(F.col("content").cast("string"))
+    place = [
+        F.get_json_object("machine", f"$.{name}").alias(name) for name in ("target", "listener")
+    ]
+    return (
+        files.where(path.rlike(f"/{MACHINES_FOLDER}/[^/]+[.]json$"))
+        .select(parent(path, levels=2).alias("folder"), text.alias("machine"))
+        .select("folder", *place, "machine")
+        .where("target IS NOT NULL AND listener IS NOT NULL")
+    )
+
+
+def shown_machines(machines: DataFrame, targets: DataFrame) -> DataFrame:
+    """Return the machines of the grid's columns, one row for each: `run_id`, `target`, `listener`, `machine`.
+
+    Args:
+        machines: `run_id`, `target`, `listener` and `machine`, of at least the runs that the grid shows.
+        targets: as `cell_tables.grid_targets` returns them.
+    """
+    place = ["run_id", *COLUMN]
+    shown = machines.join(targets.select(*place), on=place, how="left_semi")
+    return shown.groupBy(*place).agg(F.max("machine").alias("machine"))
 
 
 def _text_of(name: str) -> Column:

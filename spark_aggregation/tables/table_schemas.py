@@ -232,6 +232,7 @@ TABLES: Mapping[str, StructType] = {
         },
         {"error_code": ShortType(), "answer_sha256": _TEXT},
     ),
+    "machines": _schema({"run_id": _TEXT, "target": _TEXT, "listener": _TEXT, "machine": _TEXT}),
     "inputs": _schema({"run_id": _TEXT, "folder": _TEXT, "run_json_sha256": _TEXT}),
 }
 """Every table by name. The function that makes a table documents its rows."""

@@ -13,6 +13,7 @@ from reference_model.profile import FOLDER
 
 REFERENCE = reference_targets()[0]
 OTHER_ROW = "0.0.1,zookeeper,plaintext,0,0,1\n"
+ROW_OF_ITS_LINE = f"{REFERENCE.release}.9,kraft,plaintext,0,0,1\n"
 
 
 def rows(file: Traversable) -> list[dict[str, str]]:
@@ -26,14 +27,16 @@ def rows(file: Traversable) -> list[dict[str, str]]:
 
 
 def test_tables_are_recorded_from_both_kinds_of_listener(tmp_path: Path) -> None:
-    """Recording the reference broker reproduces its own table, and leaves other releases unchanged."""
+    """Recording the reference broker reproduces its own table, replaces its line, and leaves other releases unchanged."""
     header = "release,quorum,listener,api_key,min_version,max_version\n"
-    (tmp_path / "advertised.csv").write_text(header + OTHER_ROW)
+    (tmp_path / "advertised.csv").write_text(header + OTHER_ROW + ROW_OF_ITS_LINE)
     for _ in range(2):
         record_tables(REFERENCE, "auto", tmp_path)
     for name in ("advertised.csv", "features.csv", "readable.csv"):
         assert rows(tmp_path / name) == rows(FOLDER / name)
-    assert (tmp_path / "advertised.csv").read_text().startswith(header + OTHER_ROW)
+    recorded = (tmp_path / "advertised.csv").read_text()
+    assert recorded.startswith(header + OTHER_ROW)
+    assert ROW_OF_ITS_LINE not in recorded
 
 
 def test_default_answers_are_those_of_the_schemas(tmp_path: Path) -> None:

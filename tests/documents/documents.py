@@ -20,6 +20,7 @@ DOCUMENTS = (
     REPOSITORY / "ARCHITECTURE.md",
     REPOSITORY / "CONTRIBUTING.md",
     REPOSITORY / "CHANGELOG.md",
+    REPOSITORY / "SECURITY.md",
     *sorted((REPOSITORY / "docs").glob("*.md")),
 )
 _BLOCK = re.compile(

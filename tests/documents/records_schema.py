@@ -41,6 +41,7 @@ One run is one folder:
 | `exchanges/*.parquet` | what was sent, for every failure and a sample |
 | `answers/*.parquet` | what was received, each distinct answer once per file |
 | `failures/<signature>/` | hex dump, packet capture, reproducer, drawn values and facts of one distinct failure |
+| `machines/*.json` | [the machine of a connection](learned-machines.md) that was learned, one file per listener; none in a smoke run |
 | `summary.md` | the verdicts, for people |
 
 Readers refuse an invalid folder completely and list it with the reason; no row of it changes a cell:

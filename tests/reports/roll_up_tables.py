@@ -160,6 +160,7 @@ _HISTORY_SCHEMAS = {
             ("error_code", pa.int16()),
         ]
     ),
+    "machines": pa.schema(_texts("run_id", "target", "listener", "machine")),
 }
 
 

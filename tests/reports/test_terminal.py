@@ -16,7 +16,7 @@ from reports.run.judged_examples import CellKey
 from reports.run.recorder import RunRecorder
 from reports.run.repeats import Repeats, Tally
 from reports.run.run_summary import summary_markdown
-from reports.run.terminal import MARKUP, verdict_table
+from reports.run.terminal import MARKUP, MOST_UNSETTLED, verdict_table
 from reports.run.terminal_failures import MOST_TOLD, failure_lines
 from reports.verdict_labels import BROKER_DOUBT
 from tests.reports.recorders import (
@@ -105,6 +105,18 @@ def test_all_listeners_stay_readable(tmp_path: Path) -> None:
         "KIP-35.keys-unique                          MUST   ○ not run    ○–––––        0",
     ]
     assert max(len(line) for line in lines) <= 80
+
+
+def test_many_clauses_that_could_not_be_judged_have_no_rows(tmp_path: Path) -> None:
+    """As a rule there is one reason, which is among the findings; a violation keeps its row."""
+    keys = [key_of(f"KIP-1.clause-{number}") for number in range(MOST_UNSETTLED + 2)]
+    recorder = recorder_for(tmp_path, dict.fromkeys(keys, "MUST"))
+    for key in keys[1:]:
+        recorder.inconclusive(key, "test_something", "ClientFails: it hangs")
+    recorder.judged(example_of(Verdict.VIOLATES, keys[0], message="seen"))
+    lines = _table(recorder, complete=False)
+    assert [line.split()[0] for line in lines if "MUST  " in line] == ["KIP-1.clause-0"]
+    assert "11 ? inconclusive, 1 ✕ violates" in lines
 
 
 def test_few_targets_stand_side_by_side_where_they_fit(tmp_path: Path) -> None:

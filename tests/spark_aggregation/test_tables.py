@@ -224,3 +224,19 @@ def test_folder_of_a_report_is_no_report(spark: SparkSession, tmp_path: Path) ->
     """The other command's `--out` takes a folder, but the roll-up needs the file in it."""
     with pytest.raises(UnreadableReport, match="is not a file"):
         given_tables(spark, changes=str(tmp_path))
+
+
+def test_machines_of_the_shown_runs_are_kept_as_they_are(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """A machine belongs to its column; what names another column, or is no JSON, is left out."""
+    folder = write_whole_run(tmp_path / "run")
+    (folder / "machines").mkdir()
+    ours = '{"target": "apache-kafka-4.4.0", "listener": "plaintext"}'
+    texts = (ours, ours.replace("plaintext", "elsewhere"), "{", "[]")
+    for number, text in enumerate(texts):
+        (folder / "machines" / f"{number}.json").write_text(text)
+    rows = tables_of(spark, tmp_path)["machines"].collect()
+    assert [(row.target, row.listener, row.machine) for row in rows] == [
+        ("apache-kafka-4.4.0", "plaintext", ours)
+    ]

@@ -20,10 +20,13 @@ from workflows.night_roll_up import KEEP_DAYS
 GITHUB = REPOSITORY / ".github"
 WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
 ACTIONS = [REPOSITORY / "action.yml", *sorted((GITHUB / "actions").glob("*/action.yml"))]
+FORMS = GITHUB / "ISSUE_TEMPLATE"
 SCHEMAS = {
     **dict.fromkeys(WORKFLOWS, "vendor.github-workflows"),
     **dict.fromkeys(ACTIONS, "vendor.github-actions"),
     GITHUB / "dependabot.yml": "vendor.dependabot",
+    **dict.fromkeys(sorted(FORMS.glob("*.yml")), "vendor.github-issue-forms"),
+    FORMS / "config.yml": "vendor.github-issue-config",
 }
 ACTIONLINT = Path(__file__).parent / "actionlint"
 PINNED = re.compile(r"uses: [\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$")
@@ -33,6 +36,10 @@ WRITES = {
     ("nightly.yml", "publish"): {"id-token", "pages"},
     ("nightly.yml", "issues"): {"issues"},
     ("nightly.yml", "document"): {"contents", "pull-requests"},
+    ("release.yml", "attest"): {"attestations", "id-token"},
+    ("release.yml", "image"): {"attestations", "id-token", "packages"},
+    ("release.yml", "publish"): {"id-token"},
+    ("release.yml", "announce"): {"contents"},
 }
 """The write permissions of each job; no other job has any."""
 
@@ -116,7 +123,7 @@ def test_one_action_has_one_pin() -> None:
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=name_of)
 def test_each_job_states_what_it_may(path: Path) -> None:
-    """A workflow grants nothing, each job only what it needs, and only four jobs may write."""
+    """A workflow grants nothing, each job only what it needs, and only the jobs in the list may write."""
     content = read(path)
     assert content["permissions"] == {}
     for name, job in content["jobs"].items():

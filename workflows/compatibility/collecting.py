@@ -43,7 +43,7 @@ _SMALL_WORD = re.compile(
     "a|although|an|and|are|as|at|be|by|client|do|does|for|from|has|in|instead|is|it|its|kafka|more|not|of|on|s|so|than|that|the|this"
     "|target|to|v|was|which|with"
 )
-_MOST_WORDS = 5
+_MOST_WORDS, _MOST_LETTERS = 5, 32
 _LONGEST_REASON = 200
 
 
@@ -125,11 +125,14 @@ def _declared_bugs(
     """Yield what is declared as known: the failures with the same reason are one bug."""
     kept = {(failure.run_id, failure.signature): failure for failure in failures}
     by_reason: dict[str, list[Evidence]] = {}
+    reasons: dict[str, str] = {}
     for own in (own for product in products for own in product.cells):
         for reason, evidence in _declared(own, kept):
-            by_reason.setdefault(reason, []).append(evidence)
-    for reason, alike in by_reason.items():
-        yield Bug(title=_without_links(reason), evidence=tuple(alike)), reason
+            # The source that a declaration links to differs from release to release.
+            by_reason.setdefault(_without_links(reason), []).append(evidence)
+            reasons.setdefault(_without_links(reason), reason)
+    for title, alike in by_reason.items():
+        yield Bug(title=title, evidence=tuple(alike)), reasons[title]
 
 
 def _declared(
@@ -181,14 +184,10 @@ def _finding(
     own = [each for each in bug.evidence if _owner(each) == newest]
     title = bug.title if reason else bugs_of(own)[0].title
     shown = min((each for each in own if each.failure is not None), key=_usefulness, default=None)
-    messages: dict[str, set[str]] = {}
-    for each in bug.evidence:
-        messages.setdefault(_owner(each), set()).add(each.message)
     finding = Finding(
         id=_id(family, title, taken),
         family=family,
         title=one_line(title),
-        varies=not reason and not set.intersection(*messages.values()),
         broken={owner: tuple(broken[owner]) for owner in order if owner in broken},
         crashes=bug.crashes,
         declared=reason,
@@ -229,7 +228,9 @@ def _id(family: str, title: str, taken: Collection[str]) -> str:
     """Return a name that stays the same while numbers in the title change."""
     words = [word for word in _WORD.findall(title.lower()) if not _SMALL_WORD.fullmatch(word)]
     folder = "-".join(_WORD.findall(family.lower()))
-    name = f"{folder}/{'-'.join(words[:_MOST_WORDS])}"
+    while len(words) > _MOST_WORDS or (len("-".join(words)) > _MOST_LETTERS and len(words) > 1):
+        words.pop()
+    name = f"{folder}/{'-'.join(words)}"
     names = (name if number == 1 else f"{name}-{number}" for number in range(1, len(taken) + 2))
     return next(each for each in names if each not in taken)
 

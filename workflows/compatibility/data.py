@@ -57,8 +57,7 @@ class Finding:
     Attributes:
         id: its folder below docs/findings: "tansu/unknown-tags-close-connection".
         family: whose defect it is.
-        title: what is wrong, in words.
-        varies: whether the title is that of the newest of these versions, and others show the same with other numbers.
+        title: what is wrong with the newest of these versions, in words; others may show it with other numbers.
         broken: the ids of the versions that have it, each with the rules that it breaks; the newest version first.
         crashes: whether the product's process ended.
         declared: the reason for which it is declared as known; empty if it is not.
@@ -71,7 +70,6 @@ class Finding:
     id: str
     family: str
     title: str
-    varies: bool
     broken: Mapping[str, tuple[str, ...]]
     crashes: bool
     declared: str

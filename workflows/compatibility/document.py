@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from clauses.catalogue import Level
 from clauses.operations import OPERATIONS
 from reference_model.profile import line_of
 from reports.escaping import markdown_text
@@ -22,14 +24,22 @@ from workflows.compatibility.data import (
 DOCUMENT = "COMPATIBILITY.md"
 FINDINGS = "findings"
 MOST_BYTES = 30_000
-_MOST_NEW = 6
-_LONGEST_TITLE, _LONGEST_WORST = 150, 100
+_MOST_NEW = 4
+_LONGEST_WORST = 100
+_LONGEST_TITLES = range(100, 20, -10)
+_SUBJECT = re.compile(r"^The (?:client|target) ")
 _WORDS = {"✓": "work", "–": "unsupported", "✕": "violate", "?": "not judged"}
-_PAGES = {"broker": "Brokers and proxies", "client": "Clients"}
 
 
 def document(data: Compatibility) -> str:
-    """Return the document in Markdown."""
+    """Return the document in Markdown; the more defects there are, the shorter are their titles in it."""
+    *longer, shortest = _LONGEST_TITLES
+    texts = (_document(data, longest) for longest in longer)
+    fitting = (text for text in texts if len(text.encode()) <= MOST_BYTES)
+    return next(fitting, None) or _document(data, shortest)
+
+
+def _document(data: Compatibility, longest_title: int) -> str:
     lines = [
         "# Compatibility",
         "",
@@ -49,7 +59,7 @@ def document(data: Compatibility) -> str:
         "",
         "## Every defect",
         "",
-        *_defects(data),
+        *_defects(data, longest_title),
     ]
     return "\n".join(lines) + "\n"
 
@@ -93,7 +103,7 @@ def _opening(data: Compatibility) -> Iterator[str]:
 def _products(data: Compatibility) -> Iterator[str]:
     yield (
         "The gravest first: those whose process ends, then by MUST rules that the newest judged version breaks. What is declared as known "
-        "does not count here."
+        "does not count here. Each product links to its defects."
     )
     yield ""
     yield "| product | version | bugs | MUST | SHOULD | worst bug | older versions |"
@@ -129,11 +139,7 @@ def _product_row(
     family: str, newest: str, older: Sequence[str], counts: Mapping[str, Counts]
 ) -> str:
     now = counts[newest]
-    worst = (
-        f"{_cut(now.bugs[0].title, _LONGEST_WORST)} ([bytes]({_link(now.bugs[0])}))"
-        if now.bugs
-        else "none"
-    )
+    worst = _cut(now.bugs[0].title, _LONGEST_WORST) if now.bugs else "none"
     if now.crashes:
         worst = f"**{CRASHES}**: {worst}"
     earlier = ", ".join(f"{release}: {len(counts[release].bugs)}" for release in older) or ""
@@ -242,35 +248,57 @@ def _names(names: Sequence[str]) -> str:
     return ", ".join(names[:_MOST_NEW]) + (f" and {more} more" if more > 0 else "")
 
 
-def _defects(data: Compatibility) -> Iterator[str]:
+def _defects(data: Compatibility, longest_title: int) -> Iterator[str]:
     yield (
-        "Each links to its folder: the bytes, what the rule demands, what was seen, and how to see it again. "
+        "By the rule that each breaks, a MUST unless it is marked. Each links to its folder: the bytes, what the rule demands, what was seen, "
+        "other rules that it breaks, and how to see it again. Numbers are those of the first version named. "
         "[findings](findings/README.md) says how to run a script."
     )
-    for family in families_of(data):
+    for family, versions in families_of(data).items():
         own = [finding for finding in data.findings if finding.family == family]
         if own:
             yield ""
             yield f"### {family}"
             yield ""
-            yield from (f"- {sentence(data, finding)}" for finding in own)
+            if all(finding.declared for finding in own):
+                yield "Each is declared as known, with its reason and source in its folder."
+                yield ""
+            is_only_one = len({version.release for version in versions}) == 1
+            yield from _by_rule(data, own, longest_title, is_only_one=is_only_one)
 
 
-def sentence(data: Compatibility, finding: Finding) -> str:
-    """Return what a finding says, as one sentence with its versions, rules and link."""
+def _by_rule(
+    data: Compatibility, findings: Sequence[Finding], longest_title: int, *, is_only_one: bool
+) -> Iterator[str]:
+    """Yield a line for each rule, with the findings that break it first of all."""
+    some_declared = not all(finding.declared for finding in findings)
+    by_rule: dict[str, list[str]] = {}
+    for finding in findings:
+        notes = [] if is_only_one else [_versions(data, finding)]
+        notes += ["declared"] if finding.declared and some_declared else []
+        note = f" ({'; '.join(notes)})" if notes else ""
+        by_rule.setdefault(_rule(data, finding), []).append(
+            f"{_sentence(finding, longest_title)}{note}"
+        )
+    for rule, sentences in by_rule.items():
+        yield f"- {rule}: {'; '.join(sentences)}"
+
+
+def _rule(data: Compatibility, finding: Finding) -> str:
+    if finding.tried_with:
+        return "Operations"
+    rule = finding.clauses[0]
+    level = data.levels[rule]
+    return rule if level == Level.MUST else f"{rule} ({level})"
+
+
+def _sentence(finding: Finding, longest_title: int) -> str:
+    word = f"**{CRASHES}**: " if finding.crashes else ""
+    title = _SUBJECT.sub("", finding.title)
+    return f"{word}[{_cut(title, longest_title)}]({_link(finding)})"
+
+
+def _versions(data: Compatibility, finding: Finding) -> str:
+    """Return the versions that have a finding, the newest first."""
     releases = {product.id: product.release for product in data.products}
-    names = list(dict.fromkeys(releases[id_] for id_ in finding.broken))
-    versions = (
-        f"{names[-1]} to {names[0]}"
-        if len(names) > 3 and finding.family == "Apache Kafka"
-        else ", ".join(names)
-    )
-    word = f"**{CRASHES}**, " if finding.crashes else ""
-    rules = ", ".join(f"{clause} {data.levels[clause]}" for clause in _most(finding.clauses))
-    known = "; declared" if finding.declared else ""
-    known += "; other numbers in others" if finding.varies else ""
-    return f"{versions}: {word}[{_cut(finding.title, _LONGEST_TITLE)}]({_link(finding)}) ({rules}{known})"
-
-
-def _most(clauses: Sequence[str]) -> Sequence[str]:
-    return clauses[:2]
+    return ", ".join(dict.fromkeys(releases[id_] for id_ in finding.broken))

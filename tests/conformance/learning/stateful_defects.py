@@ -106,7 +106,7 @@ def a_refused_version_costs_the_group_lists(context: RequestContext) -> None:
         _close(context)
 
 
-@planted("handshake v0, bare token, handshake v1", listener=SASL_PLAINTEXT)
+@planted("handshake v0, bare token, handshake v1", listener=SASL_PLAINTEXT, extra_states=0)
 def a_second_authentication_begins(context: RequestContext) -> None:
     """After authentication SaslHandshake v1 is taken, and tokens are awaited again."""
     is_step = _key(context) == SASL_HANDSHAKE_KEY and _version(context) == 1
@@ -119,7 +119,9 @@ def a_second_authentication_begins(context: RequestContext) -> None:
         )
 
 
-@planted("handshake v0, bare token, newest+1, handshake v0", listener=SASL_PLAINTEXT)
+@planted(
+    "handshake v0, bare token, newest+1, handshake v0", listener=SASL_PLAINTEXT, extra_states=0
+)
 def an_unknown_version_costs_the_authentication(context: RequestContext) -> None:
     """After authentication an unknown version sends the connection back to the beginning."""
     if context.state is ConnectionState.AUTHENTICATED and _is_refused_version(context):
@@ -134,7 +136,7 @@ def a_refused_name_authenticates(context: RequestContext) -> None:
         context.reaction = _answer(AnswerKind.OTHER)
 
 
-@planted("v3, handshake v0", listener=SASL_PLAINTEXT)
+@planted("v3, handshake v0", listener=SASL_PLAINTEXT, extra_states=0)
 def v3_hides_the_mechanisms(context: RequestContext) -> None:
     """After v3 a SaslHandshake response lists no mechanisms."""
     is_v3 = _key(context) == 18 and _version(context) == 3
@@ -166,7 +168,7 @@ def the_second_token_closes(context: RequestContext) -> None:
         _close(context)
 
 
-@planted("handshake v0, v0")
+@planted("handshake v0, v0", extra_states=0)
 def a_refused_handshake_shortens_the_table(context: RequestContext) -> None:
     """After a refused SaslHandshake the table has only ApiVersions."""
     refused = context.reaction.error_code is ErrorCode.ILLEGAL_SASL_STATE
@@ -174,14 +176,14 @@ def a_refused_handshake_shortens_the_table(context: RequestContext) -> None:
         context.reaction = replace(context.reaction, listing=Listing.ITSELF)
 
 
-@planted("newest, v0")
+@planted("newest, v0", extra_states=0)
 def v0_is_empty_after_the_newest(context: RequestContext) -> None:
     """After the newest version v0 gets an empty table."""
     if _has_seen(context, "newest", _version(context) == 5) and _version(context) == 0:
         context.reaction = replace(context.reaction, listing=Listing.NOTHING)
 
 
-@planted("handshake v1, handshake v0", listener=SASL_PLAINTEXT)
+@planted("handshake v1, handshake v0", listener=SASL_PLAINTEXT, extra_states=0)
 def a_second_handshake_is_taken(context: RequestContext) -> None:
     """After SaslHandshake v1 another handshake is taken, and a token is still awaited."""
     is_late = context.state is ConnectionState.WRAPPED_TOKENS
@@ -189,7 +191,7 @@ def a_second_handshake_is_taken(context: RequestContext) -> None:
         context.reaction = _answer(AnswerKind.SASL_HANDSHAKE)
 
 
-@planted("v0, v2", listener=SASL_PLAINTEXT)
+@planted("v0, v2", listener=SASL_PLAINTEXT, extra_states=0)
 def v2_is_served_after_v0(context: RequestContext) -> None:
     """Before authentication v2 is served after another ApiVersions request."""
     is_late = context.state is ConnectionState.API_VERSIONS_SERVED

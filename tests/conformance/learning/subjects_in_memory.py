@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache
 
 from conformance.learning.alphabets import SMALL
-from conformance.learning.machine import Machine
 from conformance.learning.querying import Listening
 from conformance.learning.subjects import listening_to, machine_of_model, model_for
 from fixtures.client.patience import Patience
@@ -13,6 +12,7 @@ from fixtures.launchers.built_in import reference_targets
 from fixtures.under_test.in_memory import InMemoryBroker, in_memory_target
 from reference_model.fault_injection import Tampering
 from reference_model.listeners import PLAINTEXT
+from reports.machines.machine import Machine
 
 PATIENCE_S = 600.0
 REFERENCE_TARGET = reference_targets()[0]

@@ -5,21 +5,18 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import html5lib
 import pytest
 from click.testing import CliRunner, Result
 
 from conformance.commands import learn as learn_command
 from conformance.commands.learn import learn
-from conformance.learning.descriptions import (
-    as_dot,
-    as_json,
-    as_mermaid,
-    as_table,
-    moves_as_json,
-)
-from conformance.learning.machine import Machine, Move, minimal
 from conformance.learning.results import learn_listener
 from fixtures.client.traffic import TRAFFIC
+from reference_model.defects import DEFECTS
+from reports.machines.learned import as_json, from_json, moves_as_json
+from reports.machines.machine import Machine, Move, minimal
+from reports.machines.pictures import as_dot, as_mermaid, as_table
 from tests.conformance.learning.subjects_in_memory import listening, model_machine
 
 LETTERS = ('a "quoted" letter', "b", "c", "d", "e", "f", "g", "h")
@@ -48,9 +45,9 @@ def test_a_picture_has_every_state_and_arrow() -> None:
     """DOT escapes quotes and names the first letters of an arrow."""
     lines = as_dot(_machine(), 'of "x"').splitlines()
     assert '  label="of \\"x\\"";' in lines
-    assert '  s1 [label="1: a \\"quoted\\" letter", peripheries=2];' in lines
-    assert '  s0 -> s1 [label="a \\"quoted\\" letter / served; closed\\l"];' in lines
-    assert '  s0 -> s0 [label="b, c, d, e, f, g and 1 more / served\\l"];' in lines
+    assert '  s1 [label="1: the end", peripheries=2];' in lines
+    assert '  s0 -> s1 [label="a \\"quoted\\" letter\\l    served; closed\\l"];' in lines
+    assert '  s0 -> s0 [label="b, c, d and 4 more\\l    served\\l"];' in lines
 
 
 def test_a_diagram_of_mermaid_has_no_marks_of_its_syntax_in_labels() -> None:
@@ -60,15 +57,48 @@ def test_a_diagram_of_mermaid_has_no_marks_of_its_syntax_in_labels() -> None:
     assert '  s0 --> s1: a "quoted" letter / served, closed' in lines
 
 
-def test_json_has_the_machine_the_difference_and_all_bytes() -> None:
-    """JSON has every state, the distinguishing word, the letters' frames and what came for each word."""
-    subject = listening()
+def test_json_has_the_machine_and_can_be_read_back() -> None:
+    """JSON has every state and the letters' frames; what is read back is what was learned."""
+    subject = listening(tampering=DEFECTS["a-connection-stays-refused"].tampering)
     learned = learn_listener(subject, model_machine(), extra_states=0)
-    found = json.loads(json.dumps(as_json(learned, subject.sent(), subject.all_received())))
-    assert found["equals_model"]
-    assert found["states"] == moves_as_json(model_machine())
-    assert found["letters"]["negative size"] == ["ffffffff"]
-    assert any(each["word"] == ["v0"] and each["received"] for each in found["exchanges"])
+    written = json.loads(json.dumps(as_json(learned, subject.sent())))
+    assert learned.machine is not None
+    assert not written["equals_model"]
+    assert written["states"] == moves_as_json(learned.machine)
+    assert written["letters"]["negative size"] == ["ffffffff"]
+    assert from_json(written) == learned
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"letters": {}},
+        {"letters": [str(number) for number in range(300)]},
+        {"states": [{"moves": {}}]},
+        {"states": []},
+        {"states": 7},
+        {"difference": {"word": [], "seen": [], "expected": []}},
+        {"target": "x" * 1000},
+        {"queries": -1},
+        {"unstable": [{"word": ["v0"], "seen": {"closed": "often"}}]},
+        {"left_out": None},
+    ],
+)
+def test_what_is_no_machine_is_refused(changes: dict[str, object]) -> None:
+    """A file of a stranger is a machine within the limits, or an error."""
+    subject = listening()
+    written = as_json(learn_listener(subject, model_machine(), extra_states=0), subject.sent())
+    with pytest.raises(ValueError, match=r"."):
+        from_json({**written, **changes})
+
+
+def test_a_machine_leads_to_no_state_that_it_does_not_have() -> None:
+    """A move to a state beyond the last one is refused."""
+    subject = listening()
+    written = as_json(learn_listener(subject, model_machine(), extra_states=0), subject.sent())
+    written["states"][0]["moves"]["v0"]["after"] = 2
+    with pytest.raises(ValueError, match="from 0 to 1: 2"):
+        from_json(written)
 
 
 def _learn(*arguments: str) -> Result:
@@ -107,6 +137,12 @@ def test_the_command_learns_the_reference_broker(tmp_path: Path) -> None:
         "machine.json",
         "machine.mmd",
     ]
+    found = json.loads((folder / "machine.json").read_text())
+    assert any(each["word"] == ["v0"] and each["received"] for each in found["exchanges"])
+    page = (tmp_path / "index.html").read_text()
+    html5lib.HTMLParser(strict=True).parse(page)
+    assert "<b>newest+1, then v0</b>" in page
+    assert (tmp_path / "machines" / "reference.html").exists()
 
 
 def test_the_command_refuses_what_it_cannot_learn() -> None:

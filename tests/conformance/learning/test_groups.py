@@ -1,4 +1,4 @@
-"""Targets with equal machines are one group, and the page shows each group and what distinguishes it from the next."""
+"""Targets with equal machines are one group, which Graphviz draws if it is there."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import stat
 from dataclasses import replace
 from pathlib import Path
 
-import html5lib
 import pytest
 
-from conformance.learning.groups import boundaries_of, groups_of, machines_page, picture_of
-from conformance.learning.results import Learned, learn_listener
+from conformance.learning.results import learn_listener
 from reference_model.defects import DEFECTS
+from reports.machines.groups import boundaries_of, groups_of
+from reports.machines.learned import Learned
+from reports.machines.pictures import as_svg
 from tests.conformance.learning.subjects_in_memory import few_letters, listening, model_machine
 
 FEW = ("v0", "v3", "newest+1", "negative size")
@@ -27,10 +28,10 @@ def _learned(target: str, defect: str = "") -> Learned:
 
 @pytest.fixture(scope="module")
 def results() -> list[Learned]:
-    """What was learned of four targets, the oldest first; one could not be learned."""
+    """What was learned of four targets, the newest first; one could not be learned."""
     odd = _learned("third", "a-connection-stays-refused")
     lost = replace(odd, target="lost", machine=None, stopped="the target has more than 40 states")
-    return [_learned("first"), _learned("second"), odd, lost]
+    return [lost, odd, _learned("second"), _learned("first")]
 
 
 def test_equal_machines_are_one_group(results: list[Learned]) -> None:
@@ -45,25 +46,15 @@ def test_equal_machines_are_one_group(results: list[Learned]) -> None:
     assert (boundary.newer, boundary.older) == ("UNSUPPORTED_VERSION v0 full", "NONE v0 full")
 
 
-def test_the_page_is_valid_and_has_every_group(
-    results: list[Learned], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Without a layout program the page has tables; it is valid HTML, and names what was not learned."""
-    monkeypatch.setenv("PATH", "")
-    page = machines_page(results)
-    html5lib.HTMLParser(strict=True).parse(page)
-    assert "<b>newest+1, then v0</b>" in page
-    assert '<li id="first-plaintext">first: like its model;' in page
-    assert "<li>lost, plaintext: the target has more than 40 states;" in page
-    assert "<svg" not in page
-
-
 def test_graphviz_draws_a_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What `dot` writes stands on the page without the lines before the element; if it fails, there is no picture."""
+    """What `dot` writes is the picture; if it fails, writes something else or is not there, there is none."""
     dot = tmp_path / "dot"
     dot.write_text("#!/bin/sh\necho '<?xml?><svg id=\"drawn\"></svg>'\n")
     dot.chmod(dot.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
-    assert picture_of(model_machine(), "x") == '<svg id="drawn"></svg>\n'
-    dot.write_text("#!/bin/sh\nexit 1\n")
-    assert picture_of(model_machine(), "x") is None
+    assert as_svg(model_machine()) == '<?xml?><svg id="drawn"></svg>\n'
+    for script in ("exit 1", "echo nothing"):
+        dot.write_text(f"#!/bin/sh\n{script}\n")
+        assert as_svg(model_machine()) is None
+    monkeypatch.setenv("PATH", "")
+    assert as_svg(model_machine()) is None

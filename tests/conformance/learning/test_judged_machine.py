@@ -5,16 +5,21 @@ from __future__ import annotations
 import json
 from dataclasses import replace as with_changes
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from click.testing import CliRunner
 
+from clauses import marks
 from conformance.brokers.test_learned_machine import message, word_agrees
 from conformance.commands.replay import replay
+from conformance.engine.planning import is_left_out
 from conformance.mutation.properties import all_properties, holds
+from fixtures.tiers import Kind
 from reference_model.defects import DEFECTS
 from reference_model.fault_injection import RequestContext, Stage, Tampering
 from reference_model.listeners import SASL_PLAINTEXT
+from reports.machines.learned import from_json
 from tests.conformance.learning.stateful_defects import STATEFUL_DEFECTS
 from tests.conformance.learning.subjects_in_memory import broker_in_memory
 from tests.conformance.suite_runs import run_suite
@@ -76,8 +81,30 @@ def test_a_message_names_the_word_and_both_outputs() -> None:
     assert message(("v0",), "closed", "NONE v0 full") == "v0: closed; the model has NONE v0 full"
 
 
+def test_a_standard_run_states_its_bound_and_keeps_the_machine(tmp_path: Path) -> None:
+    """A cell that conforms says up to where, and not that it is judged only partly."""
+    target = ("--broker", "reference", "--listener", "sasl_plaintext", "-k", PROPERTY)
+    output = run_suite(*target, runs=tmp_path).output
+    assert "partly" not in output
+    (header,) = tmp_path.glob("*/run.json")
+    (cell,) = json.loads(header.read_text())["planned_cells"]
+    assert cell["reason"] == (
+        "2,323 words of 29 letters exclude every machine but the model's with up to 7 states"
+    )
+    (machine,) = tmp_path.glob("*/machines/*.json")
+    assert from_json(json.loads(machine.read_text())).difference is None
+
+
+def test_a_smoke_run_learns_nothing() -> None:
+    """The property belongs to the standard and the deep tier."""
+    marked = Mock(get_closest_marker=lambda name: name in (marks.STANDARD, marks.SWEPT))
+    tiers = ("smoke", "standard", "deep")
+    assert [is_left_out(marked, tier, Kind.MALFORMED) for tier in tiers] == [True, False, False]
+    assert "standard" in {mark.name for mark in all_properties()[PROPERTY].marks}
+
+
 def test_a_failure_is_recorded_and_replayed(tmp_path: Path) -> None:
-    """A deep run records the shortest word with its bytes, and `replay` judges it again."""
+    """A deep run records the shortest word with its bytes and the machine, and `replay` judges the word again."""
     target = ("--broker", "reference+a-connection-stays-refused", "--listener", "plaintext")
     run_suite(*target, "--tier", "deep", "-k", PROPERTY, runs=tmp_path)
     (facts,) = tmp_path.glob("*/failures/*/failure.json")
@@ -87,6 +114,10 @@ def test_a_failure_is_recorded_and_replayed(tmp_path: Path) -> None:
         "00120006",
         "00120000",
     ]
+    (machine,) = tmp_path.glob("*/machines/*.json")
+    learned = from_json(json.loads(machine.read_text()))
+    assert learned.machine is not None
+    assert (learned.listener, len(learned.machine.moves)) == ("plaintext", 3)
     result = CliRunner().invoke(replay, [str(facts.parent)])
     assert result.exit_code == 1
     assert "still fails: MODEL.sequence-agrees" in result.output

@@ -6,14 +6,14 @@ import random
 
 import pytest
 
-from conformance.learning.machine import (
+from conformance.learning.suite import suite_of
+from reports.machines.machine import (
     Machine,
     Move,
     distinguishing_word,
     distinguishing_words,
     minimal,
 )
-from conformance.learning.suite import suite_of
 
 LETTERS = ("a", "b")
 OUTPUTS = ("0", "1", "closed")

@@ -1,0 +1,51 @@
+"""A release has one version, which tag, changelog and README agree about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from tests.conformance.suite_runs import REPOSITORY
+from workflows.release import main, notes_of, version_in
+
+VERSION = version_in((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def test_notes_are_those_of_the_version() -> None:
+    """They end where the version before it begins."""
+    changelog = "# Changelog\n\n## 1.1.0 (2027-01-02)\n\nNew.\n\n## 1.0.0 (2027-01-01)\n\nOld.\n"
+    assert notes_of("1.1.0", changelog) == "New.\n"
+
+
+@pytest.mark.parametrize(
+    ("changelog", "message"),
+    [
+        ("# Changelog\n", "is none, not 1.0.0"),
+        ("## 1.1.0 (2027-01-02)\n", "is 1.1.0, not 1.0.0"),
+        ("## 1.0.0 (unreleased)\n", "no date for 1.0.0"),
+        ("## 1.0.0\n", "no date for 1.0.0"),
+    ],
+    ids=["nothing", "another", "unreleased", "undated"],
+)
+def test_changelog_that_is_not_ready_ends_the_release(changelog: str, message: str) -> None:
+    """The sentence says what is missing."""
+    with pytest.raises(click.ClickException, match=message):
+        notes_of("1.0.0", changelog)
+
+
+def test_another_tag_ends_the_release(tmp_path: Path) -> None:
+    """The tag has to be the version, and this repository is ready for its own."""
+    notes = tmp_path / "notes.md"
+    refused = CliRunner().invoke(main, ["v0.0.1", "--notes", str(notes)])
+    assert (refused.exit_code, notes.exists()) == (1, False)
+    assert CliRunner().invoke(main, [f"v{VERSION}", "--notes", str(notes)]).exit_code == 0
+    assert notes.read_text(encoding="utf-8").strip()
+
+
+def test_readme_says_which_version_it_is() -> None:
+    """Its status begins with the version of the distribution."""
+    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    assert f"\n## Status\n\n{VERSION}, " in readme
