@@ -12,7 +12,7 @@ from clauses.catalogue import CatalogueError, Clause
 from clauses.marks import CLAUSE, MARKS
 from clauses.operations import clause_or_row
 from reports.job_log import commands_stopped
-from reports.records import Verdict
+from reports.records import VERDICTS_WITH_FAILURES, Verdict
 from reports.run.exit_status import ENDED_EARLY, ExitStatus, exit_status_of
 from reports.run.recorder import RunRecorder
 from reports.run.run_summary import summary_markdown
@@ -154,12 +154,16 @@ def show_by_verdict(report: pytest.TestReport, verdict: Verdict) -> None:
 def pytest_report_teststatus(
     report: pytest.CollectReport | pytest.TestReport,
 ) -> tuple[str, str, tuple[str, Mapping[str, bool]]] | None:
-    """Return word, symbol and colour of a property that did not pass."""
+    """Return count, symbol, and word with colour of a property that did not pass.
+
+    Failures are counted as findings, because what is repeated at the end of a run may change the verdict.
+    """
     value = getattr(report, _SHOWN_BY, None)
     if value is None:
         return None
     verdict = Verdict(value)
-    return WORDS[verdict], SYMBOLS[verdict], (WORDS[verdict], MARKUP.get(verdict, {}))
+    count = "with findings" if verdict in VERDICTS_WITH_FAILURES else WORDS[verdict]
+    return count, SYMBOLS[verdict], (WORDS[verdict], MARKUP.get(verdict, {}))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -18,13 +18,17 @@ from uuid import UUID
 from wire.codec import encode
 from wire.exchange import Request, encode_request
 from wire.fields import Field, FieldType
-from wire.headers import PLAIN_CLIENT_ID, RequestHeader
+from wire.headers import PLAIN_CLIENT_ID, PLAIN_SOFTWARE_VERSION, RequestHeader
 from wire.message_schemas import Api
 
 FILE = Path(__file__).with_name("minimal_requests.toml")
 CORRELATION_ID = 7
 NULL = "null"
 """Stands for null in the data file, because TOML has no null."""
+_OUR_SOFTWARE = {
+    "client_software_name": PLAIN_CLIENT_ID,
+    "client_software_version": PLAIN_SOFTWARE_VERSION,
+}
 
 
 _FROM_TOML: Mapping[FieldType, Callable[[Any], Any]] = {
@@ -54,7 +58,7 @@ def minimal_values() -> MinimalValues:
     """Return the contents of the data file."""
     tables = tomllib.loads(FILE.read_text(encoding="utf-8"))
     return MinimalValues(
-        everywhere=tables.pop("everywhere"),
+        everywhere={**_OUR_SOFTWARE, **tables.pop("everywhere")},
         by_api=tables.pop("api"),
         destructive=tables.pop("destructive"),
     )

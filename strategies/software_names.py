@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from strategies.header_fields import lengths_at_buffer_sizes
 from strategies.weights import one_branch
+from wire.headers import PLAIN_CLIENT_ID, PLAIN_SOFTWARE_VERSION
 from wire.primitives import INT16_MAX
 
 _ALPHANUMERIC = string.ascii_letters + string.digits
@@ -25,7 +26,7 @@ class Software(NamedTuple):
     version: str
 
 
-PLAIN_SOFTWARE = Software("kafka-conformance", "0.1.0")
+PLAIN_SOFTWARE = Software(PLAIN_CLIENT_ID, PLAIN_SOFTWARE_VERSION)
 
 KNOWN_CLIENTS = (
     Software("apache-kafka-java", "4.3.0"),

@@ -27,6 +27,8 @@ INSTANCE_ID_REQUEST_HEADER = 3
 """The request header with a client instance id (KIP-1313, a proposal)."""
 PLAIN_CLIENT_ID = "kafka-conformance"
 """The client id of every request that is not about client ids."""
+PLAIN_SOFTWARE_VERSION = "0.1.0"
+"""The version that plain requests name: not that of the suite, so that every release of it sends the same bytes."""
 _CORRELATION_ID_IN_REQUEST = slice(4, 4 + CORRELATION_ID_BYTES)
 
 

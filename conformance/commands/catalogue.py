@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import click
@@ -188,10 +189,19 @@ def explain(clause_id: str) -> None:
 
 def properties_of(clause_id: str) -> Iterator[str]:
     """Yield the tests that carry a clause's mark, as file, test and docstring."""
-    for path in sorted(PROPERTIES.glob("**/test_*.py")):
-        for node in ast.parse(path.read_text()).body:
-            if isinstance(node, ast.FunctionDef) and clause_id in _marked_clauses(node):
-                yield f"{path.name}::{node.name}: {ast.get_docstring(node)}"
+    for place, clauses in _marked_properties():
+        if clause_id in clauses:
+            yield place
+
+
+@cache
+def _marked_properties() -> tuple[tuple[str, set[object]], ...]:
+    return tuple(
+        (f"{path.name}::{node.name}: {ast.get_docstring(node)}", _marked_clauses(node))
+        for path in sorted(PROPERTIES.glob("**/test_*.py"))
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.FunctionDef)
+    )
 
 
 def _marked_clauses(function: ast.FunctionDef) -> set[object]:

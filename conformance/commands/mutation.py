@@ -153,9 +153,7 @@ def _score_of_brokers(
             names,
             seeds=seeds,
             jobs=jobs,
-            bystander_examples=in_memory.QUICK_BYSTANDER_EXAMPLES
-            if quick
-            else in_memory.BYSTANDER_EXAMPLES,
+            quick=quick,
             advance=advance,
         )
     caught = dict(found.kills_of_property)
@@ -200,8 +198,8 @@ def _progress(what: str) -> Iterator[in_memory.Advance]:
 @click.option(
     "--quick",
     is_flag=True,
-    help="every defect in memory, but fewer examples of properties that must not blame it, and over TCP "
-    f"only one of {over_tcp.QUICK_SHARE} defects that break no clause judged there",
+    help="every defect in memory, but of the properties that must not blame it only one of "
+    f"{in_memory.QUICK_BYSTANDER_SHARE}, with fewer examples, and over TCP only one of {over_tcp.QUICK_SHARE} defects that break no clause judged there",
 )
 @click.option(
     "--in-memory-only",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from conformance.engine.hypothesis_profiles import EXAMPLES_PER_PROPERTY
-from conformance.mutation.properties import Property, all_properties
+from conformance.mutation.properties import all_properties
 from conformance.mutation.score import Blame, Kill, is_of_model
 from conformance.mutation.trials import (
     Killed,
@@ -30,6 +30,8 @@ BLAMED_EXAMPLES = EXAMPLES_PER_PROPERTY
 BYSTANDER_EXAMPLES = 40
 """Examples for properties whose clauses a defect does not break, not counting pinned ones: by far most of the work."""
 QUICK_BYSTANDER_EXAMPLES = 10
+QUICK_BYSTANDER_SHARE = 3
+"""In a quick measurement, each property meets one of this many bystanders, and each bystander one of this many properties."""
 
 T = TypeVar("T")
 Advance = Callable[[int, int], None]
@@ -78,7 +80,7 @@ def measure(
     *,
     seeds: int,
     jobs: int,
-    bystander_examples: int = BYSTANDER_EXAMPLES,
+    quick: bool = False,
     advance: Advance | None = None,
 ) -> InMemoryResult:
     """Try every defect.
@@ -87,7 +89,7 @@ def measure(
         defects: names of the defects.
         seeds: for how many seeds the examples to a kill are counted.
         jobs: how many processes work at a time.
-        bystander_examples: how many generated examples may blame a defect that does not break the property's clause.
+        quick: whether a share of the defects that do not break a property's clause is enough, with fewer examples.
         advance: called with the progress.
     """
     properties = judged_in_memory()
@@ -95,15 +97,17 @@ def measure(
         name: [each for each in defects if set(DEFECTS[each].breaks) & set(clauses)]
         for name, clauses in properties.items()
     }
+    share = QUICK_BYSTANDER_SHARE if quick else 1
+    bystander_examples = QUICK_BYSTANDER_EXAMPLES if quick else BYSTANDER_EXAMPLES
     # Spawned processes do not inherit loaded modules, so they draw the same examples every time.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context) as pool:
         judged = [
             pool.submit(blame, name, ("", *tried), count)
-            for name in properties
+            for place, name in enumerate(properties)
             for tried, count in (
                 (broken[name], BLAMED_EXAMPLES),
-                (_bystanders(defects, all_properties()[name]), bystander_examples),
+                (bystanders(defects, name, place=place, share=share), bystander_examples),
             )
             if tried
         ]
@@ -130,11 +134,22 @@ def measure(
     )
 
 
-def _bystanders(defects: Sequence[str], judged: Property) -> list[str]:
-    """Return the defects that a property may not blame; none if it is about the model or takes too long."""
+def bystanders(
+    defects: Sequence[str], property_name: str, *, place: int = 0, share: int = 1
+) -> list[str]:
+    """Return the defects that a property may not blame; none if it is about the model or takes too long.
+
+    Args:
+        defects: the defects that are tried.
+        property_name: the property.
+        place: its place among the properties; neighbours get different shares.
+        share: of how many defects one is enough.
+    """
+    judged = all_properties()[property_name]
     if judged.is_deep or all(map(is_of_model, judged.clauses)):
         return []
-    return [each for each in defects if not set(DEFECTS[each].breaks) & set(judged.clauses)]
+    others = [each for each in defects if not set(DEFECTS[each].breaks) & set(judged.clauses)]
+    return others[place % share :: share]
 
 
 def results(work: Sequence[Future[T]], advance: Advance | None) -> list[T]:

@@ -32,6 +32,7 @@ from wire.headers import (
     INSTANCE_ID_REQUEST_HEADER,
     NO_INSTANCE_ID,
     PLAIN_CLIENT_ID,
+    PLAIN_SOFTWARE_VERSION,
     InstanceIdHeader,
     read_error_code,
 )
@@ -152,7 +153,7 @@ def _request(api_key: int, api_version: int, instance_id: UUID | None = None) ->
     if api_key == API_VERSIONS_KEY:
         body = encode(
             ApiVersionsRequest(
-                client_software_name="kafka-conformance", client_software_version="0.1.0"
+                client_software_name=PLAIN_CLIENT_ID, client_software_version=PLAIN_SOFTWARE_VERSION
             ),
             version=NEWEST_VERSION,
         )

@@ -82,7 +82,10 @@ class ProductVersions:
 
 
 def versions_of(products: Sequence[Product]) -> tuple[ProductVersions, ...]:
-    """Return each product of which several versions were judged, if one of them has a bug."""
+    """Return each product of which several versions were judged, if one of them has a bug.
+
+    A proxy that is judged in front of several brokers is one version.
+    """
     grouped: dict[tuple[str, str], list[Product]] = {}
     for product in products:
         if product.cells:
@@ -90,8 +93,12 @@ def versions_of(products: Sequence[Product]) -> tuple[ProductVersions, ...]:
     return tuple(
         _versions(library, sorted(group, key=_age))
         for (library, _), group in grouped.items()
-        if len(group) > 1 and any(product.bugs for product in group)
+        if len(set(map(_version, group))) > 1 and any(product.bugs for product in group)
     )
+
+
+def _version(product: Product) -> str:
+    return product.column.listeners[0].release if product.column else product.id
 
 
 def _age(product: Product) -> tuple[list[int], str]:

@@ -134,7 +134,7 @@ class BrokenRules:
     @property
     def verdict_text(self) -> str:
         """The numbers with the symbol and word of the verdict in front: "✕ crashes: 3 MUST, 2 bugs"; empty if nothing is broken."""
-        word = CRASHES if self.crashes else "violates"
+        word = f"{CRASHES}:" if self.crashes else "violates"
         return f"{SYMBOLS[Verdict.VIOLATES]} {word} {self}" if self else ""
 
 

@@ -27,7 +27,7 @@ from reports.site.rendering import Site
 _CONTEXT = 2
 _MOST_ONE_SIDED = 3
 _MOST_ROWS = 60
-_MOST_BYTE_ROWS = 1_500
+_MOST_BYTE_ROWS = 400
 """Fields of all messages together that a page shows; `exchange.txt` has them all."""
 _LONGEST_SCRIPT = 64 * 1024
 _SIGNATURE = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,127}")

@@ -119,6 +119,7 @@ def write_why(site: Site) -> None:
         certain=len({row.defect for row in defects if row.certain}),
         defects_of=_defects_by_clause(grid.clauses, defects),
         meanings=[(verdict, _MEANINGS[verdict]) for verdict in WORST_FIRST],
+        has_operations=OPERATION in site.folded.by_role,
         runs=runs,
         left_out=len(grid.runs) - len(runs),
         targets_of=targets_of,

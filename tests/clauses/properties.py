@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import conformance
@@ -33,8 +34,13 @@ class Property:
         return f"{self.file}::{self.name}"
 
 
-def properties_in(folder: Path = CONFORMANCE) -> Iterator[Property]:
-    """Yield every test function in a folder and its subfolders, by file."""
+@cache
+def properties_in(folder: Path = CONFORMANCE) -> tuple[Property, ...]:
+    """Return every test function in a folder and its subfolders, by file."""
+    return tuple(_properties_in(folder))
+
+
+def _properties_in(folder: Path) -> Iterator[Property]:
     for path in sorted(folder.rglob("test_*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):

@@ -10,7 +10,7 @@ import pytest
 from clauses.catalogue import catalogue
 from tests.clauses.properties import Property, properties_in
 
-PROPERTIES = tuple(properties_in())
+PROPERTIES = properties_in()
 NO_FACT = re.compile(
     r"\b(should|shall|ought|must|tests?|checks?|verif(?:y|ies)|ensures?|asserts?|try|tries)\b",
     re.IGNORECASE,

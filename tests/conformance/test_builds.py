@@ -21,6 +21,7 @@ NEEDS_A_LAUNCHER = (
 )
 
 
+@pytest.mark.nightly
 @pytest.mark.slow  # It starts a real broker, and judges all of its listeners
 def test_jars_under_another_version_violate_what_the_release_declares(tmp_path: Path) -> None:
     """On all listeners, with log, metrics and quotas; nothing else is violated, and nothing is left out."""

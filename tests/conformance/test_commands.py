@@ -113,6 +113,7 @@ def test_unknown_defect_gets_the_nearest() -> None:
     assert "nearest: reference+tags-descend" in output
 
 
+@pytest.mark.nightly  # `.ci/run` measures the score itself
 @pytest.mark.slow
 def test_mutation_score_is_printed_and_kept(tmp_path: Path) -> None:
     """`mutation` catches two planted defects by exactly their clauses, and prints and writes the score."""

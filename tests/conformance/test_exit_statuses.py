@@ -44,8 +44,8 @@ def test_violated_must_ends_with_1(defects_run: SuiteRun) -> None:
 @pytest.mark.parametrize(
     ("options", "status", "outcome"),
     [
-        pytest.param([], 0, "1 violates", marks=pytest.mark.slow, id="recorded"),
-        pytest.param(["--strict-should"], 1, "1 violates", id="strict"),
+        pytest.param([], 0, "1 with findings", marks=pytest.mark.slow, id="recorded"),
+        pytest.param(["--strict-should"], 1, "1 with findings", id="strict"),
     ],
 )
 def test_violated_should_gates_only_where_asked(
@@ -81,7 +81,7 @@ def test_violated_should_gates_only_where_asked(
             FAR_AWAY,
             1,
             Verdict.VIOLATES,
-            "1 violates",
+            "1 with findings",
             marks=pytest.mark.slow,
             id="other-failure",
         ),

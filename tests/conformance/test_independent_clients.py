@@ -33,6 +33,7 @@ def judge(command: str, runs: Path, *options: str) -> dict[str, Verdict]:
     return {clause: verdict for (_, clause), verdict in run.verdicts().items()}
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_blocking_client_conforms(tmp_path: Path) -> None:
     """It sends the ids of KIP-1242 and knows TLS and SASL, so only the proposal is not judged."""
@@ -49,6 +50,7 @@ def test_a_blocking_client_conforms(tmp_path: Path) -> None:
     assert not not_judged
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("go") is None, reason="it is written in Go, and there is no go")
 def test_a_concurrent_client_conforms(tmp_path: Path) -> None:

@@ -58,6 +58,7 @@ def clauses_with(run: SuiteRun, *verdicts: Verdict) -> set[str]:
     return {clause for (_, clause), verdict in run.verdicts().items() if verdict in verdicts}
 
 
+@pytest.mark.nightly
 @pytest.mark.slow  # Complete runs
 def test_silence_in_places_leaves_every_cell_judged(runs: Mapping[str, SuiteRun]) -> None:
     """No cell is in doubt and no MUST is violated; the clauses about the places, each a PIN, are informational."""
@@ -67,6 +68,7 @@ def test_silence_in_places_leaves_every_cell_judged(runs: Mapping[str, SuiteRun]
     assert clauses_with(run, Verdict.INFORMATIONAL) >= SILENT_IN_PLACES
 
 
+@pytest.mark.nightly
 @pytest.mark.slow  # Complete runs
 @pytest.mark.parametrize("name", [GROSS, REFUSING])
 def test_every_doubt_names_a_violated_clause(name: str, runs: Mapping[str, SuiteRun]) -> None:
@@ -82,6 +84,7 @@ def test_every_doubt_names_a_violated_clause(name: str, runs: Mapping[str, Suite
     assert bool(doubtful) == (name == REFUSING)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow  # Complete runs
 def test_a_target_that_refuses_connections_after_our_bytes_crashes(
     runs: Mapping[str, SuiteRun],

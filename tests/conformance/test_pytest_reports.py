@@ -33,7 +33,7 @@ def test_pytest_repeats_no_finding(tmp_path: Path) -> None:
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.judged(example_of(Verdict.VIOLATES, message="seen"))
     for error, shown in (
-        (AssertionError(), ("violates", "✕")),
+        (AssertionError(), ("with findings", "✕")),
         (HarnessError("slow"), ("inconclusive", "?")),
     ):
         report: Any = SimpleNamespace(longrepr=None, outcome="failed")

@@ -162,13 +162,10 @@ def test_another_wrong_answer_is_not_taken_for_a_right_one(now: Script, tmp_path
     assert "recorded" in again.stdout
 
 
-@pytest.mark.parametrize("clause", sorted(SEEN_ELSEWHERE))
 @pytest.mark.parametrize("now", [reply(SECOND), reply(FIRST, SECOND)], ids=["same", "other"])
-def test_equal_responses_do_not_show_what_was_seen_elsewhere(
-    clause: str, now: Script, tmp_path: Path
-) -> None:
+def test_equal_responses_do_not_show_what_was_seen_elsewhere(now: Script, tmp_path: Path) -> None:
     """For a violation in a metric, for example, equal responses mean nothing, as different ones do."""
-    reproducer = _reproducer_of(reply(SECOND), tmp_path, clause=clause)
+    reproducer = _reproducer_of(reply(SECOND), tmp_path, clause=min(SEEN_ELSEWHERE))
     with scripted_server(now) as server:
         again = run_script(reproducer, str(server.address))
     assert again.returncode == CANNOT_SAY, again.stdout + again.stderr

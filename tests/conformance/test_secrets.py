@@ -283,6 +283,7 @@ def test_run_leaves_no_password(failing_run: SuiteRun) -> None:
     assert any(MARK in each for each in received)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_site_shows_no_password(failing_run: SuiteRun, tmp_path: Path) -> None:
     """The pages, tables and exports that are made of the run have it neither."""

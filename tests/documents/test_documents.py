@@ -27,7 +27,18 @@ CACHES = shutil.ignore_patterns(
     *(".git", ".hypothesis", ".*_cache", ".nox", ".venv", ".coverage", "__pycache__")
 )
 TOP_FOLDERS_NOT_COPIED = {"dist", "report", "runs", "tests"}
-WITH_COMMANDS = [path for path in DOCUMENTS if path.name not in ("ARCHITECTURE.md", "CHANGELOG.md")]
+SLOWEST = ("judge-your-broker.md", "judge-your-client.md", "kip-1313.md", "run-on-a-cluster.md")
+"""They take two thirds of the time; the night runs them."""
+WITH_COMMANDS = [
+    pytest.param(
+        path,
+        marks=[pytest.mark.slow, *([pytest.mark.nightly] if path.name in SLOWEST else [])],
+        id=name_of(path),
+    )
+    for path in DOCUMENTS
+    if path.name not in ("ARCHITECTURE.md", "CHANGELOG.md")
+]
+"""Judging, and starting Spark, some twenty times is slow."""
 all_documents = pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
 
 
@@ -45,8 +56,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.slow  # Judges, and starts Spark, some twenty times
-@pytest.mark.parametrize("document", WITH_COMMANDS, ids=name_of)
+@pytest.mark.parametrize("document", WITH_COMMANDS)
 def test_commands_run_as_they_stand_there(document: Path, copy: Path) -> None:
     """The blocks of a document run one after the other, in the order in which a reader runs them."""
     programs = Path(sys.executable).parent

@@ -35,6 +35,17 @@ def tables_of(
     spark: SparkSession, root: Path, *, keep_days: int | None = None
 ) -> Mapping[str, DataFrame]:
     """Return the grid's tables, made from all runs under `root` that count."""
+    state, facts = state_of(spark, root, keep_days=keep_days)
+    state = State(**{name: checkpointed(frame) for name, frame in state.by_name().items()})
+    state, chosen = shown(state)
+    tables = {**roll_up(state, chosen, facts), **given_tables(spark).tables}
+    return {name: made() for name, made in tables.items()}
+
+
+def state_of(
+    spark: SparkSession, root: Path, *, keep_days: int | None = None
+) -> tuple[State, Facts]:
+    """Return the state after all runs under `root` that count, and their facts."""
     new = facts_of(ingested(spark, root))
     facts = Facts(**{name: checkpointed(frame) for name, frame in new.by_name().items()})
     before = empty_state(spark)
@@ -46,7 +57,4 @@ def tables_of(
         all_cells=lambda: facts.cells,
         keep_days=keep_days,
     )
-    state = State(**{name: checkpointed(frame) for name, frame in state.by_name().items()})
-    state, chosen = shown(state)
-    tables = {**roll_up(state, chosen, facts), **given_tables(spark).tables}
-    return {name: made() for name, made in tables.items()}
+    return state, facts

@@ -23,10 +23,11 @@ from pyspark.sql import DataFrameWriter, SparkSession
 from spark_aggregation.errors import ForeignHistory, HistoryMoved
 from spark_aggregation.history.facts import FACTS, Facts, facts_of
 from spark_aggregation.history.history import LAYOUT, History
+from spark_aggregation.history.ingest import ingest
 from spark_aggregation.history.state import STATE, State
 from spark_aggregation.reading.frames import checkpointed
+from spark_aggregation.reading.given_runs import local_path
 from spark_aggregation.reading.storage import AlreadyThere, Storage
-from spark_aggregation.run_roll_up import RollUpRequest, aggregate
 from tests.conformance.suite_runs import REPOSITORY
 from tests.spark_aggregation.histories import (
     FEW_AND_SLOW,
@@ -37,7 +38,7 @@ from tests.spark_aggregation.histories import (
     roll_up_into,
     small_runs,
 )
-from tests.spark_aggregation.rolled_up import ingested
+from tests.spark_aggregation.rolled_up import ingested, state_of
 
 
 class Killed(BaseException):
@@ -114,6 +115,7 @@ def test_each_day_of_a_batch_is_one_file(spark: SparkSession, tmp_path: Path) ->
     assert read_back.cells.count() == 12
 
 
+@pytest.mark.nightly
 @pytest.mark.slow  # Rolls up several times
 def test_retention_keeps_transitions_and_nothing_else_of_old_days(
     spark: SparkSession, tmp_path: Path
@@ -140,21 +142,16 @@ def _write_two_nights(root: Path) -> tuple[Path, Path]:
     return root / "first", root / "second"
 
 
-@pytest.mark.slow  # Rolls up several times
 def test_another_run_with_a_known_id_is_refused(spark: SparkSession, tmp_path: Path) -> None:
-    """The refused run changes nothing, and is listed with the folder of the run that counts."""
+    """The refused run is listed with the folder of the run that counts, and leaves no facts."""
     first = SmallRun(number=1, day=1).write(tmp_path / "first")
     other = SmallRun(number=1, day=2, verdicts=("violates",)).write(tmp_path / "second")
-    history = str(tmp_path / "history")
-    before = roll_up_into(spark, tmp_path / "out", first, history=history)
-    asked = RollUpRequest(roots=[str(other)], out=str(tmp_path / "out"), history=history)
-    outcome = aggregate(spark, asked)
-    assert not outcome.counted
-    assert [(run.folder, run.refusal) for run in outcome.lists.refused] == [
-        (str(other), "duplicate_run_id")
-    ]
-    assert str(first) in outcome.lists.refused[0].reason
-    assert roll_up_into(spark, tmp_path / "out", history=history) == before
+    known = state_of(spark, first)[0].known
+    new = ingest(spark, [str(other)], known)
+    (refused,) = new.judged.collect()
+    assert (local_path(refused.folder), refused.refusal) == (str(other), "duplicate_run_id")
+    assert str(first) in refused.reason
+    assert facts_of(new).cells.isEmpty()
 
 
 @pytest.fixture(scope="module")
@@ -374,18 +371,17 @@ def test_retention_that_was_killed_goes_on_when_it_is_started_again(
     assert kept == {"cells"}
 
 
-@pytest.mark.slow  # Rolls up twice
 def test_second_of_two_writers_comes_too_late(spark: SparkSession, tmp_path: Path) -> None:
     """The writer that began with an older state gets an error, and nothing of the first writer is lost."""
-    first, second = _write_two_nights(tmp_path)
-    history = str(tmp_path / "history")
-    slow = History(spark, history)
+    folder = SmallRun(number=1, day=1).write(tmp_path / "first")
+    slow, quick = (History(spark, str(tmp_path / "history")) for _ in range(2))
     state, batch = slow.state(), slow.begin()
-    before = roll_up_into(spark, tmp_path / "out", first, history=history)
+    _add_to(quick, facts_of(ingested(spark, folder)))
     with pytest.raises(HistoryMoved):
         slow.commit(batch, state)
-    assert roll_up_into(spark, tmp_path / "out", first, history=history) == before
-    shutil.rmtree(second)
+    storage = Storage(spark, str(tmp_path / "history"))
+    assert storage.names("commits") == ["00000001.json"]
+    assert len(storage.names("facts/cells")) == 1
 
 
 @pytest.mark.slow

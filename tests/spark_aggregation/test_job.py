@@ -146,6 +146,7 @@ def _pages(out: Path) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_site_that_was_killed_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

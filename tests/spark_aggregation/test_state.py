@@ -50,6 +50,7 @@ def _known_after(state: State) -> Tables:
     return values_of(frames)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow  # Folds many histories
 @given(data=st.data())
 @settings(FEW_AND_SLOW, max_examples=FOLDED_HISTORIES)

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.wire.decoder_contract import AROUND, attempt, contract_breaches
@@ -19,6 +19,8 @@ from wire.errors import DecodeError, EncodeError, TrailingBytes
 from wire.fields import FieldType
 from wire.primitives import TaggedField, write_raw_tagged_fields
 
+FEW = settings(max_examples=25)
+"""The layouts share one codec, so that each rule still sees 500 messages."""
 EACH_LAYOUT = pytest.mark.parametrize("layout", LAYOUTS, ids=str)
 FLEXIBLE_LAYOUTS = [layout for layout in LAYOUTS if layout.version in layout.message.FLEXIBLE]
 
@@ -29,6 +31,7 @@ def _encoded(layout: Layout, data: st.DataObject) -> tuple[Any, bytes]:
 
 
 @EACH_LAYOUT
+@FEW
 @given(data=st.data())
 def test_message_keeps_the_decoder_contract(layout: Layout, data: st.DataObject) -> None:
     """Every message decodes to itself, and no part of its bytes decodes to a message."""
@@ -37,6 +40,7 @@ def test_message_keeps_the_decoder_contract(layout: Layout, data: st.DataObject)
 
 
 @EACH_LAYOUT
+@FEW
 @given(data=st.data(), behind=st.binary(min_size=1, max_size=3))
 def test_bytes_after_a_message_are_refused(
     layout: Layout, data: st.DataObject, behind: bytes
@@ -70,6 +74,7 @@ def _sorted_tags(message: Any) -> Any:
 
 
 @EACH_LAYOUT
+@FEW
 @given(data=st.data())
 def test_damaged_message_is_refused_inside_its_bytes_or_understood(
     layout: Layout, data: st.DataObject
@@ -116,6 +121,7 @@ def _span_differences(message: Any, spans: list[Span]) -> list[str]:
 
 
 @EACH_LAYOUT
+@FEW
 @given(data=st.data())
 def test_trace_covers_every_byte_once(layout: Layout, data: st.DataObject) -> None:
     """The spans of a trace cover the bytes from first to last without a gap, and name each value."""
@@ -166,6 +172,7 @@ def test_trace_of_wrong_bytes_ends_before_them() -> None:
 
 
 @pytest.mark.parametrize("layout", FLEXIBLE_LAYOUTS, ids=str)
+@FEW
 @given(data=st.data())
 def test_tags_are_understood_in_any_order(layout: Layout, data: st.DataObject) -> None:
     """Tags in any order decode to the same fields, and `tag_order` keeps the order."""
@@ -272,6 +279,7 @@ def test_raw_replaces_the_bytes_of_a_field(raw: dict[str, bytes], expected: str)
 
 
 @EACH_LAYOUT
+@FEW
 @given(data=st.data(), junk=st.binary(max_size=4))
 def test_raw_replaces_exactly_one_untagged_field(
     layout: Layout, data: st.DataObject, junk: bytes

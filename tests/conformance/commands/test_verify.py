@@ -92,6 +92,7 @@ def test_what_was_tampered_with_is_named(published: Path, tmp_path: Path) -> Non
         assert line in ended.output
 
 
+@pytest.mark.nightly
 @pytest.mark.slow  # Verifying rolls all runs up again
 def test_painted_page_is_found(published: Path, tmp_path: Path) -> None:
     """Rewritten hashes hide nothing: pages, exports, badges and lists are compared with the tables."""

@@ -2,13 +2,37 @@
 
 from __future__ import annotations
 
-from conformance.mutation.in_memory import judged_in_memory, kills_of_standard_run
+from itertools import chain
+
+from conformance.mutation.in_memory import (
+    QUICK_BYSTANDER_SHARE,
+    bystanders,
+    judged_in_memory,
+    kills_of_standard_run,
+)
 from conformance.mutation.properties import all_properties
 from conformance.mutation.trials import FIRST_SEED, Trial
+from reference_model.defects import DEFECTS
 
 DEEP = "test_every_negative_version_gets_unsupported_version"
 CLAUSE = "KIP-35.negative-version-gives-35"
 DEFECT = "negative-versions-are-served-as-v0"
+
+
+def test_quick_bystanders_meet_properties_of_other_clauses() -> None:
+    """Neighbouring properties share the defects that they must not blame, and each defect meets some property."""
+    names, defects = list(judged_in_memory()), list(DEFECTS)
+    parts = [
+        bystanders(defects, names[0], place=place, share=QUICK_BYSTANDER_SHARE)
+        for place in range(QUICK_BYSTANDER_SHARE)
+    ]
+    assert sorted(chain(*parts)) == sorted(bystanders(defects, names[0]))
+    met = {
+        defect
+        for place, name in enumerate(names)
+        for defect in bystanders(defects, name, place=place, share=QUICK_BYSTANDER_SHARE)
+    }
+    assert met == set(defects)
 
 
 def test_a_deep_property_alone_kills_nothing() -> None:

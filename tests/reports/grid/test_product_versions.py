@@ -39,10 +39,15 @@ def versions(tmp_path_factory: pytest.TempPathFactory) -> ProductVersions:
                 for each in VERSIONS
             ),
             target_row("lone-1.0", role="client", implementation="lone"),
+            *(
+                target_row(each, implementation="proxy", release="1.0")
+                for each in ("proxy-1.0-to-a", "proxy-1.0-to-b")
+            ),
             target_row(RELEASE, role="operation"),
         ],
         clauses=[
             *(clause_row(f"C.{name}", at, role="client") for at, name in enumerate("xyz")),
+            clause_row("C.b", 3),
             *(clause_row(row, 4, role="operation", source=row.rpartition(".")[0]) for row in share),
         ],
         cells=[
@@ -52,6 +57,8 @@ def versions(tmp_path_factory: pytest.TempPathFactory) -> ProductVersions:
             ),
             cell_row("C.y", NEW),
             cell_row("C.x", "lone-1.0", "violates", failures=[SIGNATURES["aborts"]]),
+            cell_row("C.b", "proxy-1.0-to-a", "violates", failures=[SIGNATURES["aborts"]]),
+            cell_row("C.b", "proxy-1.0-to-b"),
             cell_row(share[0], RELEASE),
             cell_row(share[1], RELEASE, "violates", failures=[SIGNATURES["hangs"]]),
         ],
@@ -70,7 +77,7 @@ def versions(tmp_path_factory: pytest.TempPathFactory) -> ProductVersions:
 
 
 def test_versions_stand_from_the_oldest_to_the_newest(versions: ProductVersions) -> None:
-    """Numbers count as such; a product with one version has no such page."""
+    """Numbers count as such; a product with one version has no such page, nor has a proxy in front of two brokers."""
     assert [product.id for product in versions.products] == [OLD, MIDDLE, NEW]
     assert versions.shorts == ("2.0.2", "2.8.2", "2.16.1")
     assert (versions.id, versions.name) == ("some-lib", "some-lib")

@@ -87,7 +87,7 @@ def test_headline_counts_by_role(tmp_path: Path) -> None:
 def test_crash_is_said_with_the_count(tmp_path: Path) -> None:
     """It is worse than any other violation."""
     products = _products(tmp_path)
-    assert products[OLD].broken.verdict_text == "✕ crashes 1 SHOULD, 1 bug"
+    assert products[OLD].broken.verdict_text == "✕ crashes: 1 SHOULD, 1 bug"
     assert products[CLIENT].broken.verdict_text == "✕ violates 2 MUST, 1 bug"
     assert BrokenRules.of([products[NEW]]).verdict_text == ""
 

@@ -181,3 +181,19 @@ def test_outline_of_what_cannot_be_read_is_kept() -> None:
         ("Connection 0: broker closed", 1),
         ("Connection 1: client sent", 1),
     ]
+
+
+def test_versions_of_a_library_have_a_page_together(site: Path) -> None:
+    """The grid, the page of each version and the search lead to it, and it leads to the bug of each version."""
+    address = addresses.product_page("some-lib")
+    page = parse(site / address)
+    assert "some-lib, all versions" in text_of(page)
+    heads = _heads(page, "col")
+    assert heads[:3] == ["Bug", "2.9.0", "2.10.0"]
+    links = [link.get("href") for link in all_of(page, "a")]
+    assert f"../{addresses.target_page(VIOLATES)}#bug-1" in links
+    for other in ("clients.html", addresses.target_page(VIOLATES), addresses.SEARCH):
+        assert address in (site / other).read_text(encoding="utf-8"), other
+    # A library with one version has none; a release of Apache Kafka is flaky here.
+    pages = {path.name for path in (site / "products").iterdir()}
+    assert pages == {"some-lib.html", "apache-kafka.html"}
