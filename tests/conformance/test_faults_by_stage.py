@@ -1,6 +1,6 @@
 """What each command does when it is killed or ended, when its disk is full or read-only, and when its memory is limited.
 
-Each command is a row of `STAGES`, each fault a test. A command never ends with 0 or 1 by a fault, prints no traceback, and leaves no
+Each command is a row of `STAGES`, each fault a test. A fault makes no command end with 1, prints no traceback, and leaves no
 process and no temporary file.
 """
 
@@ -24,7 +24,7 @@ from tests.conformance.suite_runs import REPOSITORY, run_suite
 
 pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
-AT_MOST_S = 120
+AT_MOST_S = 400
 INTERRUPTED, HARNESS_ERROR, NO_JAVA = 2, 10, 3
 MEMORY_BYTES = 1 << 30
 """Less than Java reserves, and more than Python needs to begin."""
@@ -54,7 +54,15 @@ STAGES = {
         arguments=("matrix", "reference", "--tier", "smoke", "--runs", "{out}"), under_way=BROKER
     ),
     "clients": Stage(
-        arguments=("judge", "--client", "kafka-python-3.0.12", "--tier", "smoke", "--runs", "{out}"),
+        arguments=(
+            "judge",
+            "--client",
+            "kafka-python-3.0.12",
+            "--tier",
+            "smoke",
+            "--runs",
+            "{out}",
+        ),
         under_way="clients/kafka-python-3.0.12-",
     ),
     "operations": Stage(
@@ -94,7 +102,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
         server, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as broker:
         assert broker.stdout is not None
-        port = broker.stdout.readline().partition('"plaintext": ')[2].partition(",")[0].strip(" }\n")
+        port = (
+            broker.stdout.readline().partition('"plaintext": ')[2].partition(",")[0].strip(" }\n")
+        )
         yield {
             "runs": str(folder / "runs"),
             "grid": str(folder / "grid"),
@@ -136,7 +146,11 @@ def test_lack_of_memory_is_no_verdict(name: str, made: dict[str, str], tmp_path:
     process = _start(name, made, tmp_path, tmp_path / "out", memory_bytes=MEMORY_BYTES)
     status, output = _end_of(process, tmp_path)
     needs_java = name in ("operations", "grid", "verify")
-    assert status in ({NO_JAVA, HARNESS_ERROR} if needs_java else {0, HARNESS_ERROR}), output
+    # The client has defects of its own.
+    without_fault = 1 if name == "clients" else 0
+    assert status in ({NO_JAVA, HARNESS_ERROR} if needs_java else {without_fault, HARNESS_ERROR}), (
+        output
+    )
     assert "Traceback" not in output
 
 
@@ -188,7 +202,9 @@ def _end_of(process: subprocess.Popen[str], folder: Path) -> tuple[int, str]:
     """Wait until a command has ended and removed its temporary files; return its exit status and output."""
     output, _ = process.communicate(timeout=AT_MOST_S)
 
-    assert poll_until(lambda: list((folder / "temporary").iterdir()), [], limit_s=AT_MOST_S) == []
+    assert poll_until(
+        lambda: sorted((folder / "temporary").iterdir()) == [], True, limit_s=AT_MOST_S
+    )
     return process.returncode, output
 
 
@@ -197,7 +213,9 @@ def _mounted(folder: Path, option: str) -> Iterator[Path]:
     """Mount a small file system in memory; skip the test where that is not allowed."""
     folder.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", option, "tmpfs", str(folder)], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", option, "tmpfs", str(folder)],
+        capture_output=True,
+        check=False,
     )
     if mounted.returncode:
         pytest.skip("file systems can only be mounted by root")
