@@ -103,7 +103,7 @@ def start(
 def _create_folder(out: Path | None, resources: ExitStack) -> Path:
     try:
         return resources.enter_context(temporary_folder(out))
-    except OSError as error:
+    except (FileExistsError, FileNotFoundError, NotADirectoryError) as error:
         raise click.UsageError(
             f"--out {out} cannot be created: {error.strerror}; name a new folder in one that exists"
         ) from error

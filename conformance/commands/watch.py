@@ -274,7 +274,7 @@ def _release(name: str) -> Release:
 def _folder(out: Path | None) -> ReportFolder | None:
     try:
         return None if out is None else ReportFolder(out)
-    except OSError as error:
+    except (FileExistsError, NotADirectoryError) as error:
         raise click.UsageError(f"--out {out} cannot be created: {error.strerror}") from error
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
+from types import ModuleType
 from unittest.mock import Mock
 
 import click
@@ -12,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from conformance import __main__ as console_script
-from conformance.commands import errors, site, verify
+from conformance.commands import errors, site, start, verify, watch
 from conformance.commands import grid as grid_command
 
 FAULTS = sorted(console_script.FAULTS_OF_DISKS)
@@ -77,3 +78,39 @@ def test_full_disk_blames_no_grid(
             ended = CliRunner().invoke(console_script.main, arguments)
             assert ended.exit_code == status
             assert ("cannot be read as a grid" in ended.output) == (status != 10)
+
+
+def test_grid_says_why_it_cannot_write_before_java_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hadoop says only that it could not create a folder."""
+    fault = OSError(errno.EROFS, "", str(tmp_path))
+    monkeypatch.setattr(grid_command, "TemporaryFile", Mock(side_effect=fault))
+    ended = CliRunner().invoke(
+        console_script.main, ["grid", str(tmp_path), "--out", str(tmp_path / "not" / "yet")]
+    )
+    assert (ended.exit_code, ended.output) == (
+        10,
+        f"Error: {tmp_path}: {os.strerror(errno.EROFS)}\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("module", "function", "arguments"),
+    [
+        (
+            watch,
+            "ReportFolder",
+            ("watch", "--bootstrap-server", "localhost:9092", "--for", "apache-kafka-4.4.0"),
+        ),
+        (start, "temporary_folder", ("start", "scripted")),
+    ],
+    ids=["watch", "start"],
+)
+def test_folder_on_a_disk_that_is_read_only_is_no_wrong_usage(
+    module: ModuleType, function: str, arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """10 and not 2, as for every command."""
+    monkeypatch.setattr(module, function, Mock(side_effect=OSError(errno.EROFS, "", "/a/b")))
+    ended = CliRunner().invoke(console_script.main, [*arguments, "--out", "/a/b"])
+    assert (ended.exit_code, ended.output) == (10, f"Error: /a/b: {os.strerror(errno.EROFS)}\n")

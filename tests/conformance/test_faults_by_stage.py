@@ -1,0 +1,233 @@
+"""What each command does when it is killed or ended, when its disk is full or read-only, and when its memory is limited.
+
+Each command is a row of `STAGES`, each fault a test. A fault makes no command end with 1, prints no traceback, and leaves no
+process and no temporary file.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil  # type: ignore[import-untyped]
+import pytest
+
+from fixtures.polling import poll_until
+from tests.conformance.suite_runs import REPOSITORY, run_suite
+
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]
+
+AT_MOST_S = 400
+INTERRUPTED, HARNESS_ERROR, NO_JAVA = 2, 10, 3
+MEMORY_BYTES = 1 << 30
+"""Less than Java reserves, and more than Python needs to begin."""
+TOO_SMALL = "size=16k"
+BROKER, JAVA = "reference_model.server", "java"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """One command.
+
+    Attributes:
+        arguments: what follows `kafka-conformance`; {out} is the folder that it writes, {runs} and {grid} are what it reads.
+        under_way: part of the command line of a process that it starts: a fault in the middle comes then.
+    """
+
+    arguments: Sequence[str]
+    under_way: str
+
+
+STAGES = {
+    "judge": Stage(
+        arguments=("judge", "reference", "--listener", "plaintext", "--runs", "{out}"),
+        under_way=BROKER,
+    ),
+    "matrix": Stage(
+        arguments=("matrix", "reference", "--tier", "smoke", "--runs", "{out}"), under_way=BROKER
+    ),
+    "clients": Stage(
+        arguments=(
+            "judge",
+            "--client",
+            "kafka-python-3.0.12",
+            "--tier",
+            "smoke",
+            "--runs",
+            "{out}",
+        ),
+        under_way="clients/kafka-python-3.0.12-",
+    ),
+    "operations": Stage(
+        arguments=(
+            *("judge", "apache-kafka-4.4.0", "--client", "kafka-python-3.0.12"),
+            *("--launcher", "process", "--runs", "{out}"),
+        ),
+        under_way="kafka.Kafka",
+    ),
+    "grid": Stage(arguments=("grid", "{runs}", "--out", "{out}/grid"), under_way=JAVA),
+    "verify": Stage(arguments=("verify", "{grid}", "{runs}"), under_way=JAVA),
+    "watch": Stage(
+        arguments=(
+            *("watch", "--bootstrap-server", "{bootstrap}", "--listen", "127.0.0.1:0"),
+            *("--for", "apache-kafka-4.4.0", "--out", "{out}/report", "--", "sleep", "1.5"),
+        ),
+        under_way="sleep",
+    ),
+    "learn": Stage(
+        arguments=("learn", "reference", "--listener", "sasl_plaintext", "--out", "{out}/machines"),
+        under_way=BROKER,
+    ),
+}
+WRITING = [name for name in STAGES if name != "verify"]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """What commands read: a run, its grid, and a broker."""
+    folder = tmp_path_factory.mktemp("made")
+    run_suite("--broker", "reference", "--tier", "smoke", runs=folder / "runs")
+    _command("grid", str(folder / "runs"), "--out", str(folder / "grid")).communicate(
+        timeout=AT_MOST_S
+    )
+    server = [sys.executable, "-m", BROKER]
+    with subprocess.Popen(
+        server, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as broker:
+        assert broker.stdout is not None
+        port = (
+            broker.stdout.readline().partition('"plaintext": ')[2].partition(",")[0].strip(" }\n")
+        )
+        yield {
+            "runs": str(folder / "runs"),
+            "grid": str(folder / "grid"),
+            "bootstrap": f"127.0.0.1:{port}",
+        }
+        broker.kill()
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_killed_command_leaves_nothing(name: str, made: dict[str, str], tmp_path: Path) -> None:
+    """Its processes end with it."""
+    _fault_under_way(name, signal.SIGKILL, made, tmp_path)
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_ended_command_cleans_up(name: str, made: dict[str, str], tmp_path: Path) -> None:
+    """SIGTERM does what Ctrl-C does, except that `watch` then says what it has seen."""
+    status, output = _fault_under_way(name, signal.SIGTERM, made, tmp_path)
+    assert status == (HARNESS_ERROR if name == "watch" else INTERRUPTED), output
+    assert "Traceback" not in output
+
+
+@pytest.mark.parametrize("name", WRITING)
+@pytest.mark.parametrize("option", [TOO_SMALL, "ro"])
+def test_disk_is_blamed_and_nothing_else(
+    name: str, option: str, made: dict[str, str], tmp_path: Path
+) -> None:
+    """A full disk, and one that can only be read: one sentence."""
+    with _mounted(tmp_path / "disk", option) as out:
+        status, output = _end_of(_start(name, made, tmp_path, out), tmp_path)
+    assert status == HARNESS_ERROR, output
+    assert "Traceback" not in output
+    assert ("No space left on device" if option == TOO_SMALL else "Read-only file system") in output
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_lack_of_memory_is_no_verdict(name: str, made: dict[str, str], tmp_path: Path) -> None:
+    """Java does not start in so little memory; what needs none may end well."""
+    process = _start(name, made, tmp_path, tmp_path / "out", memory_bytes=MEMORY_BYTES)
+    status, output = _end_of(process, tmp_path)
+    needs_java = name in ("operations", "grid", "verify")
+    # The client has defects of its own.
+    without_fault = 1 if name == "clients" else 0
+    assert status in ({NO_JAVA, HARNESS_ERROR} if needs_java else {without_fault, HARNESS_ERROR}), (
+        output
+    )
+    assert "Traceback" not in output
+
+
+def _fault_under_way(
+    name: str, number: signal.Signals, made: dict[str, str], folder: Path
+) -> tuple[int, str]:
+    """Start a command, send it a signal when it is under way; return its exit status and output."""
+    process = _start(name, made, folder, folder / "out")
+    family: list[psutil.Process] = []
+
+    def is_under_way() -> bool:
+        family[:] = psutil.Process(process.pid).children(recursive=True)
+        return any(STAGES[name].under_way in " ".join(_line_of(each)) for each in family)
+
+    assert poll_until(is_under_way, True, limit_s=AT_MOST_S), f"{name} never started what it needs"
+    process.send_signal(number)
+    ended = _end_of(process, folder)
+    _, left = psutil.wait_procs(family, timeout=AT_MOST_S)
+    assert [each for each in left if each.status() != psutil.STATUS_ZOMBIE] == []
+    return ended
+
+
+def _start(
+    name: str, made: dict[str, str], folder: Path, out: Path, *, memory_bytes: int | None = None
+) -> subprocess.Popen[str]:
+    arguments = [each.format(out=out, **made) for each in STAGES[name].arguments]
+    (folder / "temporary").mkdir()
+    return _command(*arguments, temporary=folder / "temporary", memory_bytes=memory_bytes)
+
+
+def _command(
+    *arguments: str, temporary: Path | None = None, memory_bytes: int | None = None
+) -> subprocess.Popen[str]:
+    limit = None if memory_bytes is None else (memory_bytes, memory_bytes)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "conformance", *arguments],
+        cwd=REPOSITORY,
+        env={**os.environ, **({} if temporary is None else {"TMPDIR": str(temporary)})},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    if limit is not None:
+        resource.prlimit(process.pid, resource.RLIMIT_AS, limit)
+    return process
+
+
+def _end_of(process: subprocess.Popen[str], folder: Path) -> tuple[int, str]:
+    """Wait until a command has ended and removed its temporary files; return its exit status and output."""
+    output, _ = process.communicate(timeout=AT_MOST_S)
+
+    assert poll_until(
+        lambda: sorted((folder / "temporary").iterdir()) == [], True, limit_s=AT_MOST_S
+    )
+    return process.returncode, output
+
+
+@contextmanager
+def _mounted(folder: Path, option: str) -> Iterator[Path]:
+    """Mount a small file system in memory; skip the test where that is not allowed."""
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", option, "tmpfs", str(folder)],
+        capture_output=True,
+        check=False,
+    )
+    if mounted.returncode:
+        pytest.skip("file systems can only be mounted by root")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def _line_of(process: psutil.Process) -> list[str]:
+    try:
+        line: list[str] = process.cmdline()
+    except psutil.Error:
+        return []
+    return line
