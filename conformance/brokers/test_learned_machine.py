@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -26,7 +25,8 @@ from conformance.learning.subjects import listening_to, machine_of_model, model_
 from conformance.learning.suite import suite_of
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
-from reports.machines.learned import as_json
+from reports.escaping import printable
+from reports.machines.learned import LONGEST_TEXT, Difference, Learned, as_json
 from reports.machines.machine import Machine, Outputs, Word
 from wire.exchange import Exchange
 
@@ -97,13 +97,21 @@ def test_the_machine_of_a_connection_is_that_of_the_model(broker: Broker) -> Non
         example = FailingExample(word_agrees, {"broker": broker, "word": difference.word})
         judge.differs(AssertionError(what), tuple(broker.journal), example)
     if judge.keep_machine is not None:
-        with suppress(HarnessError):
-            judge.keep_machine(_learned(listening, model, extra_states))
+        judge.keep_machine(learned_in_time(listening, model, extra_states, difference))
     judge.raise_first()
 
 
-def _learned(listening: Listening, model: Machine, extra_states: int) -> Mapping[str, Any]:
-    """Learn the machine of a listener, whose words of the suite are known already, for at most `LEARNING_LIMIT_S`."""
+def learned_in_time(
+    listening: Listening, model: Machine, extra_states: int, difference: Difference | None
+) -> Mapping[str, Any]:
+    """Return the machine of a listener as the run keeps it; learning it may take `LEARNING_LIMIT_S`.
+
+    Args:
+        listening: the listener, which knows the words of the suite already.
+        model: the machine of its model.
+        extra_states: the bound.
+        difference: what is known to distinguish the two, if anything.
+    """
     end = time.monotonic() + LEARNING_LIMIT_S
 
     def check(*_: object) -> None:
@@ -112,4 +120,18 @@ def _learned(listening: Listening, model: Machine, extra_states: int) -> Mapping
             raise NotLearned(f"it took longer than {LEARNING_LIMIT_S:.0f} s")
 
     listening.on_word = check
-    return as_json(learn_listener(listening, model, extra_states), listening.sent())
+    try:
+        learned = learn_listener(listening, model, extra_states)
+    except HarnessError as error:
+        learned = Learned(
+            target=listening.broker.target.id,
+            listener=listening.broker.listener,
+            letters=tuple(listening.alphabet),
+            machine=None,
+            difference=difference,
+            extra_states=extra_states,
+            queries=listening.queries,
+            steps=listening.steps,
+            stopped=printable(str(error))[:LONGEST_TEXT],
+        )
+    return as_json(learned, listening.sent())

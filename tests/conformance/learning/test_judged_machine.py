@@ -11,17 +11,19 @@ import pytest
 from click.testing import CliRunner
 
 from clauses import marks
-from conformance.brokers.test_learned_machine import message, word_agrees
+from conformance.brokers import test_learned_machine
+from conformance.brokers.test_learned_machine import learned_in_time, message, word_agrees
 from conformance.commands.replay import replay
 from conformance.engine.planning import is_left_out
 from conformance.mutation.properties import all_properties, holds
+from fixtures.errors import HarnessError
 from fixtures.tiers import Kind
 from reference_model.defects import DEFECTS
 from reference_model.fault_injection import RequestContext, Stage, Tampering
 from reference_model.listeners import SASL_PLAINTEXT
-from reports.machines.learned import from_json
+from reports.machines.learned import Difference, Learned, from_json
 from tests.conformance.learning.stateful_defects import STATEFUL_DEFECTS
-from tests.conformance.learning.subjects_in_memory import broker_in_memory
+from tests.conformance.learning.subjects_in_memory import broker_in_memory, listening, model_machine
 from tests.conformance.suite_runs import run_suite
 from wire.api_keys import METADATA_KEY
 from wire.exchange import Outcome
@@ -101,6 +103,20 @@ def test_a_smoke_run_learns_nothing() -> None:
     tiers = ("smoke", "standard", "deep")
     assert [is_left_out(marked, tier, Kind.MALFORMED) for tier in tiers] == [True, False, False]
     assert "standard" in {mark.name for mark in all_properties()[PROPERTY].marks}
+
+
+def test_a_machine_that_cannot_be_learned_is_kept_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the target waits for too long while its machine is learned, the difference and the reason are kept."""
+
+    def gives_up(*_: object) -> Learned:
+        raise HarnessError("it kept us waiting")
+
+    monkeypatch.setattr(test_learned_machine, "learn_listener", gives_up)
+    difference = Difference(word=("v0",), seen=("closed",), expected=("NONE v0 full",))
+    kept = learned_in_time(listening(), model_machine(), 0, difference)
+    learned = from_json(json.loads(json.dumps(kept)))
+    assert (learned.machine, learned.difference) == (None, difference)
+    assert learned.stopped == "it kept us waiting"
 
 
 def test_a_failure_is_recorded_and_replayed(tmp_path: Path) -> None:
