@@ -6,12 +6,14 @@ needs no more states than the bound. The machine is kept for the site, also that
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
+from conformance.assertions.judging import MalformedAnswer, decode_answer
 from conformance.engine.examples_ahead import examples_at_once
 from conformance.engine.interrupts import INTERRUPTS
 from conformance.engine.property_judge import JUDGE
@@ -28,6 +30,7 @@ from fixtures.under_test.broker import Broker
 from reports.escaping import printable
 from reports.machines.learned import LONGEST_TEXT, Difference, Learned, as_json
 from reports.machines.machine import Machine, Outputs, Word
+from wire.api_keys import API_VERSIONS_KEY
 from wire.exchange import Exchange
 
 EXTRA_STATES = 1
@@ -94,11 +97,28 @@ def test_the_machine_of_a_connection_is_that_of_the_model(broker: Broker) -> Non
     if difference is not None:
         what = message(difference.word, difference.seen[-1], difference.expected[-1])
         listening.send(difference.word)
-        example = FailingExample(word_agrees, {"broker": broker, "word": difference.word})
-        judge.differs(AssertionError(what), tuple(broker.journal), example)
+        elsewhere = judge.elsewhere(malformed_answer(broker, difference))
+        if elsewhere is not None:
+            judge.judged_elsewhere(elsewhere)
+        else:
+            example = FailingExample(word_agrees, {"broker": broker, "word": difference.word})
+            judge.differs(AssertionError(what), tuple(broker.journal), example)
     if judge.keep_machine is not None:
         judge.keep_machine(learned_in_time(listening, model, extra_states, difference))
     judge.raise_first()
+
+
+def malformed_answer(broker: Broker, difference: Difference) -> MalformedAnswer | None:
+    """Return what is wrong with the bytes of the last response of a word, which a plain request may show as well; None if nothing is."""
+    layout = re.search(r" v(\d+) ", difference.expected[-1])
+    exchanges = [each for step in broker.journal for each in step.exchanges]
+    if layout is None or not exchanges or exchanges[-1].request.api_key != API_VERSIONS_KEY:
+        return None
+    try:
+        decode_answer(exchanges[-1], api_version=int(layout[1]))
+    except MalformedAnswer as malformed:
+        return malformed
+    return None
 
 
 def learned_in_time(

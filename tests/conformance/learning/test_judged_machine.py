@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from clauses import marks
+from conformance.assertions.judging import JudgedElsewhere
 from conformance.brokers import test_learned_machine
 from conformance.brokers.test_learned_machine import learned_in_time, message, word_agrees
 from conformance.commands.replay import replay
@@ -95,6 +96,17 @@ def test_a_standard_run_states_its_bound_and_keeps_the_machine(tmp_path: Path) -
     )
     (machine,) = tmp_path.glob("*/machines/*.json")
     assert from_json(json.loads(machine.read_text())).difference is None
+
+
+def test_bytes_that_a_plain_request_gets_too_are_judged_elsewhere() -> None:
+    """If plain v0 is answered in another layout, the machine says nothing: another clause is violated."""
+
+    def flexible(context: RequestContext) -> None:
+        if context.response is not None and context.reaction.response_version == 0:
+            context.answer = context.encode_answer(layout=3)
+
+    with pytest.raises(JudgedElsewhere, match=r"KIP-35\.v0-always-served"):
+        _conforms("plaintext", Tampering(stage=Stage.ANSWER, act=flexible))
 
 
 def test_a_smoke_run_learns_nothing() -> None:
