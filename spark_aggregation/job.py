@@ -17,7 +17,6 @@ import click
 from reports.refused_runs import RunLists
 from spark_aggregation.errors import CannotWrite, RollUpError, SparkUnavailable, fault_of_disk
 from spark_aggregation.held_back import stderr_held_back
-from spark_aggregation.python_worker import wake_python
 from spark_aggregation.reading.given_runs import is_small
 from spark_aggregation.reading.screening import screened
 from spark_aggregation.reading.storage import Storage
@@ -80,8 +79,6 @@ def _rolled_up(asked: RollUpRequest) -> RollUpResult:
         # A history may be of any size.
         few = asked.history is None and is_small(asked.roots, most=_FEW_BYTES)
         spark = start_session(quick=is_small(asked.roots), interpreted=few)
-        if few:
-            wake_python(spark)
         outcome = aggregate(spark, asked)
         for name, text in outcome.lists.texts().items():
             Storage(spark, asked.out).write_text(name, text)

@@ -15,10 +15,9 @@ from pyspark.sql import SparkSession
 from spark_aggregation.errors import SparkUnavailable
 from spark_aggregation.quick_start import (
     INTERPRETED_SETTINGS,
+    JAVA_OPTIONS,
     PLANNING_SETTINGS,
     SIMPLE_COMPILER,
-    import_pandas,
-    java_options,
     quoted,
 )
 
@@ -88,13 +87,12 @@ def start_session(*, quick: bool = False, interpreted: bool = False) -> SparkSes
     # spark-submit passes its gateway to the driver in this variable. Settings made here would override those of its
     # command line.
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
-        options = f"{_JAVA_OPTIONS} {java_options() if quick else _LASTING_OPTIONS}"
+        options = f"{_JAVA_OPTIONS} {JAVA_OPTIONS if quick else _LASTING_OPTIONS}"
         settings |= _LOCAL_SETTINGS | {"spark.driver.extraJavaOptions": options}
         settings |= PLANNING_SETTINGS
         settings |= INTERPRETED_SETTINGS if interpreted else {}
         # By default Spark uses the first python3 on PATH, which may lack packages that this interpreter has.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        import_pandas()
     try:
         return SparkSession.builder.config(map=dict(settings)).getOrCreate()
     except PySparkRuntimeError as error:

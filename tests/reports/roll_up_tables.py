@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from reports.run.hex_dump import dump_answer, dump_request
+from spark_aggregation.tables.table_schemas import TABLES
 
 INPUTS_SHA256 = "5" * 64
 """The hash of its inputs that every table carries."""
@@ -23,145 +26,15 @@ REFUSED_REQUEST = bytes.fromhex(
 WRONG_ANSWER = bytes.fromhex("0000001300000007000002001200000003000000000000")
 """ApiVersions v3 response with NONE and a version table of one API."""
 
-_INSTANT = pa.timestamp("us", tz="UTC")
-_TEXT = pa.string()
-_FAILURE = pa.struct(
-    [
-        *((name, _TEXT) for name in ("signature", "verdict")),
-        *(("smallest_example", pa.int32()), ("examples", pa.int64())),
-    ]
-)
-_SCHEMAS = {
-    "cells": pa.schema(
-        [
-            *((name, _TEXT) for name in ("clause", "target", "listener", "run_id", "verdict")),
-            ("applicable", pa.bool_()),
-            *((name, _TEXT) for name in ("reason", "known_violation")),
-            *((name, pa.int64()) for name in ("examples", "conforms", "violates")),
-            *((name, pa.int64()) for name in ("informational", "inconclusive")),
-            ("distinct_failures", pa.int64()),
-            ("failures", pa.list_(_FAILURE)),
-            *((name, _INSTANT) for name in ("first_seen", "last_changed")),
-            ("previous_verdict", _TEXT),
-        ]
-    ),
-    "targets": pa.schema(
-        [
-            *((name, _TEXT) for name in ("target", "listener", "implementation", "release")),
-            ("release_order", pa.list_(pa.int32())),
-            ("launcher", _TEXT),
-            ("artefacts", pa.map_(_TEXT, _TEXT)),
-            ("run_id", _TEXT),
-            ("started_at", _INSTANT),
-            ("role", _TEXT),
-            *((name, _TEXT) for name in ("language", "like", "commit")),
-        ]
-    ),
-    "clauses": pa.schema(
-        [
-            ("position", pa.int32()),
-            *((name, _TEXT) for name in ("clause", "role", "level", "source")),
-            *((name, _TEXT) for name in ("statement", "location", "meaning")),
-        ]
-    ),
-    "runs": pa.schema(
-        [
-            *((name, _TEXT) for name in ("run_id", "folder")),
-            ("in_grid", pa.bool_()),
-            *((name, _INSTANT) for name in ("started_at", "finished_at")),
-            ("exit_status", pa.int32()),
-            *((name, pa.int64()) for name in ("example_rows", "exchange_rows")),
-            ("tier", _TEXT),
-            ("seed", pa.int64()),
-            *((name, _TEXT) for name in ("suite_version", "suite_commit", "catalogue_sha256")),
-            *((name, _TEXT) for name in ("python", "hypothesis", "system", "machine")),
-            ("cpus", pa.int32()),
-            *((name, pa.float64()) for name in ("load_at_start", "highest_load")),
-        ]
-    ),
-}
+_OF_A_NIGHT = ("cells", "targets", "clauses", "runs")
+"""Tables that every roll-up has here; the others are written only if they are given."""
 
 
-_VERDICTS = ("from_verdict", "to_verdict")
-_CELL = ("clause", "target", "listener")
-
-
-def _texts(*names: str) -> list[tuple[str, pa.DataType]]:
-    return [(name, _TEXT) for name in names]
-
-
-_HISTORY_SCHEMAS = {
-    "transitions": pa.schema(
-        [*_texts(*_CELL), ("at", _INSTANT), *_texts("run_id", *_VERDICTS, "kind")]
-    ),
-    "release_steps": pa.schema(
-        _texts("clause", "implementation", "listener", "from_target", "to_target", *_VERDICTS)
-    ),
-    "flakes": pa.schema(
-        [
-            *_texts(*_CELL),
-            *((name, pa.int64()) for name in ("failed", "repeats", "runs")),
-            *((name, pa.float64()) for name in ("rate", "low", "high")),
-        ]
-    ),
-    "coverage": pa.schema(
-        [
-            *_texts("clause", "property", "listener", "request"),
-            *((name, pa.int64()) for name in ("targets", "examples", "answered", "closed")),
-            *((name, pa.int64()) for name in ("ignored", "silent", "none")),
-            ("error_codes", pa.list_(pa.int16())),
-        ]
-    ),
-    "latency": pa.schema(
-        [*_texts("target", "listener"), ("bucket", pa.int16()), ("examples", pa.int64())]
-    ),
-    "speed": pa.schema(
-        [
-            *_texts("run_id", "target", "tier", "launcher"),
-            ("started_at", _INSTANT),
-            ("duration_s", pa.float64()),
-            ("examples", pa.int64()),
-            ("examples_per_s", pa.float64()),
-        ]
-    ),
-    "mutation": pa.schema(
-        [
-            *_texts("clause", "defect"),
-            ("seeds", pa.int32()),
-            ("killed", pa.int32()),
-            ("certain", pa.bool_()),
-            ("median_examples", pa.float64()),
-            ("p95_examples", pa.float64()),
-        ]
-    ),
-    "release_changes": pa.schema(
-        [
-            *_texts("listener", "clause", "from_release", "to_release", "shortest"),
-            *_texts("before", "after"),
-            ("predicted", pa.bool_()),
-            ("inputs", pa.int32()),
-        ]
-    ),
-    "inputs_left_out": pa.schema(
-        [*_texts("listener", "release", "reason", "names"), ("inputs", pa.int32())]
-    ),
-    "failures": pa.schema(
-        [
-            *_texts("run_id", "signature", *_CELL, "property", "kind", "message", "example"),
-            *_texts("verdict", "facts", "hex_dump", "reproducer", "known_violation"),
-            ("smallest_example", pa.int32()),
-            ("pcap", pa.binary()),
-        ]
-    ),
-    "neighbours": pa.schema(
-        [
-            *_texts("signature", "target", "listener", "outcome", "verdict", "answer_sha256"),
-            ("release_order", pa.list_(pa.int32())),
-            ("error_code", pa.int16()),
-        ]
-    ),
-    "machines": pa.schema(_texts("run_id", "target", "listener", "machine")),
-}
+@cache
+def _schema(table: str) -> pa.Schema:
+    """Return a table's columns as Spark writes them, but let rows leave some out."""
+    columns = to_arrow_schema(TABLES[table], timezone="UTC")
+    return pa.schema([column.with_nullable(True) for column in columns])
 
 
 def cell_row(clause: str, target: str, verdict: str = "conforms", **changes: Any) -> dict[str, Any]:
@@ -279,6 +152,7 @@ def run_row(folder: str = "file:/nowhere", **changes: Any) -> dict[str, Any]:
         "system": "Linux",
         "machine": "x86_64",
         "cpus": 2,
+        "whole": True,
     } | changes
 
 
@@ -291,11 +165,11 @@ def write_tables(
 ) -> Path:
     """Write a roll-up's folder and return it.
 
-    Without `runs` there is one default run. Tables of the history are written only if given.
+    Without `runs` there is one default run.
     """
     given = {"runs": [run_row()], **tables}
-    history = {name: schema for name, schema in _HISTORY_SCHEMAS.items() if name in given}
-    for name, schema in (_SCHEMAS | history).items():
+    for name in {**dict.fromkeys(_OF_A_NIGHT), **given}:
+        schema = _schema(name)
         folder = out_dir / "tables" / f"{name}.parquet"
         folder.mkdir(parents=True)
         rows = pa.Table.from_pylist(list(given[name]), schema=schema)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from spark_aggregation.errors import SparkUnavailable
+from spark_aggregation.quick_start import quoted
 from spark_aggregation.session import RUNS_PER_PARTITION, fit_partitions, start_session
 
 
@@ -66,3 +68,9 @@ def test_cut_down_runtime_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         SparkUnavailable, match=r"cut-down runtime without the module jdk\.incubator"
     ):
         start_session()
+
+
+def test_path_with_a_space_is_one_word() -> None:
+    """Spark's launcher splits Java's options into words, as a shell does."""
+    option = '-Djava.io.tmpdir=/a "folder" of mine'
+    assert shlex.split(quoted(option)) == [option]

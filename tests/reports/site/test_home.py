@@ -91,7 +91,7 @@ def test_failing_operation_is_the_clients(tmp_path: Path) -> None:
                 cell_row(operation, NEW, "violates", failures=[SIGNATURE], **run),
             ],
             failures=[failure_row(SIGNATURE, operation, NEW, **run)],
-            **{name: [] for name in ("ranges", "transitions", "release_steps")},
+            **{name: [] for name in ("transitions", "release_steps")},
         )
         / "index.html"
     )

@@ -63,7 +63,6 @@ def tables_of_two_releases(out_dir: Path, *, rules: Verdicts, operations: Verdic
             clause_row(row, place, role=role) for place, (row, role) in enumerate(rows.items())
         ],
         cells=cells,
-        ranges=[],
         failures=[
             failure_row(signature, row, target, listener=listener, run_id=run_id)
             for (row, target, listener, verdict, run_id), signature in failures.items()
