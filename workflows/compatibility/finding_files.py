@@ -159,12 +159,12 @@ def _readme(data: Compatibility, finding: Finding, evidence: Evidence | None) ->
     yield ""
     yield f"To see it again with {markdown_text(finding.target)} (listener {markdown_text(finding.listener)}):"
     yield ""
-    yield from markdown_code_block(_command(finding))
+    yield from markdown_code_block("\n".join(_commands(finding)))
 
 
-def _command(finding: Finding) -> str:
+def _commands(finding: Finding) -> Iterator[str]:
     if finding.script == REPRODUCER:
-        return f"python {REPRODUCER} HOST:PORT"
-    if finding.script:
-        return f"python {finding.script} . --run 'PROGRAM {{bootstrap}} {{timeout}}'"
-    return "kafka-conformance replay ."
+        yield f"python {REPRODUCER} HOST:PORT"
+    elif finding.script:
+        yield f"python {finding.script} . --run 'PROGRAM {{bootstrap}} {{timeout}}'"
+    yield "kafka-conformance replay ."
