@@ -25,7 +25,7 @@ from workflows.compatibility.__main__ import main
 from workflows.compatibility.collecting import Collected, collect, step_between
 from workflows.compatibility.data import Compatibility, counts_of, read_data, write_data
 from workflows.compatibility.document import MOST_BYTES, document, step_sentence
-from workflows.compatibility.finding_files import play_of, without_folders
+from workflows.compatibility.finding_files import play_of, shortened, without_folders
 
 MUST, SHOULD, KNOWN = (
     "KIP-35.keys-unique",
@@ -211,3 +211,21 @@ def test_paths_of_a_machine_are_left_out() -> None:
     """The name of the file stays."""
     said = "panic at /root/go/pkg/mod/some@v1.0/client.go:128, see /tmp/x/out.txt"
     assert without_folders(said) == "panic at …/client.go:128, see …/out.txt"
+
+
+def test_dump_keeps_the_last_message_and_marked_lines() -> None:
+    """They prove the failure; a table of versions before them does not."""
+    table = [f"      {number}  a row" for number in range(40)]
+    dump = "\n".join(
+        ["connection 0: answer", *table, ">  41  wrong", "connection 0: sent", "the request"]
+    )
+    lines = shortened(dump).split("\n")
+    assert lines[-4:] == [
+        "... (31 more lines)",
+        ">  41  wrong",
+        "connection 0: sent",
+        "the request",
+    ]
+    many = shortened("\n".join(["connection 0: sent", "a line"] * 99))
+    assert many.split("\n")[12] == "... (150 more lines)"
+    assert len(many.split("\n")) == 49
