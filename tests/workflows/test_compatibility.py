@@ -51,13 +51,14 @@ def grid(tmp_path_factory: pytest.TempPathFactory) -> Path:
             cell_row(KNOWN, "mybroker-1.0", "known_violation", failures=["cc"], known_violation="On purpose. (https://example.org/1)"),
             cell_row(MUST, "mybroker-1.0"),
             cell_row(MUST, "fine-1.0"),
+            cell_row(MUST, "absent-1.0", "inconclusive", reason="it cannot be installed"),
             cell_row(CLIENTS, "libone-1.0", "violates", failures=["dd"]),
             cell_row(CLIENTS, "libone-0.9", "violates", failures=["ee"]),
             cell_row(SHARE, "apache-kafka-2.3.1", "violates"),
             cell_row(SHARE, "apache-kafka-4.4.0"),
         ],
         targets=[
-            *(target_row(each) for each in ("mybroker-2.0", "mybroker-1.0", "fine-1.0")),
+            *(target_row(each) for each in ("mybroker-2.0", "mybroker-1.0", "fine-1.0", "absent-1.0")),
             *(target_row(each, role="client", language="Python") for each in ("libone-1.0", "libone-0.9")),
             *(target_row(each, role="operation") for each in ("apache-kafka-2.3.1", "apache-kafka-4.4.0")),
         ],
@@ -137,6 +138,7 @@ def test_gravest_product_comes_first(data: Compatibility) -> None:
     assert [row.split("]")[0] for row in rows] == ["| [mybroker", "| [libone"]
     assert "**crashes**" in rows[0]
     assert "No bug was found in fine 1.0." in document(data)
+    assert "No rule applied, or none could be judged: absent 1.0." in document(data)
 
 
 def test_operations_are_read_off_by_release(data: Compatibility) -> None:
