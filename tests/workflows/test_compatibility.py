@@ -25,7 +25,7 @@ from workflows.compatibility.__main__ import main
 from workflows.compatibility.collecting import Collected, collect, step_between
 from workflows.compatibility.data import Compatibility, counts_of, read_data, write_data
 from workflows.compatibility.document import MOST_BYTES, document, step_sentence
-from workflows.compatibility.finding_files import play_of, without_folders
+from workflows.compatibility.finding_files import play_of, shortened, without_folders
 
 MUST, SHOULD, KNOWN = (
     "KIP-35.keys-unique",
@@ -51,13 +51,14 @@ def grid(tmp_path_factory: pytest.TempPathFactory) -> Path:
             cell_row(KNOWN, "mybroker-1.0", "known_violation", failures=["cc"], known_violation="On purpose. (https://example.org/1)"),
             cell_row(MUST, "mybroker-1.0"),
             cell_row(MUST, "fine-1.0"),
+            cell_row(MUST, "absent-1.0", "inconclusive", reason="it cannot be installed"),
             cell_row(CLIENTS, "libone-1.0", "violates", failures=["dd"]),
             cell_row(CLIENTS, "libone-0.9", "violates", failures=["ee"]),
             cell_row(SHARE, "apache-kafka-2.3.1", "violates"),
             cell_row(SHARE, "apache-kafka-4.4.0"),
         ],
         targets=[
-            *(target_row(each) for each in ("mybroker-2.0", "mybroker-1.0", "fine-1.0")),
+            *(target_row(each) for each in ("mybroker-2.0", "mybroker-1.0", "fine-1.0", "absent-1.0")),
             *(target_row(each, role="client", language="Python") for each in ("libone-1.0", "libone-0.9")),
             *(target_row(each, role="operation") for each in ("apache-kafka-2.3.1", "apache-kafka-4.4.0")),
         ],
@@ -137,6 +138,7 @@ def test_gravest_product_comes_first(data: Compatibility) -> None:
     assert [row.split("]")[0] for row in rows] == ["| [mybroker", "| [libone"]
     assert "**crashes**" in rows[0]
     assert "No bug was found in fine 1.0." in document(data)
+    assert "No rule applied, or none could be judged: absent 1.0." in document(data)
 
 
 def test_operations_are_read_off_by_release(data: Compatibility) -> None:
@@ -211,3 +213,21 @@ def test_paths_of_a_machine_are_left_out() -> None:
     """The name of the file stays."""
     said = "panic at /root/go/pkg/mod/some@v1.0/client.go:128, see /tmp/x/out.txt"
     assert without_folders(said) == "panic at …/client.go:128, see …/out.txt"
+
+
+def test_dump_keeps_the_last_message_and_marked_lines() -> None:
+    """They prove the failure; a table of versions before them does not."""
+    table = [f"      {number}  a row" for number in range(40)]
+    dump = "\n".join(
+        ["connection 0: answer", *table, ">  41  wrong", "connection 0: sent", "the request"]
+    )
+    lines = shortened(dump).split("\n")
+    assert lines[-4:] == [
+        "... (31 more lines)",
+        ">  41  wrong",
+        "connection 0: sent",
+        "the request",
+    ]
+    many = shortened("\n".join(["connection 0: sent", "a line"] * 99))
+    assert many.split("\n")[12] == "... (150 more lines)"
+    assert len(many.split("\n")) == 49

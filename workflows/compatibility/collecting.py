@@ -36,6 +36,7 @@ SYMBOLS = {
 }
 """The symbols of operations; one that cannot be tried, or was not, has a space."""
 NOT_TRIED = " "
+_SAY_NOTHING = {*UNSETTLED_VERDICTS, Verdict.NOT_APPLICABLE}
 _PLAINTEXT = "plaintext"
 _LINKS = re.compile(r"\s*\(?https?://[^\s)]*\)?")
 _WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
@@ -110,7 +111,13 @@ def _judged(product: Product) -> Judged:
     else:
         family = implementation_name(product.column.implementation)
         release = product.column.listeners[0].release
-    return Judged(id=product.id, family=family, release=release, role=product.role)
+    return Judged(
+        id=product.id,
+        family=family,
+        release=release,
+        role=product.role,
+        is_judged=any(own.cell.verdict not in _SAY_NOTHING for own in product.cells),
+    )
 
 
 def _open_bugs(products: Iterable[Product]) -> Iterator[tuple[Bug, str]]:

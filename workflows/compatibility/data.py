@@ -42,12 +42,14 @@ class Judged:
         family: the name of the product without its version.
         release: its version.
         role: broker or client.
+        is_judged: whether any rule could be judged; if not, nothing is known of it.
     """
 
     id: str
     family: str
     release: str
     role: str
+    is_judged: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

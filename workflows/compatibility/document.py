@@ -110,8 +110,12 @@ def _products(data: Compatibility) -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|"
     rows = []
     clean = []
+    unknown = []
     for family, versions in families_of(data).items():
-        by_release = _by_release(versions)
+        unknown += [f"{each.family} {each.release}" for each in versions if not each.is_judged]
+        by_release = _by_release([each for each in versions if each.is_judged])
+        if not by_release:
+            continue
         newest, *older = by_release
         counts = {release: counts_of(data, ids) for release, ids in by_release.items()}
         if any(each.bugs for each in counts.values()):
@@ -122,6 +126,9 @@ def _products(data: Compatibility) -> Iterator[str]:
     if clean:
         yield ""
         yield f"No bug was found in {'; '.join(clean)}."
+    if unknown:
+        yield ""
+        yield f"No rule applied, or none could be judged: {'; '.join(dict.fromkeys(unknown))}."
 
 
 def _by_release(versions: Sequence[Judged]) -> Mapping[str, frozenset[str]]:

@@ -14,6 +14,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ from workflows.compatibility.collecting import PLAYER, REPRODUCER, Collected
 from workflows.compatibility.data import Compatibility, Finding
 
 README = "README.md"
-_MOST_DUMP_LINES = 24
+_MOST_LINES_OF_PART, _MOST_DUMP_LINES = 10, 48
 _MOST_SENT_BYTES = 8 * 1024
 _KEPT_FACTS = ("signature", "clause", "statement", "property_name", "target", "listener")
 _MORE_KEPT_FACTS = ("message", "example", "role", "script", "driver", "repeats")
@@ -155,16 +156,37 @@ def _readme(data: Compatibility, finding: Finding, evidence: Evidence | None) ->
     if reported := reported_of(evidence.failure):
         yield ""
         yield f"Reported: {markdown_text(reported)}"
-    yield from evidence_lines(evidence.failure, _MOST_DUMP_LINES)
+    shown = replace(evidence.failure, hex_dump=shortened(evidence.failure.hex_dump))
+    yield from evidence_lines(shown, _MOST_DUMP_LINES + 1)
     yield ""
     yield f"To see it again with {markdown_text(finding.target)} (listener {markdown_text(finding.listener)}):"
     yield ""
-    yield from markdown_code_block(_command(finding))
+    yield from markdown_code_block("\n".join(_commands(finding)))
 
 
-def _command(finding: Finding) -> str:
+def shortened(dump: str) -> str:
+    """Return the dump of an exchange without most lines of long messages, and of a long one its beginning and end.
+
+    What proves a failure is in the last messages, and in lines with a mark.
+    """
+    lines: list[str] = []
+    for part in re.split(r"^(?=connection )", dump, flags=re.MULTILINE):
+        own = part.rstrip("\n").split("\n") if part else []
+        rest = own[_MOST_LINES_OF_PART:]
+        marked = [line for line in rest if line.startswith(">")]
+        lines += own[:_MOST_LINES_OF_PART] if len(rest) > 1 else own
+        if len(rest) > 1:
+            lines += [f"... ({len(rest) - len(marked)} more lines)", *marked]
+    if len(lines) > _MOST_DUMP_LINES:
+        begins, ends = _MOST_DUMP_LINES // 4, _MOST_DUMP_LINES * 3 // 4
+        left = len(lines) - begins - ends
+        lines = [*lines[:begins], f"... ({left} more lines)", *lines[-ends:]]
+    return "\n".join(lines)
+
+
+def _commands(finding: Finding) -> Iterator[str]:
     if finding.script == REPRODUCER:
-        return f"python {REPRODUCER} HOST:PORT"
-    if finding.script:
-        return f"python {finding.script} . --run 'PROGRAM {{bootstrap}} {{timeout}}'"
-    return "kafka-conformance replay ."
+        yield f"python {REPRODUCER} HOST:PORT"
+    elif finding.script:
+        yield f"python {finding.script} . --run 'PROGRAM {{bootstrap}} {{timeout}}'"
+    yield "kafka-conformance replay ."
