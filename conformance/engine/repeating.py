@@ -112,7 +112,12 @@ def _tally(broker: Broker, example: FailingExample) -> Tally:
     failed = repeats = 0
     give_up_at = time.monotonic() + PLACE_BUDGET_S
     while repeats < (REPEATS_IF_ALL_FAIL if failed == repeats else REPEATS_TO_ESTIMATE):
-        failed += _fails(broker, example)
+        try:
+            failed += _fails(broker, example)
+        except OutOfPatience:
+            if not repeats:
+                raise
+            break
         repeats += 1
         if time.monotonic() > give_up_at:
             break
@@ -166,7 +171,8 @@ class Repeater:
             example: the shrunk example that failed there.
 
         Returns:
-            None if the example cannot be repeated: it drew its values interactively, or the target's time is used up.
+            None if the example cannot be repeated: it drew its values interactively, or the target's time is used up, in
+            seconds or in bytes that it may send.
         """
         interactive = any(isinstance(value, DataObject) for value in example.values.values())
         if interactive or self._spent_s > self._budget_s:
@@ -181,6 +187,8 @@ class Repeater:
 
     def _tallies(self, broker: Broker, example: FailingExample) -> Repeats:
         used, fresh, loaded = Tally(0, 0), None, None
+        # A failure that took all of the property's waiting time may be that of a busy machine: it has to recur as well.
+        broker.patience.begin_property(at_most_s=PLACE_BUDGET_S)
         try:
             used = _tally(broker, example)
             other = self._spare.broker(broker.listener)

@@ -175,10 +175,19 @@ def test_target_that_gives_way_is_of_the_environment() -> None:
     assert "no route" in str(repeats)
 
 
-def test_failure_that_nobody_waited_for_again_has_no_class() -> None:
-    """A target whose time is used up is not repeated on, which says nothing about the environment."""
-    with broker_of(after(0)) as used:
+def test_failure_that_took_all_waiting_time_is_repeated() -> None:
+    """At a load of 30 a reference broker once answered none of 818 requests in time; nothing else would have excused it."""
+    with broker_of(reference_behaviour()) as used:
         used.patience.left_s = 0.0
+        repeats = repeater().repeat(used, example_on(used))
+    assert repeats is not None
+    assert repeats.leaves_open == f"it recurred in none of {repeats.rate.repeats} repeats"
+
+
+def test_failure_of_a_target_that_sent_too_much_has_no_class() -> None:
+    """Nothing is repeated on it, which says nothing about the environment."""
+    with broker_of(after(0)) as used:
+        used.patience.large_bytes.value = -1
         assert repeater().repeat(used, example_on(used)) is None
 
 
