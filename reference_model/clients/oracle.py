@@ -15,6 +15,7 @@ from reference_model.clients.moves import SASL_KEYS, Forbidden, History, Move
 from reference_model.clients.read_response import ReadResponse, ResponseKind
 from reference_model.clients.recording import Recording, SeenConnection
 from reference_model.clients.software_rules import SOFTWARE_RULES
+from reference_model.known_apis import known_apis
 from reference_model.listeners import SASL_LISTENERS
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
@@ -86,7 +87,12 @@ def _stays_in_range(move: Move, history: History) -> Forbidden:
     seen = move.request
     if seen.is_about_versions:
         return
-    if seen.api_version > HIGHEST_VERSION_OF_ANY_API:
+    if seen.api_key not in known_apis() and seen.api_version > HIGHEST_VERSION_OF_ANY_API:
+        yield (
+            "KIP-35.client-uses-overlap",
+            "is no request: a SASL token without a SaslHandshake before it looks like this",
+        )
+    elif seen.api_version > HIGHEST_VERSION_OF_ANY_API:
         yield "KIP-35.client-uses-overlap", "has a version that no client knows"
     table = move.table
     if table is None and _replaces_refused_table(move, history):

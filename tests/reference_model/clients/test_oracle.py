@@ -241,6 +241,12 @@ def test_move_is_allowed(recording: Recording) -> None:
             id="the-brokers-maximum",
         ),
         pytest.param(
+            recorded(asked(3, listing((18, 0, 4))), sent(0x6F6E, api_key=0x63)),
+            OVERLAP,
+            "API 99 v28526 on connection 0 is no request: a SASL token without a SaslHandshake before it looks like this",
+            id="token-without-a-handshake",
+        ),
+        pytest.param(
             recorded(asked(4, refused((0, 2))), asked(4, at_ms=1)),
             NAMED_RANGE,
             "ApiVersions v4 on connection 0 was sent after v4 was refused with the range v0 to v2 below it",
