@@ -11,6 +11,8 @@ from pathlib import Path
 
 import click
 
+from reports.job_log import ForeignWords
+
 REPOSITORY = Path(__file__).parent.parent
 _HEADING = re.compile(r"^## (?P<version>\S+)(?: \((?P<date>.+)\))?$", re.MULTILINE)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -41,7 +43,7 @@ def notes_of(version: str, changelog: str) -> str:
     return changelog[newest.end() : end].strip() + "\n"
 
 
-@click.command(name="workflows.release")
+@click.command(cls=ForeignWords, name="workflows.release")
 @click.argument("tag")
 @click.option(
     "--notes", type=click.Path(path_type=Path), required=True, help="file for the notes of it"

@@ -22,7 +22,7 @@ PROPERTY = "test_useless_range_is_no_reason_to_repeat"
 SAYS_LOOP = "the client loops on one connection"
 TIME_LIMIT_S = 120
 
-pytestmark = (pytest.mark.slow, pytest.mark.nightly)
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
 
 @pytest.fixture(scope="module")

@@ -52,7 +52,9 @@ def test_end_that_cannot_be_written_is_a_fault_of_ours(
     recorder.judged(example_of(Verdict.CONFORMS))
     monkeypatch.setattr(Path, "write_text", full_for(Path.write_text, name))
     monkeypatch.setattr(pq, "write_table", full_for(pq.write_table, name))
-    config: Any = SimpleNamespace(stash=pytest.Stash(), getoption=lambda name: False)
+    config: Any = SimpleNamespace(
+        stash=pytest.Stash(), getoption=lambda name: False, get_verbosity=lambda: 0
+    )
     config.stash[plugin.RECORDER] = recorder
     session = SimpleNamespace(config=config, exitstatus=0)
     plugin.pytest_sessionfinish(cast(pytest.Session, session), 0)
