@@ -117,7 +117,7 @@ def _lines(found: list[Difference], taken_over: list[str], runs: int) -> Iterato
         yield f"not compared, because --{option} is missing: {tables}"
     yield (
         f"not verified, but trusted: the {counted(runs, 'given run')} (that they are what a broker or client did, and where "
-        "their folders lay), and this suite, which computes the grid again"
+        "their folders lay), the pictures of machines, and this suite, which computes the grid again"
     )
     if not found:
         yield "the published grid is correct: every compared file, run, row and page matches"

@@ -110,6 +110,8 @@ def _fails(broker: Broker, example: FailingExample) -> bool:
 def _tally(broker: Broker, example: FailingExample) -> Tally:
     """Repeat until the result is clear: a few times if every repeat fails, many times if one passes."""
     failed = repeats = 0
+    # A failure that took all of the property's waiting time may be that of a busy machine: it has to recur as well.
+    broker.patience.begin_property(at_most_s=PLACE_BUDGET_S)
     give_up_at = time.monotonic() + PLACE_BUDGET_S
     while repeats < (REPEATS_IF_ALL_FAIL if failed == repeats else REPEATS_TO_ESTIMATE):
         try:
@@ -187,15 +189,13 @@ class Repeater:
 
     def _tallies(self, broker: Broker, example: FailingExample) -> Repeats:
         used, fresh, loaded = Tally(0, 0), None, None
-        # A failure that took all of the property's waiting time may be that of a busy machine: it has to recur as well.
-        broker.patience.begin_property(at_most_s=PLACE_BUDGET_S)
         try:
             used = _tally(broker, example)
             other = self._spare.broker(broker.listener)
-            if other is not None:
-                fresh = _tally(other, example.on(broker, other))
+            with suppress(OutOfPatience):
+                fresh = None if other is None else _tally(other, example.on(broker, other))
             if used.failed == 0 and (fresh is None or fresh.failed == 0):
-                with _load(broker):
+                with suppress(OutOfPatience), _load(broker):
                     loaded = _tally(broker, example)
         except OutOfPatience:
             raise

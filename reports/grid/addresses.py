@@ -99,9 +99,13 @@ def machine_page(target: str) -> str:
     return f"machines/{file_name(target)}.html"
 
 
+PICTURES = "machine-pictures"
+"""The folder of the pictures of machines, which are drawn before the pages are written."""
+
+
 def machine_picture(name: str) -> str:
     """Return the address of the picture of a machine."""
-    return f"machines/{file_name(name)}.svg"
+    return f"{PICTURES}/{file_name(name)}.svg"
 
 
 def root_of(address: str) -> str:

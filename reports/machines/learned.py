@@ -156,8 +156,9 @@ def _read(content: Mapping[str, Any]) -> Learned:
         listener=_text(content["listener"]),
         letters=letters,
         machine=None if states is None else _machine(letters, states),
-        difference=difference
-        and Difference(
+        difference=None
+        if difference is None
+        else Difference(
             word=_texts(difference["word"]),
             seen=_outputs(difference["seen"]),
             expected=_outputs(difference["expected"]),
@@ -207,6 +208,8 @@ def _texts(values: object) -> tuple[str, ...]:
 def _text(value: object) -> str:
     if not isinstance(value, str) or len(value) > LONGEST_TEXT:
         raise ValueError(f"no short text: {str(value)[:LONGEST_TEXT]}")
+    # A lone surrogate, which JSON can have, raises a ValueError: no file and no program could be given it.
+    value.encode()
     return value
 
 

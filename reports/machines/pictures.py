@@ -110,9 +110,10 @@ def as_svg(machine: Machine) -> str | None:
             input=as_dot(machine),
             capture_output=True,
             text=True,
+            encoding="utf-8",
             timeout=LAYOUT_LIMIT_S,
             check=True,
         ).stdout
-    except (OSError, subprocess.SubprocessError):
+    except (OSError, ValueError, subprocess.SubprocessError):
         return None
     return drawn if "<svg" in drawn else None

@@ -12,6 +12,7 @@ from reports.grid.grid_summary import GridSummary, summarise
 from reports.grid.grid_tables import Grid
 from reports.grid.history_tables import HistoryTables, read_history_tables
 from reports.site.building import write_site
+from reports.site.machine_pages import draw_machines
 
 
 def write_grid(out_dir: Path, *, pages: str = "") -> GridSummary:
@@ -28,11 +29,13 @@ def write_grid(out_dir: Path, *, pages: str = "") -> GridSummary:
         StatementWithoutEvidence: a range statement has an exception that nothing explains.
     """
     grid = replace(read_grid(out_dir), pages=pages)
-    return render_grid(grid, read_history_tables(out_dir), out_dir)
+    history = read_history_tables(out_dir)
+    draw_machines(history, out_dir)
+    return render_grid(grid, history, out_dir)
 
 
 def render_grid(grid: Grid, history: HistoryTables, out_dir: Path) -> GridSummary:
-    """Render a grid and history that are already read; see `write_grid`.
+    """Render a grid and history that are already read, next to the pictures of machines; see `write_grid`.
 
     Raises:
         StatementWithoutEvidence: a range statement has an exception that nothing explains.

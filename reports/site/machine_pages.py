@@ -1,21 +1,25 @@
 """The pages about machines: one with the targets grouped by equal machines, and one for each target with its machines.
 
-A machine is drawn once, as a file, if Graphviz is installed; its table stands on the page in any case.
+A machine is drawn once, as a file, if Graphviz is installed; its table stands on the page in any case. Pictures are drawn before
+the pages, which link to those that exist: so `verify` needs no Graphviz.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+import shutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from reference_model.listeners import LISTENERS
 from reports.grid import addresses
-from reports.grid.history_tables import KeptMachine
+from reports.grid.history_tables import HistoryTables, KeptMachine
 from reports.machines.groups import Boundary, Group, boundaries_of, groups_of
 from reports.machines.learned import LONGEST_JSON, Learned, from_json
-from reports.machines.pictures import as_svg, in_one_line, is_end, name_of_state, rows_of
+from reports.machines.machine import Machine
+from reports.machines.pictures import as_dot, as_svg, in_one_line, is_end, name_of_state, rows_of
 from reports.site.rendering import NOT_IN_HTML, Site, copy_static, render_alone
 
 Render = Callable[..., None]
@@ -54,15 +58,32 @@ class ShownGroup:
         return sum(not is_end(machine, state) for state in range(len(machine.moves)))
 
 
+def draw_machines(history: HistoryTables, out_dir: Path) -> None:
+    """Draw the machines that runs have learned, into the folder of a site, if Graphviz is installed."""
+    _draw(_read_all(history), out_dir)
+
+
+def _draw(learned: Iterable[Learned], out_dir: Path) -> None:
+    shutil.rmtree(out_dir / addresses.PICTURES, ignore_errors=True)
+    machines = [each.machine for each in learned if each.machine is not None]
+    for address, machine in {_picture_of(machine): machine for machine in machines}.items():
+        drawn = as_svg(machine)
+        if drawn is not None:
+            path = out_dir / address
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(NOT_IN_HTML.sub("\ufffd", drawn).encode())
+
+
+def _picture_of(machine: Machine) -> str:
+    """Return the address of a machine's picture, which follows from what is drawn."""
+    return addresses.machine_picture(hashlib.sha256(as_dot(machine).encode()).hexdigest()[:16])
+
+
 def write_machines(site: Site) -> None:
     """Write machines.html and machines/<target>.html, if the runs of the grid learned machines."""
     columns = site.folded.columns
     places = {column.target: place for place, column in enumerate(columns)}
-    learned = [
-        each
-        for row in site.history.machines or ()
-        if row.target in places and (each := _read(row)) is not None
-    ]
+    learned = [each for each in _read_all(site.history) if each.target in places]
     if learned:
         learned.sort(key=lambda each: (places[each.target], _place(each.listener)))
         write_pages(
@@ -89,6 +110,7 @@ def write_learned(out_dir: Path, learned: Sequence[Learned]) -> None:
         render_alone(out_dir, address, template, **context)
 
     copy_static(out_dir)
+    _draw(learned, out_dir)
     write_pages(render, out_dir, learned, overview=addresses.HOME)
 
 
@@ -101,20 +123,17 @@ def write_pages(
     overview: str = addresses.MACHINES,
     has_targets: bool = False,
 ) -> None:
-    """Write the overview, a page for each target, and the pictures.
+    """Write the overview, and a page for each target.
 
     Args:
         render: writes a page.
-        out_dir: the site's folder.
+        out_dir: the site's folder, with the pictures.
         learned: what was learned, the newest target first.
         names: the display names of targets, by id; an id that it lacks is shown itself.
         overview: the address of the overview.
         has_targets: whether each target has another page of its own.
     """
-    shown = {
-        listener: _shown(out_dir, listener, groups)
-        for listener, groups in groups_of(learned).items()
-    }
+    shown = {listener: _shown(out_dir, groups) for listener, groups in groups_of(learned).items()}
     shown_names = {each.target: (names or {}).get(each.target, each.target) for each in learned}
     shared = {"names": shown_names, "overview": overview, "in_one_line": in_one_line}
     render(
@@ -142,29 +161,18 @@ def write_pages(
         )
 
 
-def _shown(out_dir: Path, listener: str, groups: Sequence[Group]) -> list[ShownGroup]:
+def _shown(out_dir: Path, groups: Sequence[Group]) -> list[ShownGroup]:
     boundaries = [*boundaries_of(groups), None]
     return [
         ShownGroup(
             number=number,
             group=group,
-            picture=_picture(out_dir, group, f"{listener}-{number}"),
+            picture=address if (out_dir / address).is_file() else "",
             boundary=boundary,
         )
         for number, (group, boundary) in enumerate(zip(groups, boundaries, strict=True), start=1)
+        for address in [_picture_of(group.machine)]
     ]
-
-
-def _picture(out_dir: Path, group: Group, name: str) -> str:
-    """Draw the machine of a group; return the address of the file, empty if it cannot be drawn."""
-    drawn = as_svg(group.machine)
-    if drawn is None:
-        return ""
-    address = addresses.machine_picture(name)
-    path = out_dir / address
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(NOT_IN_HTML.sub("\ufffd", drawn).encode())
-    return address
 
 
 def _place(listener: str) -> tuple[int, str]:
@@ -173,11 +181,17 @@ def _place(listener: str) -> tuple[int, str]:
     return known, listener
 
 
+def _read_all(history: HistoryTables) -> list[Learned]:
+    return [each for row in history.machines or () if (each := _read(row)) is not None]
+
+
 def _read(row: KeptMachine) -> Learned | None:
     """Read a kept machine; return None if it is not one that this suite writes."""
     if len(row.machine) > LONGEST_JSON:
         return None
     try:
-        return from_json(json.loads(row.machine))
+        learned = from_json(json.loads(row.machine))
     except (ValueError, RecursionError):
         return None
+    is_of_row = (learned.target, learned.listener) == (row.target, row.listener)
+    return learned if is_of_row else None

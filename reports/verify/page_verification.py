@@ -1,7 +1,7 @@
 """Checks the pages and exports of a published grid: renders all of them again and compares.
 
 What runs do not record is taken from the published grid: the paths of their folders, the lists of refused and noticed
-runs, and tables that come from other reports. `verification` compares these lists with the runs, and these tables
+runs, tables that come from other reports, and the pictures of machines. `verification` compares these lists with the runs, and these tables
 with their reports if those are given.
 """
 
@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from reports.errors import StatementWithoutEvidence
+from reports.grid.addresses import PICTURES
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_tables import Grid
 from reports.grid.history_tables import read_history_table, read_history_tables
@@ -53,6 +54,7 @@ def differing_pages(
     grid = _where_it_lay(published, recomputed)
     inputs = {name: inputs_sha256(published / TABLES_FOLDER, name) for name in taken_over}
     grid = replace(grid, inputs_sha256={**grid.inputs_sha256, **inputs})
+    _take_pictures(published, scratch)
     try:
         render_grid(grid, replace(history, **others), scratch)
     except StatementWithoutEvidence as error:
@@ -66,6 +68,15 @@ def differing_pages(
             yield Difference("page", f"{name} is published, but no table produces it")
         elif name in ours and ours[name] != theirs[name]:
             yield Difference("page", f"{name} differs from the page that the tables produce")
+
+
+def _take_pictures(published: Path, scratch: Path) -> None:
+    """Copy the pictures of machines: what Graphviz draws differs from version to version."""
+    for picture in published.glob(f"{PICTURES}/*.svg"):
+        if picture.is_file() and not picture.is_symlink():
+            copy = scratch / picture.relative_to(published)
+            copy.parent.mkdir(exist_ok=True)
+            copy.write_bytes(picture.read_bytes())
 
 
 def _published_at(published: Path) -> str:

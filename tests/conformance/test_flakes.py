@@ -184,6 +184,20 @@ def test_failure_that_took_all_waiting_time_is_repeated() -> None:
     assert repeats.leaves_open == f"it recurred in none of {repeats.rate.repeats} repeats"
 
 
+def test_repeats_that_wait_in_vain_and_conform_excuse_the_failure() -> None:
+    """Each place has waiting time of its own, and what was repeated before it ends counts."""
+
+    def waits(broker: Broker) -> None:
+        broker.patience.check()
+        broker.patience.wait_in_vain(0.7)
+
+    with broker_of(reference_behaviour()) as used, broker_of(reference_behaviour()) as fresh:
+        repeats = repeater(fresh).repeat(used, FailingExample(waits, {"broker": used}))
+    assert repeats is not None
+    assert (repeats.used.repeats, repeats.fresh, repeats.loaded) == (3, repeats.used, repeats.used)
+    assert repeats.leaves_open == "it recurred in none of 6 repeats"
+
+
 def test_failure_of_a_target_that_sent_too_much_has_no_class() -> None:
     """Nothing is repeated on it, which says nothing about the environment."""
     with broker_of(after(0)) as used:

@@ -66,7 +66,7 @@ def test_grid_with_a_history_is_called_true(published: Path, tmp_path: Path) -> 
     ended = _kafka_conformance("verify", site, published / "runs", *given)
     assert ended.output.splitlines()[-3:] == [
         "not compared, because --changes is missing: release_changes, inputs_left_out",
-        "not verified, but trusted: the 3 given runs (that they are what a broker or client did, and where their folders lay), "
+        "not verified, but trusted: the 3 given runs (that they are what a broker or client did, and where their folders lay), the pictures of machines, "
         "and this suite, which computes the grid again",
         "the published grid is correct: every compared file, run, row and page matches",
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 from pathlib import Path
 
@@ -62,6 +63,7 @@ def machines_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 _row(OLD, _machine(serves_v3=False), CLOSING),
                 _row(HOSTILE, None, CLOSING),
                 {**_row("other-1.0", None), "machine": "[" * 100_000},
+                {**_row("unknown", None), "target": NEW},
             ],
         )
 
@@ -89,8 +91,9 @@ def test_a_target_has_its_machine(machines_site: Path) -> None:
         "0: a new connection NONE v0 full stays v0 closed 1 v3 1: v3 the end of the connection"
         in text
     )
-    assert '<img src="../machines/plaintext-2.svg"' in page.read_text()
-    assert (machines_site / "machines" / "plaintext-2.svg").exists()
+    picture = re.search(r'<img src="\.\./(machine-pictures/[0-9a-f]{16}\.svg)"', page.read_text())
+    assert picture is not None
+    assert (machines_site / picture[1]).exists()
 
 
 def test_the_pages_are_valid_and_linked(machines_site: Path) -> None:
