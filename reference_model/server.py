@@ -48,6 +48,8 @@ from reference_model.tls import TlsLayer, TlsRefused
 CLUSTER_ID = "reference-cluster-0000"
 NODE_ID = 1
 METRICS = "metrics"
+CANNOT_SERVE = 10
+"""The exit status if a port is taken, for example."""
 NO_CHECK_OF_TIME = ssl.VerifyFlags(0x200000)
 """OpenSSL's X509_V_FLAG_NO_CHECK_TIME, which `ssl` does not name."""
 Contexts = Callable[[TlsOpening], ssl.SSLContext]
@@ -370,7 +372,10 @@ def main(argv: Sequence[str] | None = None) -> None:
             f"there is no recorded table of release {options.release} with {options.quorum}"
         )
     ports = {PLAINTEXT: options.port, **dict(options.listener_port)}
-    asyncio.run(serve(listeners, host=options.host, ports=ports))
+    try:
+        asyncio.run(serve(listeners, host=options.host, ports=ports))
+    except OSError as error:
+        parser.exit(CANNOT_SERVE, f"{parser.prog}: {error}\n")
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ ARCHIVE = "suite.zip"
 SCRIPTS = ("job.py", "rejudge_job.py", "request_logs_job.py")
 _SUFFIXES = (".py", ".toml", ".csv", ".json", ".properties")
 _ROOT = Path(__file__).parents[1]
+CANNOT_WRITE = 10
 
 
 def _sources() -> Iterator[Path]:
@@ -41,10 +42,14 @@ def write_archive(archive: Path) -> None:
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 def command(folder: Path) -> None:
     """Write what spark-submit needs into FOLDER: suite.zip for --py-files, and the scripts that it starts."""
-    folder.mkdir(parents=True, exist_ok=True)
-    write_archive(folder / ARCHIVE)
-    for script in SCRIPTS:
-        copyfile(Path(__file__).with_name(script), folder / script)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_archive(folder / ARCHIVE)
+        for script in SCRIPTS:
+            copyfile(Path(__file__).with_name(script), folder / script)
+    except OSError as error:
+        click.echo(f"Error: {error.filename or folder}: {error.strerror}", err=True)
+        raise SystemExit(CANNOT_WRITE) from error
 
 
 def main(argv: Sequence[str] | None = None) -> None:

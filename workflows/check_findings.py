@@ -101,7 +101,7 @@ def check(id_: str, folder: Path, launcher: str, run: Run = run_program) -> Chec
     except subprocess.TimeoutExpired:
         return Checked(id_, Outcome.NOT_TRIED, f"no end within {TIME_LIMIT_S} s")
     said = one_line((again.stdout + again.stderr).strip().rpartition("\n")[2])
-    if again.returncode == SHOWN:
+    if _status_of(again) == SHOWN:
         return Checked(id_, Outcome.SEEN, "replay")
     outcome = Outcome.NOT_SEEN if again.returncode == 0 else Outcome.NOT_TRIED
     return Checked(id_, outcome, said)
@@ -115,7 +115,7 @@ def _status_of_script(facts: dict[str, Any], folder: Path, launcher: str, run: R
         command = f"{prefix} --bootstrap {{bootstrap}} --timeout {{timeout}}"
         player = folder.parents[1] / PLAYER
         script = [str(player), str(folder), "--port", "0", "--run", command]
-        return run([sys.executable, "-I", *script]).returncode
+        return _status_of(run([sys.executable, "-I", *script]))
     if not (folder / REPRODUCER).exists():
         return None
     target = selected_target(facts["target"])
@@ -126,7 +126,12 @@ def _status_of_script(facts: dict[str, Any], folder: Path, launcher: str, run: R
         own = str(running.addresses[facts["listener"]])
         others = [f"{listener}={address}" for listener, address in running.addresses.items()]
         script = [str(folder / REPRODUCER), own, *others]
-        return run([sys.executable, "-I", *script]).returncode
+        return _status_of(run([sys.executable, "-I", *script]))
+
+
+def _status_of(ended: subprocess.CompletedProcess[str]) -> int | None:
+    """Return an exit status; None for that of a Python program which ended by an error: that is 1 as well."""
+    return None if "Traceback (most recent call last)" in ended.stderr else ended.returncode
 
 
 @click.command(cls=ForeignWords, name="workflows.check_findings")

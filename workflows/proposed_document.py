@@ -22,7 +22,7 @@ from workflows.job_outputs import write_summary
 
 BRANCH = "nightly/compatibility"
 TITLE = "Update what the night found in COMPATIBILITY.md"
-BODY = "Made from the site of a night. The tests of `tests/documents` check that the document follows from its data."
+BODY = "Made from the site of a night. The tests of `tests/documents` check that the document follows from its data; close and reopen this pull request to start them. Read the scripts in `docs/findings`: a job runs them."
 DOCS = "docs"
 _AUTHOR = ("-c", "user.name=nightly", "-c", "user.email=nightly@users.noreply.github.com")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from conformance.commands.errors import CouldNotTell
 from conformance.commands.spark_jobs import running, spark_job
 
 _CONTEXT = {"ignore_unknown_options": True, "help_option_names": []}
@@ -29,4 +30,5 @@ def py_files(arguments: tuple[str, ...]) -> None:
 def _run(program: str, arguments: tuple[str, ...]) -> None:
     with running(spark_job(program, *arguments)) as process:
         pass
-    raise SystemExit(process.returncode)
+    # What a signal ended is not 1.
+    raise SystemExit(process.returncode if process.returncode >= 0 else CouldNotTell.exit_code)

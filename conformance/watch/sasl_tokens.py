@@ -1,4 +1,4 @@
-"""ResponseKind the tokens of SASL, which follow SaslHandshake v0 without a header, from the requests after them."""
+"""Tells the tokens of SASL, which follow SaslHandshake v0 without a header, from the requests after them."""
 
 from __future__ import annotations
 

@@ -205,7 +205,7 @@ def client_with(client_id_for: Callable[[Link, int], str | None]) -> ClientUnder
     with pytest.MonkeyPatch.context() as patched:
         patched.setitem(FAULTS, name, fault)
         client = in_memory_client(name)
-        # PlayCache are kept, so these need the fault no longer.
+        # Plays are kept, so these need the fault no longer.
         for script in (claiming_cluster(), HEALTHY_SCRIPT):
             client.play(script)
     return client

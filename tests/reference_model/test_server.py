@@ -23,7 +23,14 @@ from fixtures.kafka_setup.connection_metrics import counts_of, gauges_of
 from fixtures.launchers.built_in import certificate_options
 from fixtures.polling import poll_until
 from reference_model.profile import profile_of
-from reference_model.server import _defect_name, _Listener, _Protocol, broker_for_listener
+from reference_model.server import (
+    CANNOT_SERVE,
+    _defect_name,
+    _Listener,
+    _Protocol,
+    broker_for_listener,
+    main,
+)
 from reference_model.state_machine import Stage, Tampering
 from strategies.api_versions import build_request
 from strategies.software_names import Software
@@ -265,3 +272,11 @@ def test_release_without_a_table_is_refused() -> None:
     ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert ended.returncode == 2
     assert "there is no recorded table of release 2.4.1 with kraft" in ended.stderr
+
+
+def test_port_that_is_taken_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    """And no verdict: 1 is that of a violation."""
+    with socket.create_server(("127.0.0.1", 0)) as other, pytest.raises(SystemExit) as ended:
+        main(["--port", str(other.getsockname()[1])])
+    assert ended.value.code == CANNOT_SERVE
+    assert "address already in use" in capsys.readouterr().err

@@ -137,7 +137,7 @@ def test_gravest_product_comes_first(data: Compatibility) -> None:
     rows = [line for line in document(data).splitlines() if line.startswith("| [")]
     assert [row.split("]")[0] for row in rows] == ["| [mybroker", "| [libone"]
     assert "**crashes**" in rows[0]
-    assert "No bug was found in fine 1.0." in document(data)
+    assert "No bug was found in fine 1.0, apart from what is declared as known." in document(data)
     assert "No rule applied, or none could be judged: absent 1.0." in document(data)
 
 

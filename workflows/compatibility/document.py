@@ -103,7 +103,7 @@ def _opening(data: Compatibility) -> Iterator[str]:
 def _products(data: Compatibility) -> Iterator[str]:
     yield (
         "The gravest first: those whose process ends, then by MUST rules that the newest judged version breaks. What is declared as known "
-        "does not count here. Each product links to its defects."
+        "does not count here. A bug is one cause; MUST and SHOULD count the rules that it breaks. Each product links to its defects."
     )
     yield ""
     yield "| product | version | bugs | MUST | SHOULD | worst bug | older versions |"
@@ -125,7 +125,7 @@ def _products(data: Compatibility) -> Iterator[str]:
     yield from (row for _, row in sorted(rows, key=lambda row: row[0]))
     if clean:
         yield ""
-        yield f"No bug was found in {'; '.join(clean)}."
+        yield f"No bug was found in {'; '.join(clean)}, apart from what is declared as known."
     if unknown:
         yield ""
         yield f"No rule applied, or none could be judged: {'; '.join(dict.fromkeys(unknown))}."
