@@ -728,8 +728,8 @@ def main():
 if __name__ == "__main__":
     try:
         status = main()
-    except (OSError, ValueError) as error:
-        print(f"the broker cannot be played, or the client not be started: {error}")
+    except Exception as error:  # Only what was seen may end with 1.
+        print(f"the broker cannot be played, or the client not be started: {error!r}")
         status = 3
     sys.stdout.flush()
     # A connection's thread may still print, which aborts a usual exit.
