@@ -2,7 +2,7 @@
 """Reproduces one failure: KIP-35.outside-range-not-served
 
 The version directly below and the version directly above each range in the table are not served.
-Seen on kroxylicious-0.12.0-to-apache-kafka-2.8.2 (plaintext): ListOffsets v0, OffsetFetch v0, CreateAcls v0, DeleteAcls v0, AlterReplicaLogDirs v0, CreateDelegationToken v0, RenewDelegationToken v0, ExpireDelegationToken v0, DescribeDelegationToken v0: served, although the table does not list it
+Seen on kroxylicious-0.12.0-to-apache-kafka-3.9.2 (plaintext): ListOffsets v0, OffsetFetch v0, CreateAcls v0, DeleteAcls v0, AlterReplicaLogDirs v0, CreateDelegationToken v0, RenewDelegationToken v0, ExpireDelegationToken v0, DescribeDelegationToken v0: served, although the table does not list it
 
 Usage: python reproducer.py HOST:PORT
 Exit status: 1 if the target does again what was recorded; 2 if this script cannot say: the responses differ from the
