@@ -2,7 +2,7 @@
 
     python -m workflows.proposed_document SITE --repository OWNER/NAME --base main
 
-Runs in a checkout of the base branch. It proposes nothing if only the date and the commit differ.
+Runs in a checkout of the base branch. It proposes nothing if only `made` differs: date, commits, tiers and counts of runs.
 """
 
 from __future__ import annotations

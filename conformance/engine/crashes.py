@@ -65,7 +65,7 @@ class CrashJudge:
             run_body(self._broker, body, values)
         except BrokerGone as gone:
             if not self._broker.can_restart:
-                raise self.blame_and_raise(gone, values) from gone
+                raise self.blame_for_end(gone, values) from gone
             self._broker.restart()
             if can_yield():
                 raise TargetEndedWhileOverlapping(str(gone)) from gone
@@ -79,7 +79,7 @@ class CrashJudge:
         if clause not in self._examples.clauses and self._examples.is_planned(clause):
             self._record(clause, error, steps, self._examples.drawn(values))
 
-    def blame_and_raise(self, gone: BrokerGone, values: Mapping[str, Any]) -> BrokerGone:
+    def blame_for_end(self, gone: BrokerGone, values: Mapping[str, Any]) -> BrokerGone:
         """Record the end of a target that cannot be started again, and end all judging of it.
 
         The latest example that sent anything is to blame: the current one, or the one before it. No example is blamed for the

@@ -211,9 +211,9 @@ class PropertyJudge:
         """
         self._examples.leaves_out(what, may_hide=may_hide, is_bound=is_bound)
 
-    def blame_and_raise(self, gone: BrokerGone, values: Mapping[str, Any]) -> BrokerGone:
-        """Record the end of a target that cannot be started again; see `CrashJudge.blame_and_raise`."""
-        return self._crashes.blame_and_raise(gone, values)
+    def blame_for_end(self, gone: BrokerGone, values: Mapping[str, Any]) -> BrokerGone:
+        """Record the end of a target that cannot be started again; see `CrashJudge.blame_for_end`."""
+        return self._crashes.blame_for_end(gone, values)
 
     def begin_again(self, reason: BaseException | None) -> None:
         """Start again with the property's first example.

@@ -86,7 +86,7 @@ def _check_all(
         except HarnessError as error:
             crashing = None
             if isinstance(error, BrokerGone) and not broker.can_restart:
-                error = judge.blame_and_raise(error, {"item": item})
+                error = judge.blame_for_end(error, {"item": item})
             elif isinstance(error, BrokerGone):
                 # If the target does not start again, the cause stays unknown; earlier results are kept.
                 with suppress(HarnessError):

@@ -18,7 +18,7 @@ from reports.exports.issue_texts import evidence_lines, first_line, marker, scri
 from reports.grid import addresses
 from reports.grid.grid_tables import GridClause
 from reports.grid.grid_view import FoldedCell, FoldedGrid, ListenerCell
-from reports.grid.history_tables import KeptFailure
+from reports.grid.history_tables import KeptFailure, failures_by_run
 from reports.grid.products import OwnCell, Product, products_of
 from reports.records import GATING_LEVELS, OPERATION, VIOLATED_VERDICTS, WORST_FIRST, Verdict, gates
 from reports.verdict_labels import CRASHES
@@ -93,7 +93,7 @@ def violations_of(
         pages: prefix of the addresses of the site's pages; None if there are no pages.
         chosen: which cells to list.
     """
-    kept = {(failure.run_id, failure.signature): failure for failure in failures}
+    kept = failures_by_run(failures)
     found = [
         _violation(product, list(cells), kept, pages)
         for product in products_of(folded)

@@ -6,7 +6,7 @@ recorded; it never counts as an empty table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
@@ -184,6 +184,11 @@ class Neighbour:
     error_code: int | None
     verdict: str
     answer_sha256: str | None
+
+
+def failures_by_run(failures: Iterable[KeptFailure]) -> dict[tuple[str, str], KeptFailure]:
+    """Return failures by run id and signature."""
+    return {(failure.run_id, failure.signature): failure for failure in failures}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

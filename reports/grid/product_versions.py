@@ -93,12 +93,9 @@ def versions_of(products: Sequence[Product]) -> tuple[ProductVersions, ...]:
     return tuple(
         _versions(library, sorted(group, key=_age))
         for (library, _), group in grouped.items()
-        if len(set(map(_version, group))) > 1 and any(product.bugs for product in group)
+        if len({product.release for product in group}) > 1
+        and any(product.bugs for product in group)
     )
-
-
-def _version(product: Product) -> str:
-    return product.column.listeners[0].release if product.column else product.id
 
 
 def _age(product: Product) -> tuple[list[int], str]:

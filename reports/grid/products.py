@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from clauses.catalogue import Level, Role
 from reports.grid.bugs import Bug, Evidence, bugs_of
-from reports.grid.grid_tables import GridClause, implementation_name
+from reports.grid.grid_tables import GridCell, GridClause, implementation_name
 from reports.grid.grid_view import FoldedCell, FoldedGrid, TargetColumn
-from reports.grid.history_tables import KeptFailure
+from reports.grid.history_tables import KeptFailure, failures_by_run
 from reports.records import OPERATION, VIOLATED_VERDICTS, WORST_FIRST, Verdict, gates
 from reports.verdict_labels import CRASHES, SYMBOLS, counted
 
@@ -60,6 +60,14 @@ class Product:
     cells: tuple[OwnCell, ...]
     bugs: tuple[Bug, ...]
     counts_bugs: bool = True
+
+    @property
+    def release(self) -> str:
+        """Its version; of a client whose operations alone were tried, the one in its id."""
+        if self.column:
+            return self.column.listeners[0].release
+        parts = _VERSIONED.fullmatch(self.id)
+        return parts["version"] if parts else ""
 
     @property
     def counts(self) -> Mapping[Verdict, int]:
@@ -147,7 +155,7 @@ def products_of(
         folded: the grid of all roles.
         failures: the stored failures of its cells; None if they were not read, and then the number of bugs is not known.
     """
-    kept = {(failure.run_id, failure.signature): failure for failure in failures or ()}
+    kept = failures_by_run(failures or ())
     columns: dict[str, TargetColumn] = {}
     cells: dict[str, list[OwnCell]] = {}
     for role, of_role in folded.by_role.items():
@@ -185,21 +193,31 @@ def _product(
         role=Role.CLIENT.value if column is None or column.is_client else Role.BROKER.value,
         column=column,
         cells=tuple(cells),
-        bugs=bugs_of([each for own in cells for each in _evidence(own, kept)]),
+        bugs=bugs_of(
+            [each for own in cells for _, each in evidence_of(own, kept, VIOLATED_VERDICTS)]
+        ),
     )
 
 
-def _evidence(own: OwnCell, kept: Mapping[tuple[str, str], KeptFailure]) -> Iterator[Evidence]:
-    """Yield each failure by which a cell is red; one without a stored failure if there is none."""
-    red = [each for each in own.cell.listeners if each.verdict in VIOLATED_VERDICTS and each.row]
-    for listener in red:
-        assert listener.row is not None
+def evidence_of(
+    own: OwnCell, kept: Mapping[tuple[str, str], KeptFailure], verdicts: Collection[Verdict]
+) -> Iterator[tuple[GridCell, Evidence]]:
+    """Yield each failure by which a cell has one of some verdicts, with the row of its listener; one without a stored failure if there is none.
+
+    Args:
+        own: the cell.
+        kept: the stored failures, as `failures_by_run` returns them.
+        verdicts: the verdicts.
+    """
+    for listener in own.cell.listeners:
+        if listener.verdict not in verdicts or listener.row is None:
+            continue
         found = (
             kept.get((listener.row.run_id, each.signature)) for each in listener.row.violations
         )
         stored: list[KeptFailure | None] = [each for each in found if each is not None]
         for failure in stored or [None]:
-            yield Evidence(
+            evidence = Evidence(
                 clause=own.clause,
                 target=own.column,
                 listener=listener.listener,
@@ -209,6 +227,7 @@ def _evidence(own: OwnCell, kept: Mapping[tuple[str, str], KeptFailure]) -> Iter
                 crashes=listener.crashes if failure is None else None,
                 level_gates=gates(own.clause.level),
             )
+            yield listener.row, evidence
 
 
 def library_of(product: Product) -> str:

@@ -6,6 +6,7 @@ the pages, which link to those that exist: so `verify` needs no Graphviz.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import shutil
@@ -185,8 +186,9 @@ def _read_all(history: HistoryTables) -> list[Learned]:
     return [each for row in history.machines or () if (each := _read(row)) is not None]
 
 
+@functools.cache
 def _read(row: KeptMachine) -> Learned | None:
-    """Read a kept machine; return None if it is not one that this suite writes."""
+    """Read a kept machine; return None if it is not one that this suite writes. It is read for its picture and for its pages."""
     if len(row.machine) > LONGEST_JSON:
         return None
     try:

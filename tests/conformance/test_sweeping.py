@@ -82,7 +82,7 @@ class Verdicts:
         """Keep it."""
         self.left_out.append(what)
 
-    def blame_and_raise(self, gone: BrokerGone, values: object) -> BrokerGone:
+    def blame_for_end(self, gone: BrokerGone, values: object) -> BrokerGone:
         """Keep how the target ended."""
         self.ended = gone
         return gone

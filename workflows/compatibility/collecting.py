@@ -15,9 +15,9 @@ from reports.escaping import one_line
 from reports.grid.bugs import Bug, Evidence, bugs_of
 from reports.grid.grid_tables import implementation_name
 from reports.grid.grid_view import FoldedGrid
-from reports.grid.history_tables import KeptFailure
-from reports.grid.products import OwnCell, Product, products_of
-from reports.records import OPERATION, UNSETTLED_VERDICTS, Verdict, gates
+from reports.grid.history_tables import KeptFailure, failures_by_run
+from reports.grid.products import Product, evidence_of, library_of, products_of
+from reports.records import UNSETTLED_VERDICTS, Verdict
 from reports.upgrade.ends import ends_named
 from reports.upgrade.grid_changes import RuleKind
 from reports.upgrade.tried_operations import tried_operations
@@ -106,15 +106,10 @@ def _made(folded: FoldedGrid, products: Sequence[Product]) -> Made:
 
 
 def _judged(product: Product) -> Judged:
-    if product.column is None:
-        family, _, release = product.name.rpartition(" ")
-    else:
-        family = implementation_name(product.column.implementation)
-        release = product.column.listeners[0].release
     return Judged(
         id=product.id,
-        family=family,
-        release=release,
+        family=implementation_name(library_of(product)),
+        release=product.release,
         role=product.role,
         is_judged=any(own.cell.verdict not in _SAY_NOTHING for own in product.cells),
     )
@@ -130,40 +125,18 @@ def _declared_bugs(
     products: Iterable[Product], failures: Sequence[KeptFailure]
 ) -> Iterator[tuple[Bug, str]]:
     """Yield what is declared as known: the failures with the same reason are one bug."""
-    kept = {(failure.run_id, failure.signature): failure for failure in failures}
+    kept = failures_by_run(failures)
     by_reason: dict[str, list[Evidence]] = {}
     reasons: dict[str, str] = {}
     for own in (own for product in products for own in product.cells):
-        for reason, evidence in _declared(own, kept):
+        for row, evidence in evidence_of(own, kept, {Verdict.KNOWN_VIOLATION}):
+            failure = evidence.failure
+            reason = one_line((failure.known_violation if failure else "") or row.known_violation)
             # The source that a declaration links to differs from release to release.
             by_reason.setdefault(_without_links(reason), []).append(evidence)
             reasons.setdefault(_without_links(reason), reason)
     for title, alike in by_reason.items():
         yield Bug(title=title, evidence=tuple(alike)), reasons[title]
-
-
-def _declared(
-    own: OwnCell, kept: Mapping[tuple[str, str], KeptFailure]
-) -> Iterator[tuple[str, Evidence]]:
-    for listener in own.cell.listeners:
-        if listener.verdict is not Verdict.KNOWN_VIOLATION or listener.row is None:
-            continue
-        row = listener.row
-        found = [kept.get((row.run_id, each.signature)) for each in row.violations]
-        for failure in found or [None]:
-            reason = (failure.known_violation if failure else "") or row.known_violation
-            yield (
-                one_line(reason),
-                Evidence(
-                    clause=own.clause,
-                    target=own.column,
-                    listener=listener.listener,
-                    is_operation=own.role == OPERATION,
-                    is_client=own.column.is_client,
-                    failure=failure,
-                    level_gates=gates(own.clause.level),
-                ),
-            )
 
 
 def _without_links(reason: str) -> str:
@@ -187,7 +160,7 @@ def _finding(
     for each in bug.evidence:
         broken.setdefault(_owner(each), {})[each.clause.clause] = None
     newest = next(owner for owner in order if owner in broken)
-    # What is said is what the newest version does; a declaration is the same for all.
+    # The title describes the newest version; a declaration has one text for all versions.
     own = [each for each in bug.evidence if _owner(each) == newest]
     title = bug.title if reason else bugs_of(own)[0].title
     shown = min((each for each in own if each.failure is not None), key=_usefulness, default=None)
