@@ -30,8 +30,8 @@ from fixtures.plugin import LAUNCHERS
 from fixtures.registry.clients import RINGS, select_clients
 from reports.escaping import markdown_text, one_line
 from reports.job_log import ForeignWords
-from reports.records import FACTS_FILE
-from workflows.compatibility.collecting import PLAYER, REPRODUCER
+from reports.records import FACTS_FILE, REPRODUCER_FILE
+from workflows.compatibility.collecting import PLAYER
 from workflows.job_outputs import write_summary
 
 SHOWN = 1
@@ -116,7 +116,7 @@ def _status_of_script(facts: dict[str, Any], folder: Path, launcher: str, run: R
         player = folder.parents[1] / PLAYER
         script = [str(player), str(folder), "--port", "0", "--run", command]
         return _status_of(run([sys.executable, "-I", *script]))
-    if not (folder / REPRODUCER).exists():
+    if not (folder / REPRODUCER_FILE).exists():
         return None
     target = selected_target(facts["target"])
     name, _ = choose_launcher(target, launcher)
@@ -125,7 +125,7 @@ def _status_of_script(facts: dict[str, Any], folder: Path, launcher: str, run: R
             raise HarnessError(f"{target.id} has no listener {facts['listener']}")
         own = str(running.addresses[facts["listener"]])
         others = [f"{listener}={address}" for listener, address in running.addresses.items()]
-        script = [str(folder / REPRODUCER), own, *others]
+        script = [str(folder / REPRODUCER_FILE), own, *others]
         return _status_of(run([sys.executable, "-I", *script]))
 
 

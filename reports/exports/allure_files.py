@@ -25,7 +25,15 @@ from reports.exports.links import ALLURE_RESULTS
 from reports.grid.grid_view import FoldedCell, reason_text
 from reports.grid.history_tables import KeptFailure
 from reports.grid.products import OwnCell, Product
-from reports.records import DUMP_FILE, FACTS_FILE, OPERATION, VIOLATED_VERDICTS, Verdict, gates
+from reports.records import (
+    DUMP_FILE,
+    FACTS_FILE,
+    OPERATION,
+    REPRODUCER_FILE,
+    VIOLATED_VERDICTS,
+    Verdict,
+    gates,
+)
 from reports.run.allure_results import SEVERITIES
 from reports.run.failures import READS_FACTS
 from reports.verdict_labels import verdict_word
@@ -130,7 +138,7 @@ def _attachments(
         return []
     contents = {
         DUMP_FILE: failure.hex_dump,
-        "reproducer.py": failure.reproducer,
+        REPRODUCER_FILE: failure.reproducer,
         "example.txt": failure.example,
         FACTS_FILE: failure.facts if READS_FACTS in failure.reproducer else "",
     }

@@ -13,7 +13,7 @@ from reports.grid import addresses
 from reports.grid.bugs import Bug
 from reports.grid.history_tables import KeptFailure
 from reports.grid.products import Product
-from reports.records import FACTS_FILE
+from reports.records import FACTS_FILE, REPRODUCER_FILE
 from reports.run.failures import READS_FACTS
 
 MOST_SCRIPT_BYTES = 52 * 1024
@@ -138,7 +138,7 @@ def script_files(failure: KeptFailure) -> Sequence[tuple[str, str]]:
     """Return the files that reproduce a failure, by name: the script, and what it reads; none if there is no script."""
     if not failure.reproducer:
         return []
-    files = [("reproducer.py", failure.reproducer)]
+    files = [(REPRODUCER_FILE, failure.reproducer)]
     if READS_FACTS in failure.reproducer:
         try:
             facts = json.loads(failure.facts)

@@ -26,9 +26,11 @@ from reports.grid.grid_tables import (
 )
 from reports.grid.history_tables import KeptFailure
 from reports.records import (
+    CAPTURE_FILE,
     DUMP_FILE,
     EXAMPLE_VERDICTS,
     FACTS_FILE,
+    REPRODUCER_FILE,
     Phase,
     Refusal,
     Verdict,
@@ -222,8 +224,8 @@ def _kept_failure(place: Path, cell: GridCell, failure: CellFailure) -> KeptFail
         smallest_example=failure.smallest_example,
         facts=facts,
         hex_dump=_text(place / DUMP_FILE),
-        reproducer=_text(place / "reproducer.py"),
-        pcap=_whole(place / "exchange.pcap"),
+        reproducer=_text(place / REPRODUCER_FILE),
+        pcap=_whole(place / CAPTURE_FILE),
         known_violation=known_violation,
         **texts,
     )

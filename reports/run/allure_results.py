@@ -10,7 +10,7 @@ from typing import Any
 import allure
 
 from clauses.catalogue import Clause, Level
-from reports.records import DUMP_FILE, FACTS_FILE
+from reports.records import DUMP_FILE, FACTS_FILE, REPRODUCER_FILE
 from reports.run.failures import (
     READS_FACTS,
     Failure,
@@ -43,7 +43,7 @@ def attach_failure(failure: Failure) -> None:
     allure.attach(dump, DUMP_FILE, text)
     if failure.is_reproducible:
         script = render_reproducer(failure)
-        allure.attach(script, "reproducer.py", text)
+        allure.attach(script, REPRODUCER_FILE, text)
         if READS_FACTS in script:
             allure.attach(render_facts(failure), FACTS_FILE, allure.attachment_type.JSON)
     allure.attach(failure.example, "example.txt", text)

@@ -25,7 +25,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from clauses.catalogue import Role
 from reference_model.clients.script import Script
-from reports.records import DUMP_FILE, FACTS_FILE, OPERATION
+from reports.records import CAPTURE_FILE, DUMP_FILE, FACTS_FILE, OPERATION, REPRODUCER_FILE
 from reports.run.client_reproducer import play_data, render_client_reproducer
 from reports.run.exchange_dump import render_exchange, render_play, sentinel_word
 from reports.run.hex_dump import layout_of_answer
@@ -370,7 +370,7 @@ def write_failure(folder: Path, failure: Failure) -> Path:
 
 def _write_bytes(failure_folder: Path, failure: Failure) -> None:
     if failure.is_reproducible:
-        (failure_folder / "reproducer.py").write_text(render_reproducer(failure))
+        (failure_folder / REPRODUCER_FILE).write_text(render_reproducer(failure))
     (failure_folder / DUMP_FILE).write_text(render_dump(failure))
     capture = render_capture(failure.steps, listener=failure.listener)
-    (failure_folder / "exchange.pcap").write_bytes(capture)
+    (failure_folder / CAPTURE_FILE).write_bytes(capture)

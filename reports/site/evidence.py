@@ -10,7 +10,7 @@ from pathlib import Path
 
 from reports.grid import addresses
 from reports.grid.history_tables import KeptFailure
-from reports.records import DUMP_FILE, FACTS_FILE
+from reports.records import CAPTURE_FILE, DUMP_FILE, FACTS_FILE, REPRODUCER_FILE
 from reports.run.failures import READS_FACTS
 
 _LARGEST_FILE_BYTES = 1024 * 1024
@@ -23,14 +23,14 @@ def write_files(failure: KeptFailure, out_dir: Path) -> tuple[tuple[str, str], .
         Name and address (from the site's root) of each file. Empty and too large contents get no file.
     """
     contents = {
-        "reproducer.py": failure.reproducer.encode(),
+        REPRODUCER_FILE: failure.reproducer.encode(),
         DUMP_FILE: failure.hex_dump.encode(),
-        "exchange.pcap": failure.pcap or b"",
+        CAPTURE_FILE: failure.pcap or b"",
         "example.txt": failure.example.encode(),
         FACTS_FILE: failure.facts.encode(),
     }
     if len(contents[FACTS_FILE]) > _LARGEST_FILE_BYTES and READS_FACTS in failure.reproducer:
-        del contents["reproducer.py"]
+        del contents[REPRODUCER_FILE]
     written = []
     for name, content in contents.items():
         if not content or len(content) > _LARGEST_FILE_BYTES:

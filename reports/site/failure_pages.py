@@ -17,7 +17,7 @@ from reports.grid.grid_tables import GridCell, GridClause, GridTarget
 from reports.grid.grid_view import TargetColumn
 from reports.grid.history_tables import KeptFailure, Neighbour
 from reports.grid.products import client_name, owner_of
-from reports.records import OPERATION, Verdict
+from reports.records import OPERATION, REPRODUCER_FILE, Verdict
 from reports.run.hex_dump import BARE_ANSWER
 from reports.site.byte_tables import ByteRow, Part, first_divergence, in_fields_of, read_dump
 from reports.site.evidence import write_files
@@ -140,7 +140,7 @@ def _write_failure(
     parts = read_dump(failure.hex_dump)
     comparisons = [] if is_client else compare(parts, _expected(failure, target))
     files = write_files(failure, site.out_dir)
-    has_script = any(name == "reproducer.py" for name, _ in files)
+    has_script = any(name == REPRODUCER_FILE for name, _ in files)
     site.render(
         addresses.failure_page(failure.signature),
         "failure",

@@ -11,17 +11,11 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from clauses.catalogue import Role
-from reports.records import DUMP_FILE, FACTS_FILE, MACHINES_FOLDER
+from reports.records import CAPTURE_FILE, DUMP_FILE, FACTS_FILE, MACHINES_FOLDER, REPRODUCER_FILE
 from spark_aggregation.reading.partials import CELL, parent
 from spark_aggregation.reading.schema import FAILURE_FACTS
 from spark_aggregation.tables.run_selection import COLUMN
 
-_FACTS, _DUMP, _REPRODUCER, _CAPTURE = (
-    FACTS_FILE,
-    DUMP_FILE,
-    "reproducer.py",
-    "exchange.pcap",
-)
 _EXAMPLE = ("clause", "property", "listener", "example_number")
 
 
@@ -36,7 +30,9 @@ def read_failures(files: DataFrame) -> DataFrame:
         `reproducer` (texts), `pcap` (bytes); null for a missing file.
     """
     path = F.col("path")
-    names = "|".join(name.replace(".", "[.]") for name in (_FACTS, _DUMP, _REPRODUCER, _CAPTURE))
+    names = "|".join(
+        name.replace(".", "[.]") for name in (FACTS_FILE, DUMP_FILE, REPRODUCER_FILE, CAPTURE_FILE)
+    )
     return (
         files.where(path.rlike(f"/failures/[^/]+/({names})$"))
         .select(
@@ -47,10 +43,10 @@ def read_failures(files: DataFrame) -> DataFrame:
         )
         .groupBy("folder", "signature")
         .agg(
-            _text_of(_FACTS).alias("facts"),
-            _text_of(_DUMP).alias("hex_dump"),
-            _text_of(_REPRODUCER).alias("reproducer"),
-            F.max(F.when(F.col("name") == _CAPTURE, F.col("content"))).alias("pcap"),
+            _text_of(FACTS_FILE).alias("facts"),
+            _text_of(DUMP_FILE).alias("hex_dump"),
+            _text_of(REPRODUCER_FILE).alias("reproducer"),
+            F.max(F.when(F.col("name") == CAPTURE_FILE, F.col("content"))).alias("pcap"),
         )
     )
 

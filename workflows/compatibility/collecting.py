@@ -17,14 +17,13 @@ from reports.grid.grid_tables import implementation_name
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import KeptFailure, failures_by_run
 from reports.grid.products import Product, evidence_of, library_of, products_of
-from reports.records import UNSETTLED_VERDICTS, Verdict
+from reports.records import REPRODUCER_FILE, UNSETTLED_VERDICTS, Verdict
 from reports.upgrade.ends import ends_named
 from reports.upgrade.grid_changes import RuleKind
 from reports.upgrade.tried_operations import tried_operations
 from reports.upgrade.upgrade import upgrade_between
 from workflows.compatibility.data import Compatibility, Finding, Judged, Made, Step, TriedClient
 
-REPRODUCER = "reproducer.py"
 PLAYER = "play_broker.py"
 """The script next to all findings that plays the broker of a client's failure."""
 SYMBOLS = {
@@ -189,7 +188,7 @@ def _script(shown: Evidence | None) -> str:
     if shown is None or shown.failure is None or not shown.failure.reproducer:
         return ""
     if not shown.is_client:
-        return REPRODUCER
+        return REPRODUCER_FILE
     # The common script has no TLS; `replay` has.
     return f"../../{PLAYER}" if shown.listener == _PLAINTEXT else ""
 

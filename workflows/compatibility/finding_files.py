@@ -26,10 +26,10 @@ from reports.escaping import markdown_code_block, markdown_text
 from reports.exports.issue_texts import evidence_lines, reported_of
 from reports.grid.bugs import Evidence
 from reports.grid.history_tables import KeptFailure
-from reports.records import FACTS_FILE
+from reports.records import FACTS_FILE, REPRODUCER_FILE
 from reports.run.client_reproducer import render_player
 from reports.run.failures import READS_FACTS, TEMPLATES
-from workflows.compatibility.collecting import PLAYER, REPRODUCER, Collected
+from workflows.compatibility.collecting import PLAYER, Collected
 from workflows.compatibility.data import Compatibility, Finding
 
 README = "README.md"
@@ -86,8 +86,8 @@ def _write_failure(folder: Path, finding: Finding, failure: KeptFailure) -> None
         kept["sent"] = facts.get("sent", [])
     text = without_folders(json.dumps(kept, indent=1))
     (folder / FACTS_FILE).write_text(text + "\n", encoding="utf-8")
-    if finding.script == REPRODUCER:
-        (folder / REPRODUCER).write_text(without_folders(failure.reproducer), encoding="utf-8")
+    if finding.script == REPRODUCER_FILE:
+        (folder / REPRODUCER_FILE).write_text(without_folders(failure.reproducer), encoding="utf-8")
 
 
 def without_folders(text: str) -> str:
@@ -185,8 +185,8 @@ def shortened(dump: str) -> str:
 
 
 def _commands(finding: Finding) -> Iterator[str]:
-    if finding.script == REPRODUCER:
-        yield f"python {REPRODUCER} HOST:PORT"
+    if finding.script == REPRODUCER_FILE:
+        yield f"python {REPRODUCER_FILE} HOST:PORT"
     elif finding.script:
         yield f"python {finding.script} . --run 'PROGRAM {{bootstrap}} {{timeout}}'"
     yield "kafka-conformance replay ."
