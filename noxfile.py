@@ -100,7 +100,7 @@ def benchmarks(session: nox.Session) -> None:
 def screenshots(session: nox.Session) -> None:
     """Take the pictures of the documents again, from the folder of a site that `kafka-conformance grid` has made."""
     install(session)
-    session.run("python", "-m", "tests.documents.screenshots", *session.posargs)
+    session.run("python", "-m", "workflows.documents.screenshots", *session.posargs)
 
 
 @nox.session

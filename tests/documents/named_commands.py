@@ -20,7 +20,7 @@ from tests.conformance.suite_runs import REPOSITORY
 
 CONSOLE_SCRIPT = "kafka-conformance"
 SUITE = "conformance/"
-OWN_MODULES = ("spark_aggregation.", "workflows.", "benchmarks.", "tests.documents.")
+OWN_MODULES = ("spark_aggregation.", "workflows.", "benchmarks.")
 _SEPARATORS = ";&|\n"
 _JOBS = {"roll-up": job.command, "py-files": py_files.command}
 """The programs to which commands pass their arguments on."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.documents.allowed_outcomes import DOCUMENT, document
+from workflows.documents.allowed_outcomes import DOCUMENT, document
 
 
 def test_every_choice_of_the_model_is_documented() -> None:
-    """Writing the document again would change nothing: `python -m tests.documents.allowed_outcomes` does it."""
+    """Writing the document again would change nothing: `python -m workflows.documents.allowed_outcomes` does it."""
     assert DOCUMENT.read_text(encoding="utf-8") == document()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.conformance.suite_runs import REPOSITORY
-from tests.documents.command_reference import DOCUMENT, VARIABLES, document
+from workflows.documents.command_reference import DOCUMENT, VARIABLES, document
 
 
 def test_reference_is_current() -> None:
-    """Rewriting it with `python -m tests.documents.command_reference` changes nothing."""
+    """Rewriting it with `python -m workflows.documents.command_reference` changes nothing."""
     assert DOCUMENT.read_text(encoding="utf-8") == document()
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.documents.records_schema import DOCUMENT, document
+from workflows.documents.records_schema import DOCUMENT, document
 
 
 def test_document_is_current() -> None:
-    """Rewriting it with `python -m tests.documents.records_schema` changes nothing."""
+    """Rewriting it with `python -m workflows.documents.records_schema` changes nothing."""
     assert DOCUMENT.read_text(encoding="utf-8") == document()

@@ -11,7 +11,7 @@ from PIL import Image
 
 from reference_model.profile import APACHE_KAFKA
 from reports.site.rendering import Site
-from tests.documents.screenshots import GRID, SAMPLE, navigation_of, pictures
+from workflows.documents.screenshots import GRID, SAMPLE, navigation_of, pictures
 
 ROLES = ("broker", "client", "operation")
 MOST_BYTES = 100_000

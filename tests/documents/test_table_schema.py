@@ -8,11 +8,11 @@ import pytest
 
 from reference_model.profile import FOLDER
 from reports.site.advertised import RECORDED_COLUMNS
-from tests.documents.table_schema import DOCUMENT, document
+from workflows.documents.table_schema import DOCUMENT, document
 
 
 def test_schema_is_current() -> None:
-    """Rewriting it with `python -m tests.documents.table_schema` changes nothing."""
+    """Rewriting it with `python -m workflows.documents.table_schema` changes nothing."""
     assert DOCUMENT.read_text(encoding="utf-8") == document()
 
 

@@ -1,6 +1,6 @@
 """Writes reports/exports/table_schema.json, the JSON Schema of `exports/*.json`, from the classes of the rows.
 
-python -m tests.documents.table_schema
+python -m workflows.documents.table_schema
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _if_table(table: str) -> _Schema:
     }
 
 
-@click.command(name="tests.documents.table_schema")
+@click.command(name="workflows.documents.table_schema")
 def main() -> None:
     """Rewrite reports/exports/table_schema.json."""
     DOCUMENT.write_text(document(), encoding="utf-8")

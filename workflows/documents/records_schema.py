@@ -1,6 +1,6 @@
 """Writes docs/records-schema.md from the code: what a run folder holds, and a grid folder's tables.
 
-python -m tests.documents.records_schema
+python -m workflows.documents.records_schema
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "records-schema.md"
 
 _BEGINNING = f"""# Records schema
 
-Made by `python -m tests.documents.records_schema`; a test fails if it is out of date. Record schema version: {RECORD_SCHEMA_VERSION}.
+Made by `python -m workflows.documents.records_schema`; a test fails if it is out of date. Record schema version: {RECORD_SCHEMA_VERSION}.
 
 One run is one folder:
 
@@ -152,7 +152,7 @@ def _grid_tables() -> Iterator[str]:
         yield ""
 
 
-@click.command(name="tests.documents.records_schema")
+@click.command(name="workflows.documents.records_schema")
 def main() -> None:
     """Rewrite docs/records-schema.md."""
     DOCUMENT.write_text(document(), encoding="utf-8")

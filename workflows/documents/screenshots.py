@@ -20,8 +20,8 @@ from PIL import Image, PngImagePlugin
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from reports.grid import addresses
-from tests.conformance.suite_runs import REPOSITORY
 
+REPOSITORY = Path(__file__).parents[2]
 DOCS = REPOSITORY / "docs"
 SAMPLE = DOCS / "sample"
 GRID = DOCS / "grid.png"
