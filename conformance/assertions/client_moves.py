@@ -12,16 +12,10 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from conformance.assertions.hangs import cause_of_hang, never_returned
-from conformance.assertions.play_summary import (
-    ERROR,
-    OK,
-    DriverResult,
-    Play,
-    metadata_requests,
-    quoted_errors,
-    summary,
-)
+from conformance.assertions.play_summary import ERROR, OK, metadata_requests, quoted_errors, summary
+from fixtures.client_processes.driver_process import DriverResult
 from fixtures.errors import HarnessError
+from fixtures.scripted_broker.playing import Play
 from reference_model.clients.limits import left_open, loop_in
 from reference_model.clients.moves import SASL_KEYS, History
 from reference_model.clients.oracle import begins_below, forbidden_moves

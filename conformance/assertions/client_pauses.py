@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.assertions.client_moves import assert_works
-from conformance.assertions.play_summary import Play
+from fixtures.scripted_broker.playing import Play
 from reference_model.clients.limits import reconnects_in
 from reference_model.clients.read_response import ResponseKind, read_response
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from conformance.assertions.client_moves import ClientUnderTest
-from conformance.assertions.play_summary import Play, metadata_requests, recovered_after_ms
+from conformance.assertions.play_summary import metadata_requests, recovered_after_ms
+from fixtures.scripted_broker.playing import Play
 from reference_model.clients.moves import SASL_KEYS
 
 

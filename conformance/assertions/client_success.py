@@ -7,7 +7,8 @@ from conformance.assertions.client_moves import (
     newest_metadata,
     outcome_of,
 )
-from conformance.assertions.play_summary import OK, Play, metadata_requests
+from conformance.assertions.play_summary import OK, metadata_requests
+from fixtures.scripted_broker.playing import Play
 from strategies.broker_scripts import range_of_metadata
 from wire.startup_messages import CLUSTER_APIS
 

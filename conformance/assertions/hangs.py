@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.assertions.play_summary import Play
+from fixtures.scripted_broker.playing import Play
 from reference_model.clients.moves import History
 from reference_model.clients.oracle import forbidden_moves
 from reference_model.clients.recording import Recording

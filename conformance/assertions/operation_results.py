@@ -5,9 +5,6 @@ It works, or an error names what the broker lacks. In either case nothing that t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
-
 from clauses.operations import OPERATIONS
 from conformance.assertions.client_moves import (
     MEMORY,
@@ -17,8 +14,11 @@ from conformance.assertions.client_moves import (
 )
 from conformance.assertions.hangs import OUTSIDE_THE_TABLE
 from conformance.assertions.judging import Unjudged
-from conformance.assertions.play_summary import ERROR, OK, DriverResult, Play, summary
+from conformance.assertions.play_summary import ERROR, OK, summary
+from fixtures.client_processes.driver_process import DriverResult
 from fixtures.errors import HarnessError
+from fixtures.recording_proxy.trying import TriedPlay
+from fixtures.scripted_broker.playing import Play
 from reference_model.clients.moves import History
 from reference_model.clients.oracle import ForbiddenMove, forbidden_moves
 from reference_model.known_apis import label_of
@@ -29,14 +29,6 @@ WRONG_RESULT = "WrongResult: "
 
 class Unsupported(Unjudged):
     """The broker is too old for the operation, and the client says so, or does what its documentation says instead."""
-
-
-class TriedPlay(Play, Protocol):
-    """A play of a client that tried one operation."""
-
-    @property
-    def obstacles(self) -> Sequence[str]:
-        """What kept the client from a broker without being its fault, each a sentence."""
 
 
 def assert_operates(play: TriedPlay, operation: str, *, falls_back: bool = False) -> None:

@@ -1,11 +1,11 @@
-"""One play of a client as assertions see it: what they use of it, and a summary of it in one sentence."""
+"""A summary of one play of a client in one sentence, and what assertions count in it."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Protocol
 
+from fixtures.client_processes.driver_process import DriverResult
+from fixtures.scripted_broker.playing import Play
 from reference_model.clients.limits import rate_of
 from reference_model.clients.recording import Recording, SeenRequest
 from reference_model.known_apis import label_of
@@ -14,58 +14,6 @@ from wire.api_keys import METADATA_KEY
 OK, ERROR = "ok", "error"
 _MOST_QUOTES = 3
 _LONGEST_QUOTE = 150
-
-
-class Ask(Protocol):
-    """One of the operations of a client that keeps asking."""
-
-    @property
-    def ok(self) -> bool: ...  # noqa: D102
-    @property
-    def detail(self) -> str: ...  # noqa: D102
-
-
-class DriverResult(Protocol):
-    """How the client's process ended; see `fixtures.client_processes.driver_process`."""
-
-    @property
-    def outcome(self) -> str | None: ...  # noqa: D102
-    @property
-    def detail(self) -> str: ...  # noqa: D102
-    @property
-    def exit_status(self) -> int | None: ...  # noqa: D102
-    @property
-    def signal(self) -> str | None: ...  # noqa: D102
-    @property
-    def killed_for(self) -> str: ...  # noqa: D102
-    @property
-    def has_hung(self) -> bool: ...  # noqa: D102
-    @property
-    def duration_ms(self) -> int: ...  # noqa: D102
-    @property
-    def peak_rss_mb(self) -> float: ...  # noqa: D102
-    @property
-    def asks(self) -> Sequence[Ask]: ...  # noqa: D102
-    @property
-    def output(self) -> str: ...  # noqa: D102
-    @property
-    def instance_ids(self) -> Sequence[str]: ...  # noqa: D102
-    @property
-    def errors(self) -> str: ...  # noqa: D102
-    @property
-    def has_reported(self) -> bool: ...  # noqa: D102
-
-
-class Play(Protocol):
-    """One run of a client against one script."""
-
-    @property
-    def recording(self) -> Recording:
-        """What the scripted broker saw."""
-
-    @property
-    def result(self) -> DriverResult:
-        """How the client's process ended."""
 
 
 def summary(play: Play) -> str:

@@ -6,9 +6,6 @@ nothing to a cluster of which it does not know. What other clients do in its pla
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
-
 from clauses.operations import OPERATIONS
 from conformance.assertions.client_moves import (
     assert_allowed,
@@ -17,9 +14,10 @@ from conformance.assertions.client_moves import (
 )
 from conformance.assertions.judging import Unjudged
 from conformance.assertions.operation_results import assert_not_aborted
-from conformance.assertions.play_summary import Play, summary
+from conformance.assertions.play_summary import summary
 from fixtures.errors import ClientFails
-from fixtures.recording_proxy.rerouting import METADATA_KEYS, is_wanted
+from fixtures.recording_proxy.rerouting import METADATA_KEYS, ReroutedPlay, is_wanted
+from fixtures.scripted_broker.playing import Play
 from reference_model.clients.moves import History
 from reference_model.clients.recording import Recording
 from reference_model.clients.routes import Route
@@ -35,14 +33,6 @@ _ABOUT_IDS = (
 
 class DoesNotKnow(Unjudged):
     """The client does not support KIP-1242, or is configured not to use it: what it does instead is no violation."""
-
-
-class ReroutedPlay(Play, Protocol):
-    """A play of a client whose connections were led elsewhere."""
-
-    @property
-    def routes(self) -> Sequence[Route]:
-        """Where they led, in their order."""
 
 
 def assert_survives_rerouting(play: ReroutedPlay, operation: str, *, knows_ids: bool) -> None:

@@ -8,10 +8,11 @@ from contextlib import closing
 import click
 import pytest
 
-from conformance.assertions.play_summary import Play, quoted_errors, summary
+from conformance.assertions.play_summary import quoted_errors, summary
 from fixtures.client_plugin import CHECK, ChosenClient, chosen_clients
 from fixtures.errors import HarnessError
 from fixtures.scripted_broker.play_pool import PlayPool
+from fixtures.scripted_broker.playing import Play
 from fixtures.under_test.client import client_under_test
 from reference_model.clients.first_reaction import stops_short
 from reference_model.clients.moves import History

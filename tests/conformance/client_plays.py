@@ -3,51 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from fixtures.client_processes.driver_process import Ask, DriverResult
+from fixtures.scripted_broker.playing import Play
 from reference_model.clients.recording import Recording
 from reference_model.clients.script import Script
 from tests.reference_model.clients.recordings import asked, recorded, sent
 
-
-@dataclass(frozen=True, kw_only=True)
-class FakeAsk:
-    """One of several asks."""
-
-    ok: bool
-    detail: str = "TimeoutException"
-
-
-@dataclass(frozen=True, kw_only=True)
-class FakeResult:
-    """How a client's process ended; well, unless something else is given."""
-
-    outcome: str | None = "ok"
-    detail: str = "1 brokers"
-    exit_status: int | None = 0
-    signal: str | None = None
-    killed_for: str = ""
-    duration_ms: int = 500
-    peak_rss_mb: float = 30.0
-    asks: tuple[FakeAsk, ...] = ()
-    output: str = "the last line"
-    has_hung: bool = False
-    instance_ids: tuple[str, ...] = ()
-    errors: str = ""
-    has_reported: bool = True
+WELL = DriverResult(
+    outcome="ok",
+    detail="1 brokers",
+    exit_status=0,
+    signal=None,
+    killed_for="",
+    duration_ms=500,
+    peak_rss_mb=30.0,
+    asks=(),
+    output="the last line",
+    has_reported=True,
+)
+"""A client's process that ended well."""
+FAILED = replace(WELL, outcome="error", detail="TimeoutException", exit_status=1, duration_ms=2500)
+ABORTED = replace(WELL, outcome=None, exit_status=None, signal="SIGABRT")
+STOPPED = replace(WELL, outcome=None, exit_status=None, signal="SIGKILL", killed_for="stopped")
 
 
-FAILED = FakeResult(outcome="error", detail="TimeoutException", exit_status=1, duration_ms=2500)
-ABORTED = FakeResult(outcome=None, exit_status=None, signal="SIGABRT")
-STOPPED = FakeResult(outcome=None, exit_status=None, signal="SIGKILL", killed_for="stopped")
+def asks(*ok: bool) -> tuple[Ask, ...]:
+    """Return one ask for each of these: whether it got metadata."""
+    return tuple(Ask(ok=each, at_ms=0, detail="TimeoutException") for each in ok)
 
 
-@dataclass(frozen=True, kw_only=True)
-class FakePlay:
-    """What was seen of a client, and how it ended."""
-
-    recording: Recording
-    result: FakeResult = field(default_factory=FakeResult)
+def ended_well(recording: Recording) -> Play:
+    """Return a play with this recording and a good end."""
+    return Play(recording=recording, result=WELL)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +50,7 @@ class FakeEntry:
     version: str = "1.0"
 
 
-HEALTHY = FakePlay(recording=recorded(asked(4), sent(12)))
+HEALTHY = ended_well(recorded(asked(4), sent(12)))
 """A client that knows ApiVersions v4 and Metadata v12."""
 
 
@@ -75,10 +64,10 @@ class FakeClient:
         client: its entry in the registry.
     """
 
-    prepared: FakePlay = HEALTHY
-    healthy: FakePlay = HEALTHY
+    prepared: Play = HEALTHY
+    healthy: Play = HEALTHY
     client: FakeEntry = field(default_factory=FakeEntry)
 
-    def play(self, script: Script) -> FakePlay:
+    def play(self, script: Script) -> Play:
         """Return the prepared play, whatever the script is."""
         return self.prepared

@@ -29,7 +29,9 @@ from conformance.assertions.client_recovery import (
     assert_recovers_if_asked_again,
 )
 from conformance.assertions.play_summary import recovered_after_ms, summary
+from fixtures.client_processes.driver_process import DriverResult
 from fixtures.errors import HarnessError
+from fixtures.scripted_broker.playing import Play
 from reference_model.clients.recording import Recording
 from reference_model.clients.script import (
     EMPTY,
@@ -44,11 +46,11 @@ from tests.conformance.client_plays import (
     FAILED,
     HEALTHY,
     STOPPED,
-    FakeAsk,
+    WELL,
     FakeClient,
     FakeEntry,
-    FakePlay,
-    FakeResult,
+    asks,
+    ended_well,
 )
 from tests.reference_model.clients.recordings import asked, listing, opened, recorded, sent
 from wire.error_codes import ErrorCode
@@ -76,24 +78,17 @@ OLD_TABLE_IS_USED = recorded(
 )
 NEWEST_COMMON = partial(
     assert_newest_common_versions,
-    healthy=FakePlay(
-        recording=recorded(asked(4), sent(12), sent(2, api_key=60), sent(1, api_key=17))
-    ),
+    healthy=ended_well(recorded(asked(4), sent(12), sent(2, api_key=60), sent(1, api_key=17))),
 )
 SILENT_CLIENT = FakeClient(
-    healthy=FakePlay(recording=HEALTHY.recording, result=FakeResult(outcome=None))
+    healthy=Play(recording=HEALTHY.recording, result=replace(WELL, outcome=None))
 )
 """A foreign command, which prints no result and is known by its exit status."""
 
 
-def ending(**result: object) -> FakePlay:
+def ending(**result: object) -> Play:
     """Return a play with a healthy recording and this end."""
-    return FakePlay(recording=HEALTHY.recording, result=FakeResult(**result))  # type: ignore[arg-type]
-
-
-def seen(recording: Recording) -> FakePlay:
-    """Return a play with this recording and a good end."""
-    return FakePlay(recording=recording)
+    return Play(recording=HEALTHY.recording, result=replace(WELL, **result))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -102,12 +97,12 @@ def seen(recording: Recording) -> FakePlay:
         pytest.param(partial(assert_ends_by_itself, FakeClient()), HEALTHY, id="works"),
         pytest.param(
             partial(assert_ends_by_itself, FakeClient()),
-            FakePlay(recording=HEALTHY.recording, result=FAILED),
+            Play(recording=HEALTHY.recording, result=FAILED),
             id="fails",
         ),
         pytest.param(
             partial(assert_ends_by_itself, FakeClient()),
-            FakePlay(recording=HEALTHY.recording, result=STOPPED),
+            Play(recording=HEALTHY.recording, result=STOPPED),
             id="we-stopped-it",
         ),
         pytest.param(
@@ -119,70 +114,72 @@ def seen(recording: Recording) -> FakePlay:
         pytest.param(assert_works, ending(outcome=None), id="exit-status-0"),
         pytest.param(
             assert_reports_error,
-            FakePlay(recording=HEALTHY.recording, result=FAILED),
+            Play(recording=HEALTHY.recording, result=FAILED),
             id="error",
         ),
         pytest.param(assert_reports_error, ending(outcome=None, exit_status=3), id="exit-status-3"),
         pytest.param(assert_bounded, HEALTHY, id="two-requests"),
         pytest.param(partial(assert_names_version, version="1.0"), HEALTHY, id="own-version"),
         pytest.param(
-            partial(assert_names_version, version="2"), seen(recorded(asked(2))), id="no-software"
+            partial(assert_names_version, version="2"),
+            ended_well(recorded(asked(2))),
+            id="no-software",
         ),
         pytest.param(
             partial(assert_names_version, version="2.16.1"),
-            seen(recorded(asked(3, software=("a", "2.16.1-rdkafka-2.16.0")))),
+            ended_well(recorded(asked(3, software=("a", "2.16.1-rdkafka-2.16.0")))),
             id="version-of-another-library-too",
         ),
         pytest.param(partial(assert_names_version, version=""), HEALTHY, id="unknown-version"),
         pytest.param(partial(assert_names_version, version="1"), HEALTHY, id="with-a-zero"),
-        pytest.param(NEWEST_COMMON, seen(OLD_TABLE_IS_USED), id="newest-in-a-lower-range"),
+        pytest.param(NEWEST_COMMON, ended_well(OLD_TABLE_IS_USED), id="newest-in-a-lower-range"),
         pytest.param(
             NEWEST_COMMON,
-            seen(recorded(asked(4), sent(3, api_key=60), script=OLD_APIS)),
+            ended_well(recorded(asked(4), sent(3, api_key=60), script=OLD_APIS)),
             id="outside-the-range",
         ),
         pytest.param(
             NEWEST_COMMON,
-            seen(recorded(asked(4), sent(1), script=LATER_METADATA)),
+            ended_well(recorded(asked(4), sent(1), script=LATER_METADATA)),
             id="metadata-below-the-range",
         ),
-        pytest.param(assert_allowed, seen(WRONG_VERSION), id="no-clause"),
+        pytest.param(assert_allowed, ended_well(WRONG_VERSION), id="no-clause"),
         pytest.param(
             lambda play: assert_allowed(play, "KIP-511.client-name-valid"),
-            seen(WRONG_VERSION),
+            ended_well(WRONG_VERSION),
             id="another-clause",
         ),
         pytest.param(assert_keeps_working, HEALTHY, id="metadata"),
         pytest.param(partial(assert_keeps_working, after_ms=0), HEALTHY, id="metadata-later"),
         pytest.param(
             assert_keeps_working,
-            ending(asks=(FakeAsk(ok=True), FakeAsk(ok=False))),
+            ending(asks=asks(True, False)),
             id="no-time-left",
         ),
         pytest.param(
             assert_keeps_working,
-            FakePlay(
-                recording=CUT_SHORT, result=FakeResult(asks=(FakeAsk(ok=False), FakeAsk(ok=True)))
-            ),
+            Play(recording=CUT_SHORT, result=replace(WELL, asks=asks(False, True))),
             id="first-ask-fails",
         ),
         pytest.param(
             assert_keeps_working,
-            FakePlay(
+            Play(
                 recording=CLOSED_BY_BROKER,
-                result=FakeResult(asks=(FakeAsk(ok=True), FakeAsk(ok=False))),
+                result=replace(WELL, asks=asks(True, False)),
             ),
             id="broker-closed-a-connection",
         ),
-        pytest.param(assert_gives_no_ids, seen(recorded(asked(5))), id="no-ids"),
+        pytest.param(assert_gives_no_ids, ended_well(recorded(asked(5))), id="no-ids"),
         pytest.param(
             assert_recovers,
-            seen(recorded(sent(1, at_ms=900), connections=(opened(at_ms=100),), script=HEALS)),
+            ended_well(
+                recorded(sent(1, at_ms=900), connections=(opened(at_ms=100),), script=HEALS)
+            ),
             id="recovers",
         ),
     ],
 )
-def test_play_is_as_it_has_to_be(check: Callable[[FakePlay], None], play: FakePlay) -> None:
+def test_play_is_as_it_has_to_be(check: Callable[[Play], None], play: Play) -> None:
     """Nothing is raised for a play that is as the assertion says."""
     check(play)
 
@@ -192,7 +189,7 @@ def test_play_is_as_it_has_to_be(check: Callable[[FakePlay], None], play: FakePl
     [
         pytest.param(
             partial(assert_ends_by_itself, FakeClient()),
-            FakePlay(recording=HEALTHY.recording, result=ABORTED),
+            Play(recording=HEALTHY.recording, result=ABORTED),
             "the client's process is aborted by SIGABRT\nthe last line",
             id="abort",
         ),
@@ -211,7 +208,7 @@ def test_play_is_as_it_has_to_be(check: Callable[[FakePlay], None], play: FakePl
         *(
             pytest.param(
                 partial(assert_names_version, version="2.1"),
-                seen(recorded(asked(3, software=("a", named)))),
+                ended_well(recorded(asked(3, software=("a", named)))),
                 f"the client names its version '{named}', but version 2.1 is installed",
                 id=f"version-in-{named}",
             )
@@ -219,13 +216,13 @@ def test_play_is_as_it_has_to_be(check: Callable[[FakePlay], None], play: FakePl
         ),
         pytest.param(
             NEWEST_COMMON,
-            seen(recorded(asked(4), sent(0, api_key=60), script=OLD_APIS)),
+            ended_well(recorded(asked(4), sent(0, api_key=60), script=OLD_APIS)),
             "the client sends DescribeCluster up to v0, and not up to v1, which both sides know",
             id="older-version-of-another-api",
         ),
         pytest.param(
             NEWEST_COMMON,
-            seen(recorded(asked(4), sent(2), script=LATER_METADATA)),
+            ended_well(recorded(asked(4), sent(2), script=LATER_METADATA)),
             "the client sends Metadata up to v2, and not up to v6, which both sides know",
             id="older-version-of-metadata",
         ),
@@ -237,9 +234,9 @@ def test_play_is_as_it_has_to_be(check: Callable[[FakePlay], None], play: FakePl
         ),
         pytest.param(
             partial(assert_ends_by_itself, FakeClient()),
-            FakePlay(
+            Play(
                 recording=UNANSWERED,
-                result=FakeResult(outcome=None, signal="SIGKILL", killed_for="time", has_hung=True),
+                result=replace(WELL, outcome=None, signal="SIGKILL", killed_for="time"),
             ),
             "the client's process hangs: it has to be killed, after Metadata v13 on connection 0 was sent "
             "although the table of that connection lists v0 to v1",
@@ -253,13 +250,13 @@ def test_play_is_as_it_has_to_be(check: Callable[[FakePlay], None], play: FakePl
         ),
         pytest.param(
             assert_works,
-            FakePlay(recording=HEALTHY.recording, result=FAILED),
+            Play(recording=HEALTHY.recording, result=FAILED),
             "the client does not work: its operation fails\nTimeoutException",
             id="does-not-work",
         ),
         pytest.param(
             assert_works,
-            FakePlay(recording=HEALTHY.recording, result=STOPPED),
+            Play(recording=HEALTHY.recording, result=STOPPED),
             "the client does not work: its operation never ends\n1 brokers",
             id="never-ends",
         ),
@@ -271,13 +268,13 @@ def test_play_is_as_it_has_to_be(check: Callable[[FakePlay], None], play: FakePl
         ),
         pytest.param(
             assert_bounded,
-            seen(LOOP),
+            ended_well(LOOP),
             "the client loops on one connection: 30 ApiVersions requests in 2.0 s, 15 per second",
             id="loop",
         ),
         pytest.param(
             lambda play: assert_allowed(play, OVERLAP),
-            seen(WRONG_VERSION),
+            ended_well(WRONG_VERSION),
             "Metadata v12 on connection 0 was sent although the table of that connection lists v0 to v1\n"
             "request 1 of that connection, after 1 ms\n"
             "and Metadata v13 on connection 0 was sent although the table of that connection lists v0 to v1",
@@ -285,7 +282,7 @@ def test_play_is_as_it_has_to_be(check: Callable[[FakePlay], None], play: FakePl
         ),
         pytest.param(
             assert_keeps_working,
-            seen(recorded(asked(4), sent(12, response=b""))),
+            ended_well(recorded(asked(4), sent(12, response=b""))),
             "the client does not get metadata",
             id="no-metadata",
         ),
@@ -297,37 +294,37 @@ def test_play_is_as_it_has_to_be(check: Callable[[FakePlay], None], play: FakePl
         ),
         pytest.param(
             assert_keeps_working,
-            FakePlay(
-                recording=CUT_SHORT, result=FakeResult(asks=(FakeAsk(ok=True), FakeAsk(ok=False)))
-            ),
+            Play(recording=CUT_SHORT, result=replace(WELL, asks=asks(True, False))),
             "the client got metadata but does not work\nTimeoutException",
             id="last-ask-fails",
         ),
         pytest.param(
             assert_keeps_working,
-            FakePlay(
+            Play(
                 recording=CLOSED_BY_BROKER,
-                result=FakeResult(asks=(FakeAsk(ok=False), FakeAsk(ok=False))),
+                result=replace(WELL, asks=asks(False, False)),
             ),
             "the client got metadata but does not work\nTimeoutException",
             id="more-asks-fail-than-connections-are-closed",
         ),
         pytest.param(
             assert_gives_no_ids,
-            seen(recorded(asked(5, ids=("c", 1)))),
+            ended_well(recorded(asked(5, ids=("c", 1)))),
             "ApiVersions v5 on connection 0 gives a cluster id or node id: ('c', 1)",
             id="ids",
         ),
         pytest.param(
             assert_recovers,
-            seen(recorded(sent(1, at_ms=799), connections=(opened(at_ms=100),), script=HEALS)),
+            ended_well(
+                recorded(sent(1, at_ms=799), connections=(opened(at_ms=100),), script=HEALS)
+            ),
             "the client does not work again after the broker healed",
             id="does-not-recover",
         ),
     ],
 )
 def test_play_that_is_otherwise_is_a_failure(
-    check: Callable[[FakePlay], None], play: FakePlay, message: str
+    check: Callable[[Play], None], play: Play, message: str
 ) -> None:
     """The message says what the client does, and what was measured."""
     with pytest.raises(AssertionError) as caught:
@@ -339,7 +336,7 @@ def test_many_moves_are_counted() -> None:
     """Of many forbidden moves five are named and the others counted."""
     requests = (sent(50, at_ms=n) for n in range(1, 21))
     with pytest.raises(AssertionError) as caught:
-        assert_allowed(seen(recorded(asked(3), *requests)), OVERLAP)
+        assert_allowed(ended_well(recorded(asked(3), *requests)), OVERLAP)
     lines = str(caught.value).splitlines()
     assert len(lines) == 7
     assert lines[-1] == "and 15 further moves of this kind"
@@ -347,7 +344,7 @@ def test_many_moves_are_counted() -> None:
 
 def test_failure_ends_with_a_summary() -> None:
     """A failure of a play ends with one sentence about all of it."""
-    client = FakeClient(prepared=FakePlay(recording=WRONG_VERSION, result=FAILED))
+    client = FakeClient(prepared=Play(recording=WRONG_VERSION, result=FAILED))
     with (
         pytest.raises(AssertionError) as caught,
         played(client, HEALTHY_SCRIPT) as play,
@@ -362,8 +359,10 @@ def test_failure_quotes_a_client_that_reports_nothing() -> None:
     """The last lines of its standard error stand before the summary, unless it prints lines of JSON."""
     errors = "one\ntwo\n\nthree " + "x" * 300 + "\nfour\n"
     for has_reported in (True, False):
-        result = FakeResult(outcome=None, exit_status=1, errors=errors, has_reported=has_reported)
-        client = FakeClient(prepared=FakePlay(recording=WRONG_VERSION, result=result))
+        result = replace(
+            WELL, outcome=None, exit_status=1, errors=errors, has_reported=has_reported
+        )
+        client = FakeClient(prepared=Play(recording=WRONG_VERSION, result=result))
         with pytest.raises(AssertionError) as caught, played(client, HEALTHY_SCRIPT) as play:
             assert_allowed(play, OVERLAP)
         quotes = [line for line in str(caught.value).splitlines() if line.startswith("stderr: ")]
@@ -383,13 +382,13 @@ def test_failure_quotes_a_client_that_reports_nothing() -> None:
             id="healthy",
         ),
         pytest.param(
-            FakePlay(recording=recorded(script=HEALS), result=FAILED),
+            Play(recording=recorded(script=HEALS), result=FAILED),
             "0 ApiVersions requests in 2.0 s: no request on 0 connections; no software name; "
             "exit status 1 after 2.5 s, error reported: TimeoutException; not recovered",
             id="no-request",
         ),
         pytest.param(
-            FakePlay(
+            Play(
                 recording=Recording(
                     script=HEALS,
                     connections=(opened(at_ms=100),),
@@ -408,14 +407,14 @@ def test_failure_quotes_a_client_that_reports_nothing() -> None:
             id="loop",
         ),
         pytest.param(
-            FakePlay(recording=recorded(asked(0, software=("", ""))), result=ABORTED),
+            Play(recording=recorded(asked(0, software=("", ""))), result=ABORTED),
             "1 ApiVersions request in 2.0 s: 1 ApiVersions v0 on 1 connection; no software name; "
             "ended by SIGABRT after 0.5 s",
             id="abort",
         ),
     ],
 )
-def test_play_is_summed_up(play: FakePlay, sentence: str) -> None:
+def test_play_is_summed_up(play: Play, sentence: str) -> None:
     """The summary has the requests, their rate, the software, the end of the process, and the recovery."""
     assert summary(play) == sentence
 
@@ -424,27 +423,27 @@ def test_play_is_summed_up(play: FakePlay, sentence: str) -> None:
     ("result", "reason"),
     [
         pytest.param(
-            FakeResult(outcome=None, exit_status=127, output="sh: not found\n"),
+            replace(WELL, outcome=None, exit_status=127, output="sh: not found\n"),
             r"could not be started \(exit status 127\): sh: not found",
             id="not-found",
         ),
         pytest.param(
-            FakeResult(outcome=None, exit_status=None, signal="SIGKILL"),
+            replace(WELL, outcome=None, exit_status=None, signal="SIGKILL"),
             "ended from outside by SIGKILL",
             id="killed-by-the-system",
         ),
     ],
 )
-def test_environment_is_not_the_clients_fault(result: FakeResult, reason: str) -> None:
+def test_environment_is_not_the_clients_fault(result: DriverResult, reason: str) -> None:
     """A client that did not run, or was ended by somebody else, is no violation."""
-    client = FakeClient(prepared=FakePlay(recording=recorded(), result=result))
+    client = FakeClient(prepared=Play(recording=recorded(), result=result))
     with pytest.raises(HarnessError, match=reason), played(client, HEALTHY_SCRIPT):
         pass
 
 
 def test_client_that_we_killed_is_judged() -> None:
     """A client that was killed because of its time or memory is judged."""
-    client = FakeClient(prepared=FakePlay(recording=recorded(), result=STOPPED))
+    client = FakeClient(prepared=Play(recording=recorded(), result=STOPPED))
     with played(client, HEALTHY_SCRIPT) as play:
         assert play is client.prepared
 
@@ -453,22 +452,27 @@ def test_error_counts_in_versions_that_can_have_it() -> None:
     """INVALID_REQUEST has a meaning from v3 on."""
     error = ErrorCode.INVALID_REQUEST
     refused = Answer(error_code=error, table=EMPTY)
-    assert got_error(seen(recorded(asked(3, refused))), error)
-    assert not got_error(seen(recorded(asked(2, refused))), error)
-    assert not got_error(seen(recorded(asked(3), sent(12))), error)
+    assert got_error(ended_well(recorded(asked(3, refused))), error)
+    assert not got_error(ended_well(recorded(asked(2, refused))), error)
+    assert not got_error(ended_well(recorded(asked(3), sent(12))), error)
 
 
 def test_versions_are_the_newest_ones() -> None:
     """Of several versions the newest counts; a client without requests has none."""
-    play = seen(recorded(asked(3), asked(4), sent(12), sent(1)))
+    play = ended_well(recorded(asked(3), asked(4), sent(12), sent(1)))
     assert (newest_api_versions(play), newest_metadata(play)) == (4, 12)
-    assert (newest_api_versions(seen(recorded())), newest_metadata(seen(recorded()))) == (-1, None)
+    assert (
+        newest_api_versions(ended_well(recorded())),
+        newest_metadata(ended_well(recorded())),
+    ) == (-1, None)
 
 
 def test_misrouting_has_its_times() -> None:
     """Each REBOOTSTRAP_REQUIRED to a request with ids is found."""
     misrouted = Answer(error_code=129, table=EMPTY)
-    play = seen(recorded(asked(5, misrouted, at_ms=4), asked(5, misrouted, connection=1, at_ms=9)))
+    play = ended_well(
+        recorded(asked(5, misrouted, at_ms=4), asked(5, misrouted, connection=1, at_ms=9))
+    )
     assert misrouted_at_ms(play) == [4, 9]
 
 
@@ -480,7 +484,7 @@ def test_recovery_needs_a_script_that_heals() -> None:
 
 def test_recovery_is_asked_of_a_client_that_asks_again() -> None:
     """One that ends after its first operation may report an error."""
-    play = seen(recorded(asked(4, Answer(cut_to=1)), script=HEALS))
+    play = ended_well(recorded(asked(4, Answer(cut_to=1)), script=HEALS))
     once, again = (FakeClient(client=FakeEntry(can_ask_again=can)) for can in (False, True))
     assert_recovers_if_asked_again(once, play)
     with pytest.raises(AssertionError, match="does not work again"):

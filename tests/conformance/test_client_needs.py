@@ -5,14 +5,8 @@ from __future__ import annotations
 import pytest
 
 from conformance.engine.client_prerequisites import NEEDS, why_not_applicable
-from reference_model.clients.recording import Recording
-from tests.conformance.client_plays import FakeClient, FakeEntry, FakePlay
+from tests.conformance.client_plays import FakeClient, FakeEntry, ended_well
 from tests.reference_model.clients.recordings import asked, recorded, sent
-
-
-def seen(recording: Recording) -> FakePlay:
-    """Return a play in which a client was seen to do something."""
-    return FakePlay(recording=recording)
 
 
 @pytest.mark.parametrize(
@@ -33,19 +27,19 @@ def seen(recording: Recording) -> FakePlay:
         ),
         pytest.param(
             FakeClient(
-                healthy=seen(recorded(asked(0), sent(1))),
+                healthy=ended_well(recorded(asked(0), sent(1))),
                 client=FakeEntry(cluster_check=False, can_ask_again=False),
             ),
             set(NEEDS) - {"gives_up", "asks_versions", "asks_metadata"},
             id="v0-alone",
         ),
         pytest.param(
-            FakeClient(healthy=seen(recorded())),
+            FakeClient(healthy=ended_well(recorded())),
             set(NEEDS) - {"gives_up", "cluster_check", "asks_again"},
             id="none",
         ),
         pytest.param(
-            FakeClient(healthy=seen(recorded(sent(12)))),
+            FakeClient(healthy=ended_well(recorded(sent(12)))),
             set(NEEDS) - {"gives_up", "never_asks", "asks_metadata", "cluster_check", "asks_again"},
             id="never-asks",
         ),
@@ -61,7 +55,10 @@ def test_property_does_not_apply_without_what_it_needs(client: FakeClient, unmet
 @pytest.mark.parametrize("in_first_play", [True, False], ids=["one-broker", "cluster"])
 def test_ids_are_seen_not_looked_up(*, in_first_play: bool) -> None:
     """A client that is in no registry gives the ids of KIP-1242 if a healthy broker or cluster sees them."""
-    silent, giving = seen(recorded(asked(5), sent(12))), seen(recorded(asked(5, ids=("c", 1))))
+    silent, giving = (
+        ended_well(recorded(asked(5), sent(12))),
+        ended_well(recorded(asked(5, ids=("c", 1)))),
+    )
     command = FakeEntry(cluster_check=False)
     client = FakeClient(
         healthy=giving if in_first_play else silent, prepared=giving, client=command

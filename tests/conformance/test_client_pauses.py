@@ -8,25 +8,20 @@ import pytest
 
 from conformance.assertions.client_pauses import assert_pauses, assert_uses_late_table
 from conformance.clients import test_fallback, test_robustness
+from fixtures.client_processes.driver_process import DriverResult
+from fixtures.scripted_broker.playing import Play
 from reference_model.clients.recording import SeenRequest
 from reference_model.clients.script import Answer, Script
 from strategies.connection_scripts import changed_versions
 from strategies.nonsense_scripts import slow_broker, without_answer
-from tests.conformance.client_plays import (
-    FAILED,
-    HEALTHY,
-    STOPPED,
-    FakeClient,
-    FakePlay,
-    FakeResult,
-)
+from tests.conformance.client_plays import FAILED, HEALTHY, STOPPED, WELL, FakeClient, ended_well
 from tests.conformance.test_client_properties import judge, judge_client
 from tests.reference_model.clients.recordings import asked, opened, recorded, sent
 
 SLOW = Answer(delay_ms=2600)
 LATE_TABLE = asked(4, SLOW)
 CUT_LATE_TABLE = asked(4, SLOW, response=b"\0\0")
-OK = FakeResult()
+OK = WELL
 
 
 def test_client_that_pauses_passes() -> None:
@@ -37,7 +32,7 @@ def test_client_that_pauses_passes() -> None:
 def test_client_without_a_pause_fails() -> None:
     """Each connection follows at once on the one before, which the broker closed."""
     ends = (opened(n, at_ms=50 * n, closed_ms=50 * n + 49, closed_by="broker") for n in range(22))
-    play = FakePlay(recording=recorded(asked(4), connections=tuple(ends)))
+    play = ended_well(recorded(asked(4), connections=tuple(ends)))
     told = "the client connects again at once, 21 times in a row, each less than 10 ms after the broker closed"
     with pytest.raises(AssertionError, match=told):
         assert_pauses(play)
@@ -52,13 +47,13 @@ def test_client_without_a_pause_fails() -> None:
 )
 def test_client_that_did_not_wait_may_fail(request_: SeenRequest) -> None:
     """Without a late table that came completely, nothing shows that the client could have worked."""
-    assert_uses_late_table(FakePlay(recording=recorded(request_), result=FAILED))
+    assert_uses_late_table(Play(recording=recorded(request_), result=FAILED))
 
 
 @pytest.mark.parametrize(("result", "said"), [(OK, ""), (FAILED, "the client does not work")])
-def test_client_that_waited_has_to_work(result: FakeResult, said: str) -> None:
+def test_client_that_waited_has_to_work(result: DriverResult, said: str) -> None:
     """Its connection was open until the table was there."""
-    play = FakePlay(recording=recorded(LATE_TABLE), result=result)
+    play = Play(recording=recorded(LATE_TABLE), result=result)
     found = judge(test_robustness.test_pause_of_seconds_is_survived, slow_broker(), play)
     assert found.startswith(said)
     assert bool(found) is bool(said)
@@ -73,25 +68,25 @@ def test_changed_broker_has_to_be_used(connection: int, said: str) -> None:
     """A request has to be served on a later connection, whose broker supports other versions than the first one."""
     connections = (opened(), opened(1))
     recording = recorded(asked(4), sent(12, connection=connection), connections=connections)
-    play = FakePlay(recording=recording, result=STOPPED)
+    play = Play(recording=recording, result=STOPPED)
     assert judge(test_fallback.test_changed_range_is_followed, changed_versions(4, 2), play) == said
 
 
-HEALTHY_V5 = FakePlay(recording=recorded(asked(5), sent(12)))
+HEALTHY_V5 = ended_well(recorded(asked(5), sent(12)))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ClientOfV5(FakeClient):
     """A client that knows ApiVersions v5 and may read older flexible tables or not."""
 
-    healthy: FakePlay = HEALTHY_V5
+    healthy: Play = HEALTHY_V5
     reads_older: bool
 
-    def play(self, script: Script) -> FakePlay:
+    def play(self, script: Script) -> Play:
         """Return the prepared play for a script of two connections, else whether it can use an older broker."""
         if script == changed_versions(4, 2):
             return self.prepared
-        return FakePlay(recording=recorded(asked(4)), result=OK if self.reads_older else FAILED)
+        return Play(recording=recorded(asked(4)), result=OK if self.reads_older else FAILED)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +97,7 @@ def test_newer_client_has_to_use_a_changed_broker_if_it_reads_older_tables(
 ) -> None:
     """Its tables are of an older flexible version than its own; if it cannot read them, another clause is violated."""
     recording = recorded(asked(4), sent(12), connections=(opened(), opened(1)))
-    play = FakePlay(recording=recording, result=STOPPED)
+    play = Play(recording=recording, result=STOPPED)
     client = ClientOfV5(prepared=play, reads_older=reads_older)
     assert judge_client(
         test_fallback.test_changed_range_is_followed, changed_versions(4, 2), client

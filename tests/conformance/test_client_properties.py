@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,6 +19,8 @@ from conformance.clients import (
     test_success,
 )
 from conformance.engine.client_prerequisites import NEEDS
+from fixtures.client_processes.driver_process import DriverResult
+from fixtures.scripted_broker.playing import Play
 from reference_model.clients.script import EMPTY, Answer, Script
 from strategies.broker_scripts import (
     broker_up_to,
@@ -31,15 +34,7 @@ from strategies.connection_scripts import closing_broker
 from strategies.hypothesis_adapter import body_of, is_drawn, pinned_examples
 from strategies.nonsense_scripts import healing, refused_for_name, talking_nonsense, without_answer
 from strategies.release_scripts import broker_of
-from tests.conformance.client_plays import (
-    ABORTED,
-    FAILED,
-    HEALTHY,
-    STOPPED,
-    FakeClient,
-    FakePlay,
-    FakeResult,
-)
+from tests.conformance.client_plays import ABORTED, FAILED, HEALTHY, STOPPED, WELL, FakeClient
 from tests.reference_model.clients.recordings import (
     asked,
     listing,
@@ -75,7 +70,7 @@ REFUSED = Answer(error_code=42, table=EMPTY)
 MISROUTED = Answer(error_code=129, table=EMPTY)
 HEALS = healing(Answer(cut_to=1))
 OLD_IDS = ("scripted-cluster-00000", 1)
-OK = FakeResult()
+OK = WELL
 
 
 @pytest.mark.parametrize("each", PROPERTIES, ids=lambda each: each.__name__)
@@ -97,7 +92,7 @@ def test_pinned_scripts_differ() -> None:
         assert len(set(pinned)) == len(pinned), each.__name__
 
 
-def judge(property_: Callable[..., None], script: Script, play: FakePlay) -> str:
+def judge(property_: Callable[..., None], script: Script, play: Play) -> str:
     """Return the first line of a property's failure; empty if it passes."""
     return judge_client(property_, script, FakeClient(prepared=play))
 
@@ -208,10 +203,10 @@ def judge_client(property_: Callable[..., None], script: Script, client: FakeCli
     ],
 )
 def test_good_client_passes(
-    property_: Callable[..., None], script: Script, recording: Any, result: FakeResult
+    property_: Callable[..., None], script: Script, recording: Any, result: DriverResult
 ) -> None:
     """A client that does what the clause asks for, or for which it asks nothing, passes."""
-    assert judge(property_, script, FakePlay(recording=recording, result=result)) == ""
+    assert judge(property_, script, Play(recording=recording, result=result)) == ""
 
 
 @pytest.mark.parametrize(
@@ -351,7 +346,7 @@ def test_good_client_passes(
             test_robustness.test_broker_before_api_versions_is_survived,
             without_answer(),
             recorded(asked(4)),
-            FakeResult(outcome=None, killed_for="time", signal="SIGKILL"),
+            replace(WELL, outcome=None, killed_for="time", signal="SIGKILL"),
             "the client's process hangs: it has to be killed",
             id="hangs",
         ),
@@ -446,11 +441,11 @@ def test_bad_client_fails(
     property_: Callable[..., None],
     script: Script,
     recording: Any,
-    result: FakeResult,
+    result: DriverResult,
     message: str,
 ) -> None:
     """A client that breaks the clause fails, and the first line says how."""
-    assert judge(property_, script, FakePlay(recording=recording, result=result)) == message
+    assert judge(property_, script, Play(recording=recording, result=result)) == message
 
 
 def test_healthy_client_passes_where_nothing_is_special() -> None:

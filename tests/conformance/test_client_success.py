@@ -10,9 +10,10 @@ from conformance.assertions.client_success import (
     assert_success_is_earned,
     assert_table_is_not_used,
 )
+from fixtures.scripted_broker.playing import Play
 from reference_model.clients.recording import Recording, SeenRequest
 from strategies.untrusted_tables import table_with_error
-from tests.conformance.client_plays import FAILED, HEALTHY, FakeClient, FakePlay
+from tests.conformance.client_plays import FAILED, HEALTHY, FakeClient, ended_well
 from tests.reference_model.clients.recordings import asked, recorded, sent
 
 DESCRIBE_CLUSTER_KEY, LIST_GROUPS_KEY = 60, 16
@@ -21,9 +22,9 @@ SCRIPT = table_with_error(-1)
 NEWEST, USUAL = 3, 12
 
 
-def of_table(*requests: SeenRequest) -> FakePlay:
+def of_table(*requests: SeenRequest) -> Play:
     """Return a play with a broker whose table comes with an error."""
-    return FakePlay(recording=recorded(asked(4), *requests, script=SCRIPT))
+    return ended_well(recorded(asked(4), *requests, script=SCRIPT))
 
 
 @pytest.mark.parametrize(
@@ -31,16 +32,14 @@ def of_table(*requests: SeenRequest) -> FakePlay:
     [
         pytest.param(HEALTHY, id="metadata"),
         pytest.param(
-            FakePlay(recording=recorded(asked(4), sent(0, api_key=DESCRIBE_CLUSTER_KEY))),
+            ended_well(recorded(asked(4), sent(0, api_key=DESCRIBE_CLUSTER_KEY))),
             id="description-of-the-cluster",
         ),
-        pytest.param(FakePlay(recording=LOST, result=FAILED), id="error"),
-        pytest.param(
-            FakePlay(recording=replace(LOST, all_requests=4000)), id="more-than-was-recorded"
-        ),
+        pytest.param(Play(recording=LOST, result=FAILED), id="error"),
+        pytest.param(ended_well(replace(LOST, all_requests=4000)), id="more-than-was-recorded"),
     ],
 )
-def test_success_with_an_answer_is_earned(play: FakePlay) -> None:
+def test_success_with_an_answer_is_earned(play: Play) -> None:
     """A broker answered, or the client reports no success, or it cannot be known."""
     assert_success_is_earned(FakeClient(), play)
 
@@ -55,10 +54,10 @@ def test_success_with_an_answer_is_earned(play: FakePlay) -> None:
 )
 def test_success_without_metadata_is_found(recording: Recording) -> None:
     """A client that needs metadata reports success without it; one that needs none with a healthy broker may."""
-    play = FakePlay(recording=recording)
+    play = ended_well(recording)
     with pytest.raises(AssertionError, match="although no broker sent it metadata"):
         assert_success_is_earned(FakeClient(), play)
-    assert_success_is_earned(FakeClient(healthy=FakePlay(recording=LOST)), play)
+    assert_success_is_earned(FakeClient(healthy=ended_well(LOST)), play)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +68,7 @@ def test_success_without_metadata_is_found(recording: Recording) -> None:
         pytest.param(of_table(sent(0), sent(1)), id="guesses"),
     ],
 )
-def test_version_from_elsewhere_is_no_use_of_the_table(play: FakePlay) -> None:
+def test_version_from_elsewhere_is_no_use_of_the_table(play: Play) -> None:
     """A client may send what it sends without a table."""
     assert_table_is_not_used(FakeClient(), play, "with an error")
 
@@ -80,4 +79,4 @@ def test_use_of_the_table_is_found() -> None:
     with pytest.raises(AssertionError, match="sends Metadata v3, as the table of a response with"):
         assert_table_is_not_used(FakeClient(), play, "with an error")
     for usual in (recorded(asked(4), sent(NEWEST)), recorded(asked(4))):
-        assert_table_is_not_used(FakeClient(healthy=FakePlay(recording=usual)), play, "x")
+        assert_table_is_not_used(FakeClient(healthy=ended_well(usual)), play, "x")

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from conformance.assertions.client_moves import assert_ends_by_itself, assert_reports_error
+from fixtures.scripted_broker.playing import Play
 from reference_model.clients.script import Script
-from tests.conformance.client_plays import FakeClient, FakePlay, FakeResult
+from tests.conformance.client_plays import WELL, FakeClient
 from tests.reference_model.clients.recordings import asked, listing, opened, recorded, sent
 
 SCRIPT = Script(timeout_ms=3000)
-WATCHED = FakeResult(outcome="error", detail="no result after 3 s", exit_status=1, has_hung=True)
-HUNG = FakePlay(recording=recorded(asked(4), duration_ms=4500, script=SCRIPT), result=WATCHED)
-LATE = FakePlay(
+WATCHED = replace(WELL, outcome="error", detail="no result after 3 s", exit_status=1)
+HUNG = Play(recording=recorded(asked(4), duration_ms=4500, script=SCRIPT), result=WATCHED)
+LATE = Play(
     recording=recorded(
         asked(4, at_ms=2000),
         connections=(opened(at_ms=1600),),
@@ -45,7 +48,7 @@ def test_client_that_began_late_may_be_late() -> None:
 
 def test_hang_names_the_request_outside_the_table() -> None:
     """It is the last one that got no response."""
-    play = FakePlay(recording=UNANSWERED, result=FakeResult(outcome="error", has_hung=True))
+    play = Play(recording=UNANSWERED, result=WATCHED)
     said = (
         "the client hangs: it does not return to its application, after Metadata v13 on connection 0 was sent "
         "although the table of that connection lists v0 to v1"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from conformance.assertions.operation_results import Unsupported
 from conformance.operations.trials import client_operates
 from fixtures.client.running_broker import Address, RunningBroker
+from fixtures.client_processes.driver_process import DriverResult
 from fixtures.recording_proxy.trying import TriedPlay
 from fixtures.registry.clients import Client, select_clients
 from fixtures.registry.targets import select_targets
@@ -17,7 +19,7 @@ from fixtures.under_test import trial as trial_module
 from fixtures.under_test.trial import ChosenTrial, Trial, Trials
 from reference_model.clients.recording import Recording
 from reference_model.listeners import PLAINTEXT
-from tests.conformance.client_plays import ABORTED, FakeResult
+from tests.conformance.client_plays import ABORTED, WELL
 from tests.conformance.test_contradictions import REFUSED, ended, fetched, seen, written
 from tests.conformance.test_operation_results import DOOMED
 
@@ -32,16 +34,16 @@ JUDGED, SAME_LIBRARY, OTHER, THIRD = (
         "franz-go-1.22.3",
     )
 )
-WRONG = FakeResult(outcome="error", detail="WrongResult: the record came back as b'aborted'")
-OTHERWISE = FakeResult(outcome="error", detail="TimeoutException", exit_status=1)
-HUNG = FakeResult(outcome="error", detail="no result after 20.0 s", has_hung=True)
+WRONG = replace(WELL, outcome="error", detail="WrongResult: the record came back as b'aborted'")
+OTHERWISE = replace(WELL, outcome="error", detail="TimeoutException", exit_status=1)
+HUNG = replace(WELL, outcome="error", detail="no result after 20.0 s")
 READ = seen(written(0), ended(), fetched(3, 3))
 FAULT = "the broker may be at fault: "
 
 
-def tried(result: FakeResult, recording: Recording = READ) -> Any:
+def tried(result: DriverResult, recording: Recording = READ) -> Any:
     """Return a play of the operation with this end."""
-    return TriedPlay(recording=recording, result=result)  # type: ignore[arg-type]
+    return TriedPlay(recording=recording, result=result)
 
 
 class PreparedPool:
@@ -90,7 +92,7 @@ def test_libraries_that_fail_alike_are_named(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(
     ("judged", "other"),
     [
-        pytest.param(tried(WRONG), tried(FakeResult()), id="other-works"),
+        pytest.param(tried(WRONG), tried(WELL), id="other-works"),
         pytest.param(tried(WRONG), tried(OTHERWISE), id="other-failure"),
         pytest.param(tried(WRONG), OSError("no such program"), id="other-not-run"),
         pytest.param(tried(HUNG, DOOMED), tried(HUNG, DOOMED), id="unsupported-requests"),
@@ -120,7 +122,7 @@ def test_broker_that_contradicts_itself_is_named(monkeypatch: pytest.MonkeyPatch
 
 def test_unsupported_operation_stays_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
     """A client that says what the broker lacks has no failure that needs a doubt."""
-    unsupported = FakeResult(outcome="error", detail="UnsupportedVersionException: too old")
+    unsupported = replace(WELL, outcome="error", detail="UnsupportedVersionException: too old")
     monkeypatch.setattr(trial_module, "installed", lambda client: client.id)
     play = tried(unsupported, seen(REFUSED))
     broker = RunningBroker(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pytest
 
 from conformance.assertions.client_moves import ClientAborted
 from conformance.assertions.operation_results import Unsupported, assert_operates
 from fixtures.errors import HarnessError
+from fixtures.recording_proxy.trying import TriedPlay
 from reference_model.clients.recording import Recording, SeenRequest
-from tests.conformance.client_plays import ABORTED, FakePlay, FakeResult
+from tests.conformance.client_plays import ABORTED, WELL
 from tests.reference_model.clients.recordings import asked, listing, opened, recorded, sent
 
 HEARTBEAT = 68
@@ -21,19 +22,12 @@ DOOMED = recorded(asked(3, TABLE), sent(12), sent(1, api_key=HEARTBEAT, at_ms=2)
 OPERATION = "consumer-group-protocol"
 
 
-@dataclass(frozen=True, kw_only=True)
-class FakeTriedPlay(FakePlay):
-    """What was seen of a client that tried an operation."""
-
-    obstacles: tuple[str, ...] = ()
-
-
-def ended(recording: Recording = RIGHT, **result: object) -> FakeTriedPlay:
+def ended(recording: Recording = RIGHT, **result: object) -> TriedPlay:
     """Return a play with this end; well, if nothing is given."""
-    return FakeTriedPlay(recording=recording, result=FakeResult(**result))  # type: ignore[arg-type]
+    return TriedPlay(recording=recording, result=replace(WELL, **result))  # type: ignore[arg-type]
 
 
-def failed(detail: str, recording: Recording = RIGHT) -> FakeTriedPlay:
+def failed(detail: str, recording: Recording = RIGHT) -> TriedPlay:
     """Return a play in which the client reports an error."""
     return ended(recording, outcome="error", exit_status=1, detail=detail)
 
@@ -68,8 +62,8 @@ def test_error_that_names_what_is_missing_is_a_note(detail: str) -> None:
             failed("UnsupportedVersionException", DOOMED), "was sent although", id="doomed-request"
         ),
         pytest.param(failed("TimeoutException: no answer"), "does not say", id="unclear-error"),
-        pytest.param(ended(outcome="error", has_hung=True), "it hangs", id="hang"),
-        pytest.param(ended(outcome=None, killed_for="time", has_hung=True), "it hangs", id="deaf"),
+        pytest.param(ended(outcome="error", detail="no result after 3 s"), "it hangs", id="hang"),
+        pytest.param(ended(outcome=None, killed_for="time"), "it hangs", id="deaf"),
         pytest.param(
             ended(outcome=None, killed_for="memory"), "more memory than it may", id="memory"
         ),
@@ -82,7 +76,7 @@ def test_error_that_names_what_is_missing_is_a_note(detail: str) -> None:
         pytest.param(ended(outcome=None, exit_status=3), "without a result", id="no-result"),
     ],
 )
-def test_wrong_client_violates(play: FakeTriedPlay, what: str) -> None:
+def test_wrong_client_violates(play: TriedPlay, what: str) -> None:
     """Each says in the first line what is wrong, and sums the play up in the last."""
     with pytest.raises(AssertionError, match=what) as raised:
         assert_operates(play, OPERATION)
@@ -93,7 +87,7 @@ def test_wrong_client_violates(play: FakeTriedPlay, what: str) -> None:
 def test_abort_has_a_class_of_its_own() -> None:
     """Reports say that such a client crashes."""
     with pytest.raises(ClientAborted, match="SIGABRT"):
-        assert_operates(FakeTriedPlay(recording=RIGHT, result=ABORTED), OPERATION)
+        assert_operates(TriedPlay(recording=RIGHT, result=ABORTED), OPERATION)
 
 
 def test_documented_fallback_is_a_note() -> None:
@@ -118,7 +112,7 @@ LOWER = sent(0, api_key=HEARTBEAT, connection=1, response=b"")
 HIGHER = sent(1, api_key=HEARTBEAT, connection=1, response=b"")
 
 
-def on_two_connections(*requests: SeenRequest, node: int = 0) -> FakeTriedPlay:
+def on_two_connections(*requests: SeenRequest, node: int = 0) -> TriedPlay:
     """Return a play whose second connection, to a node, has these requests, and no ApiVersions request."""
     connections = (opened(0), opened(1, node=node))
     asking = (asked(3, TABLE), sent(12))
@@ -134,7 +128,7 @@ def on_two_connections(*requests: SeenRequest, node: int = 0) -> FakeTriedPlay:
         ),
     ],
 )
-def test_client_that_did_not_ask_again_sent_nothing_unsupported(play: FakeTriedPlay) -> None:
+def test_client_that_did_not_ask_again_sent_nothing_unsupported(play: TriedPlay) -> None:
     """The same broker lists what was sent, or answers it; that the client did not ask is judged elsewhere."""
     assert_operates(play, OPERATION)
 
@@ -146,7 +140,7 @@ def test_client_that_did_not_ask_again_sent_nothing_unsupported(play: FakeTriedP
         pytest.param(on_two_connections(LOWER, node=1), id="listed-by-another-broker"),
     ],
 )
-def test_table_of_another_broker_is_no_excuse(play: FakeTriedPlay) -> None:
+def test_table_of_another_broker_is_no_excuse(play: TriedPlay) -> None:
     """Nothing shows that this broker supports what was sent, and it does not answer."""
     with pytest.raises(AssertionError, match="before any ApiVersions request"):
         assert_operates(play, OPERATION)
@@ -159,11 +153,11 @@ OBSTACLE = "the broker's address kafka:9092 cannot be reached: no such host"
     "play",
     [
         pytest.param(failed("TimeoutException: no answer"), id="error"),
-        pytest.param(ended(outcome="error", has_hung=True), id="hang"),
+        pytest.param(ended(outcome="error", detail="no result after 3 s"), id="hang"),
         pytest.param(ended(outcome=None, exit_status=3), id="no-result"),
     ],
 )
-def test_failure_without_a_way_to_the_broker_is_not_judged(play: FakeTriedPlay) -> None:
+def test_failure_without_a_way_to_the_broker_is_not_judged(play: TriedPlay) -> None:
     """No client could do it; the reason names the address."""
     with pytest.raises(HarnessError, match="kafka:9092 cannot be reached"):
         assert_operates(replace(play, obstacles=(OBSTACLE,)), OPERATION)
@@ -178,6 +172,6 @@ def test_obstacle_excuses_nothing_else() -> None:
     doomed = failed("TimeoutException: no answer", DOOMED)
     with pytest.raises(AssertionError, match="was sent although"):
         assert_operates(replace(doomed, obstacles=(OBSTACLE,)), OPERATION)
-    aborted = FakeTriedPlay(recording=RIGHT, result=ABORTED, obstacles=(OBSTACLE,))
+    aborted = TriedPlay(recording=RIGHT, result=ABORTED, obstacles=(OBSTACLE,))
     with pytest.raises(ClientAborted):
         assert_operates(aborted, OPERATION)

@@ -29,7 +29,7 @@ from fixtures.under_test.plays import PlayCache
 from fixtures.under_test.trial import ChosenTrial, Trial
 from reference_model.clients.script import Answer, Script, one_node
 from reports.run.repeats import FailureClass, Repeats, Tally
-from tests.conformance.client_plays import FakePlay, FakeResult
+from tests.conformance.client_plays import WELL
 from tests.conformance.test_slow_answers import SLOW, recording_of
 
 SCRIPT = one_node(Answer(error_code=42))
@@ -203,7 +203,7 @@ def test_slow_broker_is_no_hang_of_a_client(took_ms: int, expected: FailureClass
     """The recording of a repeat shows how long the broker took for its answers."""
     (release,) = select_targets(["apache-kafka-2.8.2"])
     (client,) = select_clients(["aiokafka-0.14.0"])
-    hung = FakePlay(recording=recording_of(took_ms), result=FakeResult(has_hung=True))
+    hung = Play(recording=recording_of(took_ms), result=replace(WELL, killed_for="time"))
     trials: Any = FakeTrials(hung)
     trial = Trial(ChosenTrial(release, client, "produce"), trials)
     repeats = repeat_trial(trial, FailingExample(hangs, {"trial": trial}))
@@ -222,7 +222,10 @@ def test_hang_counts_only_if_each_repeat_hangs(
     """An operation that ends in time now and then is not flaky: nothing is known about the client."""
     (release,) = select_targets(["apache-kafka-2.8.2"])
     (client,) = select_clients(["aiokafka-0.14.0"])
-    plays = [FakePlay(recording=recording_of(5), result=FakeResult(has_hung=each)) for each in hung]
+    plays = [
+        Play(recording=recording_of(5), result=replace(WELL, killed_for="time" if each else ""))
+        for each in hung
+    ]
     trials: Any = FakeTrials(*plays)
     trial = Trial(ChosenTrial(release, client, "produce"), trials)
     repeats = repeat_trial(trial, FailingExample(hangs, {"trial": trial}))

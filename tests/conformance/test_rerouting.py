@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,10 +10,11 @@ import pytest
 from conformance.assertions.client_moves import ClientAborted
 from conformance.assertions.rerouting import DoesNotKnow, assert_survives_rerouting
 from fixtures.errors import ClientFails, HarnessError
+from fixtures.recording_proxy.rerouting import ReroutedPlay
 from reference_model.clients.recording import Recording, SeenRequest
 from reference_model.clients.routes import Route, as_scripted
 from reference_model.clients.script import NodeScript, Script
-from tests.conformance.client_plays import ABORTED, STOPPED, FakePlay
+from tests.conformance.client_plays import ABORTED, STOPPED
 from tests.described_apis import described_api
 from tests.reference_model.clients.recordings import NO_IDS, asked, opened, recorded, sent
 from wire.api_keys import PRODUCE_KEY
@@ -28,13 +29,6 @@ OTHER = Route(when="after a replacement", from_ms=2000, cluster_id="other", node
 ROUTES = (HOME, SWAPPED, OTHER)
 METADATA, WRITES, WITHOUT = "rerouted", "rerouted-writes", "rerouted-without-cluster-check"
 PRODUCE_VERSION = 13
-
-
-@dataclass(frozen=True, kw_only=True)
-class FakeReroutedPlay(FakePlay):
-    """What was seen of a client whose connections were led by `ROUTES`."""
-
-    routes: tuple[Route, ...] = ROUTES
 
 
 def on(
@@ -79,9 +73,9 @@ def led(*requests: SeenRequest, options: tuple[str, ...] = ()) -> Recording:
     return as_scripted(recording, ROUTES, options)
 
 
-def play_of(*requests: SeenRequest, **others: Any) -> FakeReroutedPlay:
+def play_of(*requests: SeenRequest, **others: Any) -> ReroutedPlay:
     """Return a play with these requests."""
-    return FakeReroutedPlay(recording=led(*requests), result=STOPPED, **others)
+    return ReroutedPlay(recording=led(*requests), result=STOPPED, **{"routes": ROUTES, **others})
 
 
 HOME_IDS = ("home", 1)

@@ -15,13 +15,14 @@ from click.testing import CliRunner, Result
 from conformance.commands import replay as replay_module
 from conformance.commands.replay import replay
 from fixtures.client.running_broker import Address, RunningBroker, RunningCluster
+from fixtures.client_processes.driver_process import DriverResult
 from fixtures.recording_proxy.rerouting import ReroutedPlay
 from fixtures.recording_proxy.trying import TriedPlay
 from fixtures.under_test import trial as trial_module
 from reference_model.listeners import PLAINTEXT
 from reports.records import OPERATION
 from reports.run.failures import Failure, write_failure
-from tests.conformance.client_plays import FAILED, HEALTHY, STOPPED, FakeResult
+from tests.conformance.client_plays import FAILED, HEALTHY, STOPPED, WELL
 from tests.conformance.test_rerouting import ROUTES, SILENT_AT_HOME, SWAP, led, on
 
 CLIENT, CLUSTER = "kafka-python-3.0.12", "kafka-cluster-4.4.0"
@@ -32,12 +33,12 @@ _, _, OTHER = ROUTES
 def rerouted(*later: Any) -> ReroutedPlay:
     """Return a play of a client that goes on by the first two routes, and does this after them."""
     recording = led(*SILENT_AT_HOME, *SWAP, *later)
-    return ReroutedPlay(recording=recording, result=STOPPED, routes=ROUTES)  # type: ignore[arg-type]
+    return ReroutedPlay(recording=recording, result=STOPPED, routes=ROUTES)
 
 
-def tried(result: FakeResult) -> TriedPlay:
+def tried(result: DriverResult) -> TriedPlay:
     """Return a play of an operation with this end."""
-    return TriedPlay(recording=HEALTHY.recording, result=result)  # type: ignore[arg-type]
+    return TriedPlay(recording=HEALTHY.recording, result=result)
 
 
 GOES_ON = rerouted(*on(OTHER, connection=2))
@@ -106,9 +107,7 @@ def replayed(
         pytest.param(
             GOES_ON, "rerouted", "kafka-clients-4.4.0-admin", 1, "never gives the ids", id="no-ids"
         ),
-        pytest.param(
-            tried(FakeResult()), "describe-groups", CLIENT, 0, "no longer fails", id="works"
-        ),
+        pytest.param(tried(WELL), "describe-groups", CLIENT, 0, "no longer fails", id="works"),
         pytest.param(tried(FAILED), "describe-groups", CLIENT, 1, "does not say what", id="fails"),
     ],
 )
