@@ -187,8 +187,8 @@ def misaddressed_answers() -> st.SearchStrategy[Answer]:
 def misframed_answers() -> st.SearchStrategy[Answer]:
     """Healthy tables in a frame that claims another size.
 
-    If it claims far more than the broker sends, the connection stays open: some clients make room for the whole frame, and others
-    do so only if the end of the connection does not come first, by chance. No size lies near 100 MB, which many clients
+    If it claims far more than the broker sends, the connection stays open: some clients allocate the frame only if they read its size
+    before the close. No size lies near 100 MB, which many clients
     accept by default: a few such buffers, freed sooner or later, use about as much memory as a client may.
     """
     small = st.sampled_from((-1, 0, 1, 2, 3, 4, 5, 1000, INT32_MIN)) | st.integers(6, 400)

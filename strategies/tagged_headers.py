@@ -16,7 +16,7 @@ class TaggedHeader:
     """A request of an API that only reads, in a flexible version.
 
     Attributes:
-        place: which of the flexible versions that the target serves; counted around.
+        place: index into the flexible versions that the target serves, modulo their number.
         section: the bytes of the header's tag section.
     """
 

@@ -1,7 +1,7 @@
 """What is asserted about a client whose connections were led to other brokers and to another cluster (KIP-1242).
 
 A client that supports KIP-1242 goes on without a restart, gives the ids of cluster and broker when it should, and writes
-nothing to a cluster of which it does not know. What other clients do in its place is recorded.
+nothing to a cluster before it has read its metadata. What other clients do in its place is recorded.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _assert_goes_on(play: ReroutedPlay, operation: str, *, uses_ids: bool) -> No
     stray = stray_writes(play.recording)
     if stray:
         found.append(
-            f"the client writes to a cluster of which it does not know, in {counted(stray, 'confirmed request')}"
+            f"the client writes to a cluster before it has read its metadata, in {counted(stray, 'confirmed request')}"
         )
     if not found:
         return

@@ -213,7 +213,7 @@ def matrix(
     chosen = selected_clients(patterns, rings) if clients else runnable_targets(patterns, like=like)
     tried = clients_with_operations(tried_clients) if operations else ()
     if operations:
-        # Brokers before ApiVersions tell no client what they lack.
+        # Without ApiVersions a client cannot know what a broker supports.
         chosen = tuple(target for target in chosen if target.handshake)
     if not chosen:
         raise click.UsageError("none of these targets has been tried yet; to run one, give its id")

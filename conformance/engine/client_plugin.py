@@ -151,7 +151,7 @@ def _begin(item: pytest.Item, client: ClientUnderTest, recorder: RunRecorder) ->
             recorder.stopped_short[client.target.id] = stops_short(client.healthy.recording)
             same = [each for each in item.session.items if _is_about(each, client)]
             client.plays.begin(scripts_of(same, client, tier=amount_in(item.config)))
-    # Raises for every property of a client that fails even there.
+    # A client that fails with a healthy broker is not judged; this raises.
     client.healthy  # noqa: B018
 
 

@@ -110,5 +110,5 @@ def _begin_one(trial: Trial, chosen: ChosenTrial) -> None:
     try:
         trial.trials.begin([chosen])
     except HarnessError:
-        # Its own turn tells why.
+        # The error is reported when this trial is judged.
         return

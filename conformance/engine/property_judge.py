@@ -239,7 +239,7 @@ class PropertyJudge:
         return True
 
     def raise_first(self) -> None:
-        """End the property: record how much was run, and raise the first violation that Hypothesis does not know, if any.
+        """End the property: record how much was run, and raise the first violation that Hypothesis did not raise.
 
         Raises:
             AssertionError: the violation.

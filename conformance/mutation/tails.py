@@ -1,7 +1,7 @@
 """The rare values that a broker may handle wrongly, and which properties send them in a standard run.
 
-A dimension is something that requests vary in, such as the client id. Its tails are named conditions on a value. What
-properties draw with the budgets of a standard run is counted, and what is pinned. Examples that a target rejects are
+A dimension is something that requests vary in, such as the client id. Its tails are named conditions on a value. The
+drawn and the pinned examples of a standard run are counted. Examples that a target rejects are
 counted too, because that depends on the target.
 """
 

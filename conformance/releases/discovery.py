@@ -1,4 +1,4 @@
-"""What a new request header would break: how a release treats requests that it does not know, with header v2 and with v3.
+"""Measures how releases answer an unknown version of ApiVersions with header v2 and with v3.
 
 A client begins with the newest version of ApiVersions that it knows. A broker that does not know it takes the request's header for the newest
 one that it has: v2. If the header is v3 (KIP-1313, a proposal), the client instance id stands where header v2 has its count of tagged fields.

@@ -1,4 +1,4 @@
-"""Where the ports of a proxy lead while a client uses them, and how a recording tells the oracle of it (KIP-1242)."""
+"""Routes of a proxy's ports, and their form in a recording (KIP-1242)."""
 
 from __future__ import annotations
 

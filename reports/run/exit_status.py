@@ -31,7 +31,7 @@ def exit_status_of(recorder: RunRecorder, *, pytest_status: int, strict: bool) -
         strict: whether a SHOULD gates.
     """
     if recorder.writer.fault and pytest_status != pytest.ExitCode.INTERNAL_ERROR:
-        # What was violated is so without records too; nothing else can be said of a run that is not kept.
+        # A violation counts even if records are lost; any other verdict needs them.
         violated = _is_violated(recorder, strict=strict)
         return pytest.ExitCode.TESTS_FAILED if violated else ExitStatus.HARNESS_ERROR
     if pytest_status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):

@@ -1,6 +1,6 @@
 """The grid of each role on a page of its own, within 150 kB for 120 clauses and 40 targets.
 
-To stay that small, a cell that conforms or does not apply has no link, and a conforming one no class either. Optional
+To stay that small, cells that conform or do not apply have no link, and conforming ones no class. Optional
 end tags are omitted. The label that a narrow screen needs in front of each cell is one CSS rule per column. Rules that
 apply to no target of a page share one row per source.
 """

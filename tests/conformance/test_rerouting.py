@@ -143,7 +143,10 @@ def test_client_without_ids_may_go_on_as_well() -> None:
             id="refused-writes",
         ),
         pytest.param(
-            (*WRITING, written(2, 2050)), WRITES, "of which it does not know", id="stray-write"
+            (*WRITING, written(2, 2050)),
+            WRITES,
+            "before it has read its metadata",
+            id="stray-write",
         ),
         pytest.param(RIGHT, WITHOUT, "gives a cluster id or node id", id="ids-without-the-check"),
     ],
