@@ -25,6 +25,7 @@ from rich.table import Table
 
 from benchmarks.goals import last_line
 from benchmarks.rates import quick_option
+from clauses.tiers import Tier
 from fixtures.client.patience import PATIENCE_S
 from tests.conformance import tls_target
 from tests.conformance.fake_targets import (
@@ -48,7 +49,7 @@ from tests.conformance.fake_targets import (
 )
 from tests.conformance.suite_runs import start_suite
 
-TIER = "smoke"
+TIER = Tier.SMOKE
 MOST_TIMES_AS_LONG = 3
 LAST_WAIT_S = 4.0
 """The wait under way when patience ends took 3.5 s: a request that may wait for a disk, and the probes after it."""
@@ -148,7 +149,7 @@ class Bounds:
         broken: names of the targets that exceeded their bounds.
     """
 
-    def __init__(self, tier: str) -> None:
+    def __init__(self, tier: Tier) -> None:
         self.patience_s = PATIENCE_S[tier]
         self.table = Table(title=f"tier {tier}", box=None)
         self.broken: list[str] = []
@@ -173,7 +174,7 @@ def is_bounded(cost: Cost, healthy: Cost, patience_s: float) -> bool:
     return cost.seconds <= most and cost.mib <= MOST_TIMES_THE_MEMORY * healthy.mib
 
 
-def measure(bounds: Bounds, hostile: Mapping[str, Behaviour], tier: str, *, on_tls: bool) -> None:
+def measure(bounds: Bounds, hostile: Mapping[str, Behaviour], tier: Tier, *, on_tls: bool) -> None:
     """Judge a healthy target, and hostile ones that start out healthy."""
     turn: Callable[[Behaviour], Behaviour] = turning
     name, proper = "healthy", reference_behaviour()
@@ -194,14 +195,14 @@ def measure(bounds: Bounds, hostile: Mapping[str, Behaviour], tier: str, *, on_t
 
 
 @click.command(name="benchmarks.hostile_targets")
-@click.argument("tier", type=click.Choice(list(PATIENCE_S)), default=TIER)
+@click.argument("tier", type=click.Choice(tuple(map(str, Tier))), default=str(TIER))
 @quick_option
 def main(tier: str, quick: bool) -> None:
     """Measure every fake and print a row for each; exit with 1 if any costs too much, and name it."""
-    bounds = Bounds(tier)
+    bounds = Bounds(Tier(tier))
     for hostile, on_tls in ((HOSTILE, False), (HOSTILE_ON_TLS, True)):
         chosen = {name: each for name, each in hostile.items() if not quick or name in QUICK}
-        measure(bounds, chosen, tier, on_tls=on_tls)
+        measure(bounds, chosen, Tier(tier), on_tls=on_tls)
     console = Console()
     console.print(bounds.table)
     console.print(last_line(bounds.broken), markup=False, soft_wrap=True)

@@ -25,6 +25,7 @@ from hypothesis import given, seed, settings
 from rich.console import Console
 
 from benchmarks.rates import chosen_target, print_rates, print_ratio, quick_option
+from clauses.tiers import Tier
 from conformance.assertions.judging import error_code_of
 from conformance.engine.hypothesis_profiles import load_profile
 from conformance.engine.overlapping import Overlap
@@ -143,7 +144,7 @@ MEASUREMENTS: Mapping[str, Callable[[Broker, int], float]] = {
 @quick_option
 def main(target_id: str | None, quick: bool) -> None:
     """Measure in turns, and print medians and ratios."""
-    load_profile("standard")
+    load_profile(Tier.STANDARD)
     target, launcher = chosen_target(target_id)
     rounds = QUICK_ROUNDS if quick else ROUNDS
     rates: dict[str, list[float]] = {name: [] for name in MEASUREMENTS}

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from clauses.tiers import Tier
 from conformance.commands.errors import CouldNotTell
 from conformance.commands.run_findings import Verdicts, finding_lines, verdicts_of
 from conformance.commands.selection import (
@@ -165,7 +166,7 @@ class _Display:
     default=RINGS,
     help="with --clients: the rings from which globs choose; repeatable; default: all",
 )
-@click.option("--tier", type=click.Choice(TIERS), default="standard", show_default=True)
+@click.option("--tier", type=click.Choice(TIERS), default=Tier.STANDARD, show_default=True)
 @click.option("--launcher", type=click.Choice(LAUNCHERS), default="auto", show_default=True)
 @click.option("--like", metavar="ID", default="", help=LIKE_HELP)
 @click.option("--seed", type=click.IntRange(0), help="Hypothesis' seed for every run")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from clauses.tiers import Tier
+
 SHARE_ON_FURTHER_LISTENERS = 20
 """One example in this many runs on listeners after a target's first.
 
@@ -28,7 +30,7 @@ pinned examples have the main cases of every clause."""
 MORE_IN_DEEP_RUNS = 10
 
 
-def client_examples(max_examples: int, tier: str = "standard") -> int:
+def client_examples(max_examples: int, tier: Tier = Tier.STANDARD) -> int:
     """Return how many examples are drawn for a client in a tier, not counting the pinned ones.
 
     Args:
@@ -36,4 +38,4 @@ def client_examples(max_examples: int, tier: str = "standard") -> int:
         tier: the tier.
     """
     usual = min(max_examples, CLIENT_EXAMPLES)
-    return usual * MORE_IN_DEEP_RUNS if tier == "deep" else usual
+    return usual * MORE_IN_DEEP_RUNS if tier is Tier.DEEP else usual

@@ -22,7 +22,7 @@ from conformance.engine.repeating_plays import repeat_plays
 from conformance.runs.run_identity import SUITE, target_facts
 from fixtures.client_plugin import CLIENTS
 from fixtures.operation_plugin import tries_operations
-from fixtures.tiers import amount_in
+from fixtures.tiers import tier_in
 from fixtures.under_test.client import LAUNCHER, ClientUnderTest
 from reference_model.clients.first_reaction import stops_short
 from reports.plugin import RECORDER, clauses_of
@@ -93,7 +93,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
     )
     JUDGE.set(judge)
     JUDGE_EXAMPLE.set(judge.judge)
-    with max_examples_changed(test, partial(client_examples, tier=amount_in(item.config))):
+    with max_examples_changed(test, partial(client_examples, tier=tier_in(item.config))):
         try:
             yield
         except AssertionError as error:
@@ -150,7 +150,7 @@ def _begin(item: pytest.Item, client: ClientUnderTest, recorder: RunRecorder) ->
         if client.works:
             recorder.stopped_short[client.target.id] = stops_short(client.healthy.recording)
             same = [each for each in item.session.items if _is_about(each, client)]
-            client.plays.begin(scripts_of(same, client, tier=amount_in(item.config)))
+            client.plays.begin(scripts_of(same, client, tier=tier_in(item.config)))
     # A client that fails with a healthy broker is not judged; this raises.
     client.healthy  # noqa: B018
 

@@ -11,6 +11,8 @@ import secrets
 
 from hypothesis import HealthCheck, Phase, settings
 
+from clauses.tiers import Tier
+
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate, Phase.target, Phase.shrink)
 """All but `explain`, which traces every line of a failing example and cannot explain bytes."""
 EXAMPLES_PER_PROPERTY = 100
@@ -53,11 +55,11 @@ def own_seed(property_name: str, seed: int) -> str:
     return f"{seed} {property_name}"
 
 
-def load_profile(tier: str, *, seed: int | None = None) -> None:
+def load_profile(tier: Tier, *, seed: int | None = None) -> None:
     """Register the profiles, and load the one for this environment with the tier's changes.
 
     Args:
-        tier: "smoke" runs the pinned examples alone; "deep" draws 1000 examples instead of 100 for each property that
+        tier: `SMOKE` runs the pinned examples alone; `DEEP` draws 1000 examples instead of 100 for each property that
             does not set a number of its own.
         seed: where one is given, it decides what is drawn, whatever the profile says.
     """
@@ -74,9 +76,9 @@ def load_profile(tier: str, *, seed: int | None = None) -> None:
     chosen = settings.get_profile(profile_name())
     if seed is not None:
         chosen = settings(chosen, derandomize=False, database=None)
-    if tier == "smoke":
+    if tier is Tier.SMOKE:
         chosen = settings(chosen, phases=(Phase.explicit,))
-    elif tier == "deep":
+    elif tier is Tier.DEEP:
         chosen = settings(chosen, max_examples=DEEP_EXAMPLES_PER_PROPERTY)
     settings.register_profile("kafka-conformance", parent=chosen)
     settings.load_profile("kafka-conformance")

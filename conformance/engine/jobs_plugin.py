@@ -15,7 +15,7 @@ from conformance.engine.shares import Shares, fixtures_of
 from fixtures.errors import HarnessError
 from fixtures.operation_plugin import tries_operations
 from fixtures.plugin import judges_elsewhere, kind_of
-from fixtures.tiers import EXPECTED, amount_in, connections_per_second_in, expected_duration
+from fixtures.tiers import EXPECTED, connections_per_second_in, expected_duration, tier_in
 from fixtures.under_test.broker import Broker
 from reports.plugin import RECORDER
 
@@ -115,7 +115,7 @@ def _announce(config: pytest.Config, broker: Broker, jobs: int) -> None:
         return
     at_once = examples_at_once(broker)
     duration = expected_duration(
-        EXPECTED[amount_in(config), kind_of(config)].connections,
+        EXPECTED[tier_in(config), kind_of(config)].connections,
         per_second=connections_per_second_in(config, is_elsewhere=judges_elsewhere(config)),
         jobs=jobs,
         examples_at_once=at_once,

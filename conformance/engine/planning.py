@@ -9,6 +9,7 @@ import pytest
 from clauses import marks
 from clauses.catalogue import Clause, Role, catalogue
 from clauses.operations import clause_or_row
+from clauses.tiers import Tier
 from conformance.engine.expectations import stale_expectations
 from conformance.runs.run_identity import target_facts
 from fixtures.client_plugin import ChosenClient
@@ -29,13 +30,13 @@ def is_judged(item: pytest.Item) -> bool:
     return next(item.iter_markers("clause"), None) is not None
 
 
-def is_left_out(item: pytest.Item, tier: str, kind: Kind) -> bool:
-    """Return whether the amount or the kind of what a run sends excludes a property."""
+def is_left_out(item: pytest.Item, tier: Tier, kind: Kind) -> bool:
+    """Return whether the tier or the kind of what a run sends excludes a property."""
     if kind is not Kind.MALFORMED and item.get_closest_marker(marks.MALFORMED):
         return True
-    if tier == "smoke" and item.get_closest_marker(marks.STANDARD):
+    if tier is Tier.SMOKE and item.get_closest_marker(marks.STANDARD):
         return True
-    return tier != "deep" and any(map(item.get_closest_marker, (marks.STORED, marks.DEEP)))
+    return tier is not Tier.DEEP and any(map(item.get_closest_marker, (marks.STORED, marks.DEEP)))
 
 
 def judges_client(item: pytest.Item) -> bool:

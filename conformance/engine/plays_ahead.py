@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from clauses.tiers import Tier
 from conformance.engine.budgets import client_examples
 from conformance.engine.overlapping import JUDGE_EXAMPLE
 from fixtures.under_test.client import ClientUnderTest
@@ -16,7 +17,7 @@ from strategies.hypothesis_adapter import max_examples_changed
 
 
 def scripts_of(
-    items: Iterable[pytest.Item], client: ClientUnderTest, *, tier: str
+    items: Iterable[pytest.Item], client: ClientUnderTest, *, tier: Tier
 ) -> tuple[Script, ...]:
     """Return the scripts that properties draw, in the order in which they will be judged, each once.
 

@@ -47,7 +47,7 @@ from conformance.runs.run_identity import asks_for_everything, target_facts
 from fixtures.errors import HarnessError, NoCredentials
 from fixtures.plugin import TARGETS, kind_of
 from fixtures.registry.targets import Target
-from fixtures.tiers import Kind, amount_in, tier_name
+from fixtures.tiers import Kind, tier_in, tier_name
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.spare_target import SpareTarget
 from reports.plugin import RECORDER, clauses_of, show_by_verdict
@@ -83,14 +83,14 @@ def pytest_configure(config: pytest.Config) -> None:
         seed = seed_for_place()
         # Must happen before Hypothesis's own plugin reads the option.
         config.option.hypothesis_seed = None if seed is None else str(seed)
-    load_profile(amount_in(config), seed=_seed(config))
+    load_profile(tier_in(config), seed=_seed(config))
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Check the clauses that properties name, deselect what the tier leaves out, and plan the cells."""
-    amount, kind = amount_in(config), kind_of(config)
-    left_out = [item for item in items if is_judged(item) and is_left_out(item, amount, kind)]
+    tier, kind = tier_in(config), kind_of(config)
+    left_out = [item for item in items if is_judged(item) and is_left_out(item, tier, kind)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         gone = set(left_out)
@@ -104,20 +104,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         clauses_of(item)
         _judge_examples(item)
     if judged and not config.option.collectonly:
-        tier = tier_name(amount, kind)
+        name = tier_name(tier, kind)
         is_whole = asks_for_everything(config) and PARTLY not in config.stash
         config.stash[RECORDER] = planned_run(
             judged,
             RunWriter(
                 Path(config.getoption("--runs")),
                 catalogue=catalogue(),
-                tier=tier,
+                tier=name,
                 seed=_seed(config),
                 whole=is_whole,
                 corrects=config.getoption("--corrects"),
                 pinned_examples=_pinned_examples(judged),
             ),
-            tier,
+            name,
         )
         if kind is not Kind.MALFORMED:
             config.stash[RECORDER].sends_less()
@@ -134,7 +134,7 @@ def _pinned_examples(items: Iterable[pytest.Item]) -> dict[str, int]:
 def pytest_deselected(items: list[pytest.Item]) -> None:
     """Mark the run as partial if a property of the tier is deselected."""
     for item in items:
-        if not is_left_out(item, amount_in(item.config), kind_of(item.config)):
+        if not is_left_out(item, tier_in(item.config), kind_of(item.config)):
             item.config.stash[PARTLY] = True
 
 
@@ -258,7 +258,7 @@ def _repeater(config: pytest.Config, target: Target) -> Repeater:
     if repeater is None or repeater.target is not target:
         _end_repeater(config)
         spare = SpareTarget(target, config.getoption("--launcher"))
-        repeater = Repeater(spare, tier=amount_in(config))
+        repeater = Repeater(spare, tier=tier_in(config))
         config.stash[REPEATER] = repeater
     return repeater
 

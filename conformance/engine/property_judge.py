@@ -13,6 +13,7 @@ from typing import Any
 from hypothesis.errors import UnsatisfiedAssumption
 
 from clauses.catalogue import Clause
+from clauses.tiers import Tier
 from conformance.assertions.blame import judged_elsewhere
 from conformance.assertions.judging import JudgedElsewhere, TargetEnded, Unjudged
 from conformance.engine.crashes import CrashJudge
@@ -70,7 +71,7 @@ class PropertyJudge:
             failing: keeps the failures of this property and others, to be repeated together; None to keep its own.
         """
         self.keep_machine = recorder.keep_machine
-        self._is_deep = recorder.tier == "deep"
+        self._is_deep = recorder.tier == Tier.DEEP
         self._is_secondary_listener = is_secondary_listener
         self._broker = broker
         self._examples = ExampleRecorder(recorder, broker, clauses, name)

@@ -16,6 +16,7 @@ from typing import Any
 from hypothesis.errors import UnsatisfiedAssumption
 from hypothesis.strategies import DataObject
 
+from clauses.tiers import Tier
 from fixtures.errors import HarnessError, OutOfPatience
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.first_requests import probe_request
@@ -33,7 +34,7 @@ REPEATS_TO_ESTIMATE = 40
 """Repeats of an intermittent failure, to estimate its rate: the 95 % interval is then at most 0.3 wide."""
 PLACE_BUDGET_S = 1.5
 """Wall time for repeats in one place. Only a target that falls silent, at 0.7 s each, gets fewer repeats."""
-TARGET_BUDGET_S = {"smoke": 2.0, "standard": 20.0, "deep": 20.0}
+TARGET_BUDGET_S = {Tier.SMOKE: 2.0, Tier.STANDARD: 20.0, Tier.DEEP: 20.0}
 """Wall time for all repeats on one target, by tier.
 
 Failures after that are not classified, and count as violations.
@@ -153,7 +154,7 @@ def _load(broker: Broker) -> Iterator[None]:
 class Repeater:
     """Repeats the failures of one target; `close` stops the broker that was started for it."""
 
-    def __init__(self, spare: SpareTarget, *, tier: str) -> None:
+    def __init__(self, spare: SpareTarget, *, tier: Tier) -> None:
         """Start with the full budget.
 
         Args:

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from clauses.tiers import Tier
 from conformance.mutation.in_memory import clauses_in_memory
 from conformance.mutation.kills_over_tcp import Catch
 from conformance.mutation.properties import Property, all_properties
@@ -32,7 +33,7 @@ SAMPLE = 2
 """Number of defects that the complete suite runs against, although they could be judged in memory."""
 QUICK_SHARE = 9
 """In a quick measurement, of this many defects that break no clause judged here one meets the properties that need sockets."""
-BROKERS_PER_RUN = {"smoke": 24, "standard": 7}
+BROKERS_PER_RUN = {Tier.SMOKE: 24, Tier.STANDARD: 7}
 """Chosen so that all runs take about the same time, and there are not too many."""
 EXPECTED_STATUSES = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
 
@@ -44,12 +45,12 @@ class Run:
     Attributes:
         defects: the defects of the brokers that the run judges.
         properties: the properties that judge them.
-        tier: the tier; "smoke" runs only the pinned examples.
+        tier: the tier; `SMOKE` runs only the pinned examples.
     """
 
     defects: tuple[str, ...]
     properties: tuple[str, ...]
-    tier: str
+    tier: Tier
 
 
 def planned_runs(defects: Sequence[str], *, quick: bool = False) -> list[Run]:
@@ -68,14 +69,14 @@ def planned_runs(defects: Sequence[str], *, quick: bool = False) -> list[Run]:
     sample = others[:: max(1, len(others) // SAMPLE)][:SAMPLE]
     bystanders = [name for name in others if name not in sample]
     runs = [
-        *_runs(aimed_at, of_these, "standard"),
-        *_runs(bystanders[:: QUICK_SHARE if quick else 1], need_sockets, "smoke"),
-        *(_runs(sample, tuple(properties), "standard")),
+        *_runs(aimed_at, of_these, Tier.STANDARD),
+        *_runs(bystanders[:: QUICK_SHARE if quick else 1], need_sockets, Tier.SMOKE),
+        *(_runs(sample, tuple(properties), Tier.STANDARD)),
     ]
     return [run for run in runs if run.properties]
 
 
-def _runs(defects: Sequence[str], properties: tuple[str, ...], tier: str) -> Iterable[Run]:
+def _runs(defects: Sequence[str], properties: tuple[str, ...], tier: Tier) -> Iterable[Run]:
     size = BROKERS_PER_RUN[tier]
     for first in range(0, len(defects), size):
         chosen = tuple(defects[first : first + size])

@@ -21,10 +21,11 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from clauses.tiers import Tier
 from reports.records import OPERATION
 
 STANDING_DAYS = 14
-_FULL_TIERS = ("standard", "deep")
+_FULL_TIERS = (Tier.STANDARD, Tier.DEEP)
 _WHOLE, _FULL = 2, 1
 _SECONDS_PER_DAY = 86_400
 COLUMN = ("target", "listener")

@@ -14,6 +14,7 @@ from typing import Any, cast
 
 import pytest
 
+from clauses.tiers import Tier
 from conformance.engine.repeating import REPEATS_IF_ALL_FAIL, FailingExample, Repeater
 from fixtures.errors import ConnectionFailed
 from fixtures.launchers.address import address_target, launch_address
@@ -111,7 +112,7 @@ class FakeSpare:
 
 def repeater(fresh: Broker | None = None) -> Repeater:
     """Return a repeater with the given fresh broker."""
-    return Repeater(cast(SpareTarget, FakeSpare(fresh)), tier="standard")
+    return Repeater(cast(SpareTarget, FakeSpare(fresh)), tier=Tier.STANDARD)
 
 
 def answered(broker: Broker) -> None:

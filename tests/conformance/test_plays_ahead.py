@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from hypothesis import example, given, seed, settings
 
+from clauses.tiers import Tier
 from conformance.engine.budgets import CLIENT_EXAMPLES, client_examples
 from conformance.engine.overlapping import JUDGE_EXAMPLE
 from conformance.engine.plays_ahead import scripts_of
@@ -39,7 +40,7 @@ def play(client: ClientUnderTest, script: Script) -> None:
 
 def test_same_scripts_are_drawn_when_they_are_judged() -> None:
     """Nothing is played while scripts are collected; each is there once, although two properties draw it."""
-    client, tier = in_memory_client(), "standard"
+    client, tier = in_memory_client(), Tier.STANDARD
     property_ = property_that(play)
     items: Any = [Item(property_), Item(property_that(play))]
     ahead = scripts_of(items, client, tier=tier)

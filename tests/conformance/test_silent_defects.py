@@ -11,6 +11,7 @@ import re
 
 import pytest
 
+from clauses.tiers import Tier
 from conformance.mutation.score import is_of_model
 from fixtures.client.patience import PATIENCE_S, Patience
 from reference_model.defects import DEFECTS
@@ -32,7 +33,7 @@ PROPERTIES = properties_of_a_run(left_out=("stored",))
 def judge(*defects: str) -> dict[str, bool | str]:
     """Return what each property of a smoke run makes of a broker with some defects."""
     tamperings = (DEFECTS[name].tampering for name in defects)
-    broker = broker_with(*tamperings, patience=Patience(PATIENCE_S["smoke"]))
+    broker = broker_with(*tamperings, patience=Patience(PATIENCE_S[Tier.SMOKE]))
     broker.calibrate()
     broker.ask_for_table()
     return {

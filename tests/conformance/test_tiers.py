@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from clauses.tiers import Tier
 from fixtures.client.running_broker import Address
 from fixtures.launchers.given_broker import parse_address
 from fixtures.tiers import EXPECTED, Kind
@@ -137,8 +138,8 @@ def test_read_only_run_says_what_it_leaves_out(read_only_run: Recorded) -> None:
 def test_run_says_before_and_afterwards_how_much_it_sends(read_only_run: Recorded) -> None:
     """What it counts is what arrives, and near what it announces before its first request."""
     run, connections = read_only_run
-    amount = run.header["tier"].removesuffix("-read-only")
-    expected = EXPECTED[amount, Kind.READ_ONLY]
+    tier = Tier(run.header["tier"].removesuffix("-read-only"))
+    expected = EXPECTED[tier, Kind.READ_ONLY]
     before, _, rest = run.output.partition("\n")
     while not before.startswith("will send to "):
         before, _, rest = rest.partition("\n")

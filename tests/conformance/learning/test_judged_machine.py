@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from clauses import marks
+from clauses.tiers import Tier
 from conformance.assertions.judging import JudgedElsewhere
 from conformance.brokers import test_learned_machine
 from conformance.brokers.test_learned_machine import learned_in_time, message, word_agrees
@@ -112,8 +113,7 @@ def test_bytes_that_a_plain_request_gets_too_are_judged_elsewhere() -> None:
 def test_a_smoke_run_learns_nothing() -> None:
     """The property belongs to the standard and the deep tier."""
     marked = Mock(get_closest_marker=lambda name: name in (marks.STANDARD, marks.SWEPT))
-    tiers = ("smoke", "standard", "deep")
-    assert [is_left_out(marked, tier, Kind.MALFORMED) for tier in tiers] == [True, False, False]
+    assert [is_left_out(marked, tier, Kind.MALFORMED) for tier in Tier] == [True, False, False]
     assert "standard" in {mark.name for mark in all_properties()[PROPERTY].marks}
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from clauses.tiers import Tier
 from conformance.mutation.over_tcp import SAMPLE, Run, judge, planned_runs, run_all
 from conformance.mutation.properties import all_properties
 from reference_model.defects import DEFECTS
@@ -44,7 +45,7 @@ def test_defects_of_socket_clauses_get_generated_examples() -> None:
 @pytest.mark.timeout(180)
 def test_runs_are_judged_by_their_records(tmp_path: Path) -> None:
     """A run against a broker that skips TLS violates that clause, and names the property."""
-    run = Run(defects=(TLS_DEFECT,), properties=(TLS_PROPERTY,), tier="smoke")
+    run = Run(defects=(TLS_DEFECT,), properties=(TLS_PROPERTY,), tier=Tier.SMOKE)
     blames, catches = judge(run_all([run], tmp_path, 1))
     assert [each.is_exact for each in blames] == [True]
     assert [(catch.clause, catch.defect, tuple(catch.properties)) for catch in catches] == [

@@ -1,0 +1,16 @@
+"""How much a run sends to a target: the three tiers."""
+
+from __future__ import annotations
+
+import enum
+
+
+class Tier(enum.StrEnum):
+    """How much a run sends.
+
+    `SMOKE` runs the pinned examples alone, `STANDARD` also generated ones, and `DEEP` ten times as many of them.
+    """
+
+    SMOKE = "smoke"
+    STANDARD = "standard"
+    DEEP = "deep"
