@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -12,6 +10,7 @@ from types import MappingProxyType
 import click
 
 from fixtures.cleanup.ending_signals import INTERRUPTED, interrupt_when_ended
+from reports.disk_faults import DISK_FAULTS, sentence_of
 from reports.distribution import suite_version
 from reports.job_log import ForeignWords
 
@@ -40,10 +39,6 @@ GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 )
 """The groups of commands in the order of the help; for each command the module of `conformance.commands` that defines it."""
 COMMANDS = {name: module for group in GROUPS.values() for name, module in group.items()}
-
-
-FAULTS_OF_DISKS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO}
-"""Numbers of errors of a disk or folder that a command was given, or of the temporary files."""
 
 
 class CannotWork(click.ClickException):
@@ -86,10 +81,10 @@ class Commands(ForeignWords, click.Group):
             _check_working_folder()
             return super().invoke(ctx)
         except OSError as error:
-            if error.errno not in FAULTS_OF_DISKS:
+            if error.errno not in DISK_FAULTS:
                 raise
-            place = error.filename or "a file could not be read or written"
-            raise CannotWork(f"{place}: {os.strerror(error.errno)}") from error
+            place = "" if error.filename else "a file could not be read or written: "
+            raise CannotWork(f"{place}{sentence_of(error)}") from error
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
             raise SystemExit(INTERRUPTED) from None

@@ -6,6 +6,8 @@ import os
 import re
 from typing import ClassVar
 
+from reports.disk_faults import DISK_FAULTS, sentence_of
+
 
 class RollUpError(Exception):
     """A roll-up cannot be done; the message says what to do.
@@ -47,17 +49,14 @@ class CannotWrite(RollUpError):
     exit_status = 10
 
 
-_FAULTS_OF_DISKS = (
-    "No space left on device",
-    "Disk quota exceeded",
-    "Read-only file system",
-    "Permission denied",
-    "Input/output error",
+_IN_WORDS = (
+    *map(os.strerror, sorted(DISK_FAULTS)),
+    # Hadoop's own words, which hide the system's.
     "Mkdirs failed to create",
     "mkdir of",
     "(Not a directory)",
 )
-_LINE = re.compile(f".*({'|'.join(map(re.escape, _FAULTS_OF_DISKS))}).*")
+_LINE = re.compile(f".*({'|'.join(map(re.escape, _IN_WORDS))}).*")
 _CLASS_NAMES = re.compile(r"^\s*(Caused by: |: )?([\w.$]+(Exception|Error): )+")
 
 
@@ -68,9 +67,7 @@ def fault_of_disk(error: BaseException) -> str | None:
         error: Python's own, or one that Java raised, whose text has the lines of all its causes.
     """
     if isinstance(error, OSError) and error.errno is not None:
-        place = f"{error.filename}: " if error.filename else ""
-        sentence = f"{place}{os.strerror(error.errno)}"
-        return sentence if any(each in sentence for each in _FAULTS_OF_DISKS) else None
+        return sentence_of(error) if error.errno in DISK_FAULTS else None
     # The last one is the cause of the others.
     lines = [found[0] for found in _LINE.finditer(str(error))]
     return _CLASS_NAMES.sub("", lines[-1]).strip() if lines else None

@@ -11,15 +11,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
+from reports.disk_faults import check_writable
 from reports.refused_runs import RunLists
 from spark_aggregation.errors import CannotWrite, RollUpError, SparkUnavailable, fault_of_disk
 from spark_aggregation.held_back import stderr_held_back
 from spark_aggregation.reading.given_runs import is_small
 from spark_aggregation.reading.screening import screened
-from spark_aggregation.reading.storage import Storage
+from spark_aggregation.reading.storage import Storage, is_uri
 from spark_aggregation.run_roll_up import RollUpRequest, RollUpResult, aggregate
 from spark_aggregation.session import start_session
 
@@ -76,6 +78,10 @@ def command(
 
 def _rolled_up(asked: RollUpRequest) -> RollUpResult:
     try:
+        for folder in (asked.out, asked.history):
+            # Before Java starts, because Hadoop does not say why it cannot write.
+            if folder is not None and not is_uri(folder):
+                check_writable(Path(folder))
         # A history may be of any size.
         few = asked.history is None and is_small(asked.roots, most=_FEW_BYTES)
         spark = start_session(quick=is_small(asked.roots), interpreted=few)

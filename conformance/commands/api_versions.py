@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from conformance.api_versions.asking import ask_cluster
 from conformance.api_versions.client_requests import (
@@ -43,6 +42,7 @@ from conformance.api_versions.terminal import (
 )
 from conformance.commands.addresses import addresses_of
 from conformance.commands.errors import CouldNotTell, InvalidFile
+from conformance.commands.output_console import output_console
 from conformance.commands.selection import command_config_option
 from fixtures.client.command_config import (
     CommandConfig,
@@ -147,19 +147,15 @@ def _errors_as_exit_statuses() -> Iterator[None]:
         raise CouldNotTell(printable(str(error))) from error
 
 
-def _console() -> Console:
-    return Console() if sys.stdout.isatty() else Console(width=WIDTH_WHEN_PIPED)
-
-
 def _show(cluster: ClusterTables, form: str | None) -> None:
     if form == "intersection":
-        show_silent(_console(), cluster)
+        show_silent(output_console(piped_width=WIDTH_WHEN_PIPED, markup=True), cluster)
         for key, support in cluster.table.items():
             click.echo(f"{name_of(key)}({key}): {support}")
     elif form == "text" or not sys.stdout.isatty():
         click.echo(stock_text(cluster))
     else:
-        show_cluster(_console(), cluster)
+        show_cluster(output_console(piped_width=WIDTH_WHEN_PIPED, markup=True), cluster)
 
 
 def _answer(
@@ -167,7 +163,7 @@ def _answer(
     verdicts: Sequence[FeatureVerdict],
     own: ClientRequests | None,
 ) -> None:
-    console = _console()
+    console = output_console(piped_width=WIDTH_WHEN_PIPED, markup=True)
     show_silent(console, cluster)
     if verdicts:
         show_verdicts(console, verdicts)
@@ -186,7 +182,7 @@ def _compare(names: tuple[str, str], config: CommandConfig, form: str | None) ->
         }
         click.echo(json.dumps(report, indent=1))
     else:
-        console = _console()
+        console = output_console(piped_width=WIDTH_WHEN_PIPED, markup=True)
         for cluster in (first, second):
             show_silent(console, cluster)
         show_differences(console, found, first.name, second.name)

@@ -8,11 +8,11 @@ from functools import cache
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from clauses.catalogue import CatalogueError, catalogue
 from conformance.commands.errors import InvalidFile, UnknownName
+from conformance.commands.output_console import output_console
 from fixtures.errors import InvalidTargetFile
 from fixtures.launchers.built_in import reference_targets
 from fixtures.registry.clients import all_clients
@@ -33,11 +33,6 @@ PROPERTIES = Path(__file__).parent.parent
 
 WIDTH_WHEN_PIPED = 1000
 """Wide enough that no line is wrapped: piped output has one entry per line."""
-
-
-def _console() -> Console:
-    width = None if Console().is_terminal else WIDTH_WHEN_PIPED
-    return Console(width=width, markup=False, highlight=False)
 
 
 def _plain_table(first: str, *others: str) -> Table:
@@ -105,7 +100,7 @@ def _groups(*, defects: bool) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
 )
 def targets(defects: bool) -> None:
     """List the targets that --broker accepts."""
-    console = _console()
+    console = output_console(piped_width=WIDTH_WHEN_PIPED)
     table = _plain_table(
         "id", "release", "quorum", "launchers", "listeners", "known violations", "note"
     )
@@ -135,7 +130,7 @@ def clients() -> None:
         note = "speaks KIP-1242" if client.cluster_check else ""
         known = str(len(client.known_violations) or "")
         table.add_row(client.id, client.language, client.ring, known, note)
-    _console().print(table)
+    output_console(piped_width=WIDTH_WHEN_PIPED).print(table)
 
 
 @click.command()
@@ -144,7 +139,7 @@ def clauses() -> None:
     table = _plain_table("id", "level", "from version", "statement")
     for clause in catalogue():
         table.add_row(clause.id, clause.level.value, str(clause.applies_to), clause.statement)
-    _console().print(table)
+    output_console(piped_width=WIDTH_WHEN_PIPED).print(table)
 
 
 PLANTED: Mapping[str, Mapping[str, Defect | Fault]] = {
@@ -164,7 +159,7 @@ def explain(clause_id: str) -> None:
         clause = catalogue()[clause_id]
     except CatalogueError as error:
         raise UnknownName(str(error)) from error
-    console = _console()
+    console = output_console(piped_width=WIDTH_WHEN_PIPED)
     console.print(f"{clause.id}  {clause.level.value}", style="bold")
     for name, text in (
         ("statement", clause.statement),

@@ -14,6 +14,7 @@ from rich.progress import Progress
 from conformance.assertions.other_apis import advertised_table
 from conformance.commands.changed_tables import Table, changed_tables
 from conformance.commands.errors import CouldNotTell, InvalidFile
+from conformance.commands.output_console import output_console
 from conformance.commands.selection import EVERY_RELEASE, runnable_targets
 from conformance.corpus.entries import Entry, InvalidCorpus, load_corpus
 from conformance.releases.generated_inputs import COUNT, SEED, generated_inputs
@@ -196,8 +197,7 @@ def _observe(
 
 def _report(targets: Sequence[str], found: Found, out: Path | None) -> int:
     """Print and write the log; return how many changes are not predicted."""
-    width = None if sys.stdout.isatty() else WIDTH_WHEN_PIPED
-    console = Console(width=width, markup=False, highlight=False)
+    console = output_console(piped_width=WIDTH_WHEN_PIPED)
     if found.changes:
         console.print(change_table(found.changes))
     news = sum(not change.predicted for change in found.changes)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import click
-from rich.console import Console
 
+from conformance.commands.output_console import output_console
 from conformance.commands.pages_option import PAGES_OPTION
 from conformance.commands.results import Results, links_before, read_results
 from reports.escaping import printable
@@ -88,8 +87,7 @@ def new_violations(comparison: Comparison, new: Results, pages: str | None) -> l
 
 def _print(comparison: Comparison, names: tuple[str, str]) -> None:
     """Print the comparison; the most serious table comes last, where a terminal user looks first."""
-    width = None if sys.stdout.isatty() else WIDTH_WHEN_PIPED
-    console = Console(width=width, markup=False, highlight=False)
+    console = output_console(piped_width=WIDTH_WHEN_PIPED)
     click.echo(f"from {names[0]} to {names[1]}")
     for line in release_lines(comparison):
         click.echo(printable(line))

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import errno
-
 import click
 
 from reports.run.exit_status import ExitStatus
 
-FULL_DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
-"""Numbers of errors that say nothing about the file that was read or written; the console script explains them."""
 USAGE_ERROR = 4
 """Pytest's exit status for an invalid command line."""
 

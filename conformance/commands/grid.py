@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from tempfile import TemporaryFile
 
 import click
 
@@ -42,7 +41,6 @@ def grid(
 
     With --history the grid also shows earlier runs, and runs that the history already has are not added again.
     """
-    _check_writable(out)
     job = spark_job("job", *runs, "--out", str(out), *as_options(asked))
     with status_line("rolling up with Spark"), running(job) as roll_up:
         # Half a second of imports, done while the roll-up runs.
@@ -50,17 +48,6 @@ def grid(
     if roll_up.returncode != 0:
         raise SystemExit(roll_up.returncode)
     write_site(out, pages)
-
-
-def _check_writable(out: Path) -> None:
-    """Write a file where the folder is or will be, before Java starts: Hadoop would not say why it cannot.
-
-    Raises:
-        OSError: nothing can be written there.
-    """
-    existing = next(each for each in (out.absolute(), *out.absolute().parents) if each.is_dir())
-    with TemporaryFile(dir=existing):
-        pass
 
 
 def as_options(asked: Mapping[str, str | int | bool | None]) -> list[str]:

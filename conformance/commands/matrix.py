@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from rich.table import Table
 
 from clauses.tiers import Tier
 from conformance.commands.errors import CouldNotTell
+from conformance.commands.output_console import output_console
 from conformance.commands.run_findings import Verdicts, finding_lines, verdicts_of
 from conformance.commands.selection import (
     EVERY_CLUSTER,
@@ -281,9 +281,7 @@ def _run(
 
 
 def _print_results(results: Results, role: str) -> None:
-    console = Console(
-        width=None if sys.stdout.isatty() else WIDTH_WHEN_PIPED, markup=False, highlight=False
-    )
+    console = output_console(piped_width=WIDTH_WHEN_PIPED)
     if results:
         console.print(result_table(results, role=role))
     for target, (run, verdicts) in results.items():

@@ -5,12 +5,11 @@ from __future__ import annotations
 import click
 
 from conformance.commands.errors import CouldNotTell
+from conformance.commands.passed_on import PASSED_ON
 from conformance.commands.spark_jobs import running, spark_job
 
-_CONTEXT = {"ignore_unknown_options": True, "help_option_names": []}
 
-
-@click.command("roll-up", context_settings=_CONTEXT, options_metavar="")
+@click.command("roll-up", context_settings=dict(PASSED_ON), options_metavar="")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARGUMENTS]...")
 def roll_up(arguments: tuple[str, ...]) -> None:
     """Roll up runs into the tables of a grid, without its pages.
@@ -20,7 +19,7 @@ def roll_up(arguments: tuple[str, ...]) -> None:
     _run("job", arguments)
 
 
-@click.command("py-files", context_settings=_CONTEXT, options_metavar="")
+@click.command("py-files", context_settings=dict(PASSED_ON), options_metavar="")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="FOLDER")
 def py_files(arguments: tuple[str, ...]) -> None:
     """Write the files that spark-submit needs for the roll-up."""

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import click
 
-from conformance.commands.errors import FULL_DISK, InvalidFile
+from conformance.commands.errors import InvalidFile
 from conformance.commands.pages_option import PAGES_OPTION
 from conformance.commands.progress import status_line
+from reports.disk_faults import FULL_DISK
 from reports.errors import StatementWithoutEvidence
 from reports.grid.row_keys import ROW_KEYS
 from reports.hash_list import write_hash_list

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from conformance.commands.errors import UnknownName
+from conformance.commands.output_console import output_console
 from conformance.commands.results import read_results
 from reports.escaping import one_line
 from reports.grid.grid_view import FoldedGrid
@@ -61,8 +60,7 @@ def upgrade(before: str, after: str, grid_folder: Path | None, form: str) -> Non
 
 
 def _print(found: Upgrade) -> None:
-    width = None if sys.stdout.isatty() else WIDTH_WHEN_PIPED
-    console = Console(width=width, markup=False, highlight=False)
+    console = output_console(piped_width=WIDTH_WHEN_PIPED)
     console.print(found.title, style="bold")
     console.print(found.in_short)
     for section in sections_of(found):

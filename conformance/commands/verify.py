@@ -9,11 +9,12 @@ from pathlib import Path
 import click
 import pyarrow as pa
 
-from conformance.commands.errors import FULL_DISK, InvalidFile
+from conformance.commands.errors import InvalidFile
 from conformance.commands.grid import as_options
 from conformance.commands.progress import status_line
 from conformance.commands.spark_jobs import spark_job, status_of
 from fixtures.cleanup.temporary_folder import temporary_folder
+from reports.disk_faults import FULL_DISK
 from reports.records import TABLES_FOLDER
 from reports.verdict_labels import counted
 from reports.verify.verification import (

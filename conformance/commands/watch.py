@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ from rich.live import Live
 
 from conformance.commands.addresses import address_of, addresses_of
 from conformance.commands.errors import CouldNotTell, InvalidFile, UnknownName
+from conformance.commands.output_console import output_console
 from conformance.commands.spark_jobs import count_with_spark
 from conformance.watch.carrying import Ways
 from conformance.watch.files import ReportFolder
@@ -215,7 +215,7 @@ def _end(report: WatchReport, folder: ReportFolder | None, *, is_json: bool) -> 
     if is_json:
         click.echo(json.dumps(as_json(report), indent=1))
     else:
-        show_result(_console(), report)
+        show_result(output_console(piped_width=WIDTH_WHEN_PIPED, markup=True), report)
     if folder is not None and folder.problem:
         click.echo(printable(folder.problem), err=True)
     raise SystemExit(EXIT_STATUS[report.outcome])
@@ -258,10 +258,6 @@ def _shown_live(
                 folder.write(report)
 
         yield reported
-
-
-def _console() -> Console:
-    return Console() if sys.stdout.isatty() else Console(width=WIDTH_WHEN_PIPED)
 
 
 def _release(name: str) -> Release:

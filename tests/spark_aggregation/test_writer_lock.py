@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import io
 from pathlib import Path
+from unittest.mock import Mock
 
 import filelock
 import pytest
@@ -170,4 +172,32 @@ def test_full_disk_ends_the_command_with_10(
     assert ended.value.code == CannotWrite.exit_status
     assert capsys.readouterr().err == (
         "Error: the roll-up could not be written: /out: No space left on device\n"
+    )
+
+
+@pytest.mark.parametrize("place", ["out", "history"])
+def test_roll_up_says_why_it_cannot_write_before_java_starts(
+    place: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Hadoop would say only that it could not create a folder."""
+    closed = tmp_path / "closed"
+    closed.mkdir()
+
+    def file_in(*, dir: Path) -> io.BytesIO:
+        if dir == closed:
+            raise OSError(errno.EROFS, "", str(dir))
+        return io.BytesIO()
+
+    monkeypatch.setattr("reports.disk_faults.TemporaryFile", file_in)
+    monkeypatch.setattr("spark_aggregation.job.start_session", Mock(side_effect=AssertionError))
+    run = SmallRun(number=1, day=1).write(tmp_path / "runs")
+    folders = {"out": tmp_path / "out", "history": tmp_path / "h", place: closed / "not" / "yet"}
+    with pytest.raises(SystemExit) as ended:
+        main([str(run), *(f"--{name}={folder}" for name, folder in folders.items())])
+    assert ended.value.code == CannotWrite.exit_status
+    assert capsys.readouterr().err == (
+        f"Error: the roll-up could not be written: {closed}: Read-only file system\n"
     )

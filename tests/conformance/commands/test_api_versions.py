@@ -37,6 +37,11 @@ from reference_model.clients.script import (
 )
 from reference_model.sasl import CREDENTIALS
 from tests.conformance.api_versions.clusters import broker, cluster
+from wire.api_versions import NEWEST_VERSION, ApiVersionsResponse
+from wire.codec import encode
+from wire.error_codes import ErrorCode
+from wire.frames import encode_frame
+from wire.headers import CORRELATION_ID_BYTES
 
 METADATA, API_VERSIONS = 3, 18
 DOWN = NodeScript(connections=(ConnectionScript(on_open="close"),))
@@ -228,6 +233,18 @@ def test_broker_that_trickles_is_given_up(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr("fixtures.client.cluster_client.time.monotonic", lambda: next(times))
     with pytest.raises(ExchangeTimedOut, match="did not answer within 3 s"):
         ClusterClient(transport, Address("broker-1", 9092), 3)
+
+
+def test_response_that_is_complete_at_the_bound_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time is looked at only while bytes are missing."""
+    transport = Mock(spec=socket.socket)
+    table = ApiVersionsResponse(error_code=ErrorCode.NONE)
+    body = encode(table, version=NEWEST_VERSION)
+    transport.recv.return_value = encode_frame(bytes(CORRELATION_ID_BYTES) + body)
+    times = iter((0.0, 0.0))
+    monkeypatch.setattr("fixtures.client.cluster_client.time.monotonic", lambda: next(times, 99.0))
+    client = ClusterClient(transport, Address("broker-1", 9092), 3)
+    assert client.table == table
 
 
 def test_running_cluster_is_compared_with_a_release(tmp_path: Path) -> None:

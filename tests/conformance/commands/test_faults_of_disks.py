@@ -15,8 +15,9 @@ from click.testing import CliRunner
 from conformance import __main__ as console_script
 from conformance.commands import errors, site, start, verify, watch
 from conformance.commands import grid as grid_command
+from reports.disk_faults import DISK_FAULTS, FULL_DISK
 
-FAULTS = sorted(console_script.FAULTS_OF_DISKS)
+FAULTS = sorted(DISK_FAULTS)
 
 
 @pytest.mark.parametrize("number", FAULTS, ids=errno.errorcode.get)
@@ -62,7 +63,7 @@ def test_removed_working_folder_is_one_sentence(
     monkeypatch.undo()
 
 
-@pytest.mark.parametrize("number", sorted(errors.FULL_DISK), ids=errno.errorcode.get)
+@pytest.mark.parametrize("number", sorted(FULL_DISK), ids=errno.errorcode.get)
 def test_full_disk_blames_no_grid(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -78,21 +79,6 @@ def test_full_disk_blames_no_grid(
             ended = CliRunner().invoke(console_script.main, arguments)
             assert ended.exit_code == status
             assert ("cannot be read as a grid" in ended.output) == (status != 10)
-
-
-def test_grid_says_why_it_cannot_write_before_java_starts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Hadoop says only that it could not create a folder."""
-    fault = OSError(errno.EROFS, "", str(tmp_path))
-    monkeypatch.setattr(grid_command, "TemporaryFile", Mock(side_effect=fault))
-    ended = CliRunner().invoke(
-        console_script.main, ["grid", str(tmp_path), "--out", str(tmp_path / "not" / "yet")]
-    )
-    assert (ended.exit_code, ended.output) == (
-        10,
-        f"Error: {tmp_path}: {os.strerror(errno.EROFS)}\n",
-    )
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,33 @@
+"""Errors of the system that say something about a disk or folder, and nothing about the file that was read or written."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from tempfile import TemporaryFile
+
+FULL_DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
+"""Numbers of errors that no file can cause."""
+DISK_FAULTS = FULL_DISK | {errno.EACCES, errno.EPERM, errno.EIO}
+"""Numbers of errors of a disk or folder that a command was given, or of the temporary files."""
+
+
+def sentence_of(error: OSError) -> str:
+    """Return which file or folder an error of `DISK_FAULTS` names, if any, and the system's words for it."""
+    assert error.errno is not None
+    place = f"{error.filename}: " if error.filename else ""
+    return f"{place}{os.strerror(error.errno)}"
+
+
+def check_writable(folder: Path) -> None:
+    """Write a file where a folder is or will be.
+
+    Raises:
+        OSError: nothing can be written there.
+    """
+    existing = next(
+        each for each in (folder.absolute(), *folder.absolute().parents) if each.is_dir()
+    )
+    with TemporaryFile(dir=existing):
+        pass
