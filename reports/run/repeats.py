@@ -10,13 +10,10 @@ from __future__ import annotations
 import enum
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
-from statistics import NormalDist
 from typing import Any, TypedDict
 
+from reports.intervals import wilson_interval
 from reports.records import FlakeRate
-
-CONFIDENCE = 0.95
-_Z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 
 
 class FailureClass(enum.StrEnum):
@@ -59,16 +56,6 @@ class Tally:
 
     def __str__(self) -> str:
         return f"{self.failed} of {self.repeats}"
-
-
-def wilson_interval(failed: int, repeats: int) -> tuple[float, float]:
-    """Return the 95 % interval of a rate by Wilson's formula, valid also for few repeats and rates near 0."""
-    if repeats == 0:
-        return 0.0, 1.0
-    rate, weight = failed / repeats, _Z * _Z / repeats
-    middle = (rate + weight / 2) / (1 + weight)
-    half = (weight * (rate * (1 - rate) + weight / 4)) ** 0.5 / (1 + weight)
-    return max(middle - half, 0.0), min(middle + half, 1.0)
 
 
 def rate_of(tallies: Collection[Tally]) -> FlakeRate:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from reports.grid.grid_view import TargetColumn, listener_order
 from reports.grid.history_tables import Latency, Speed
+from reports.run.judged_examples import LATENCY_BUCKETS_PER_OCTAVE
 from reports.site.rendering import Site
 
 _QUANTILES = (0.5, 0.95, 0.99)
-_BUCKETS_PER_DOUBLING = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,4 +64,4 @@ def quantile_ms(buckets: Mapping[int, int], share: float) -> float:
         seen += buckets[bucket]
         if seen >= wanted:
             break
-    return float(2 ** ((bucket + 1) / _BUCKETS_PER_DOUBLING) / 1000)
+    return float(2 ** ((bucket + 1) / LATENCY_BUCKETS_PER_OCTAVE) / 1000)

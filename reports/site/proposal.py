@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from clauses.catalogue import Clause, catalogue
 from reference_model.profile import FOLDER
 from reports.exports.table_files import write_tables
-from reports.run.repeats import wilson_interval
+from reports.intervals import wilson_interval
 from reports.site.advertised import exported_table, rows_in
 from reports.site.rendering import Site
 

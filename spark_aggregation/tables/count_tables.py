@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from math import sqrt
-
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from reports.intervals import middle_and_half
 from reports.records import NOT_RECORDED, NOTHING
 from spark_aggregation.reading.partials import CELL
 from spark_aggregation.tables.run_selection import COLUMN, of_columns
 
-_Z = 1.959963984540054
 _DIGITS = 4
 _OUTCOMES = {
     "answer": "answered",
@@ -139,7 +137,8 @@ def flake_rates(repeated: DataFrame, columns: DataFrame, runs: DataFrame) -> Dat
             F.size(F.collect_set("run_id")).alias("runs"),
         )
     )
-    low, high = _wilson(F.col("failed").cast("double"), F.col("repeats").cast("double"))
+    middle, half = middle_and_half(F.col("failed").cast("double"), F.col("repeats").cast("double"))
+    low, high = F.greatest(middle - half, F.lit(0.0)), F.least(middle + half, F.lit(1.0))
     rate = F.col("failed") / F.col("repeats")
     return summed.select(
         *CELL,
@@ -150,13 +149,3 @@ def flake_rates(repeated: DataFrame, columns: DataFrame, runs: DataFrame) -> Dat
         F.round(high, _DIGITS).alias("high"),
         "runs",
     )
-
-
-def _wilson(failed: Column, repeats: Column) -> tuple[Column, Column]:
-    """Return `reports.run.repeats.wilson_interval` as columns; a test checks that the two agree."""
-    rate, square = failed / repeats, _Z**2
-    scale = F.lit(1.0) + square / repeats
-    middle = (rate + square / (repeats * 2)) / scale
-    half = F.sqrt(rate * (F.lit(1.0) - rate) / repeats + square / (repeats * repeats * 4)) / scale
-    half = half * sqrt(square)
-    return F.greatest(middle - half, F.lit(0.0)), F.least(middle + half, F.lit(1.0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from reports.intervals import wilson_interval
 from reports.run.repeats import (
     FailureClass,
     Repeats,
@@ -11,7 +12,6 @@ from reports.run.repeats import (
     rate_of,
     repeat_facts,
     settled,
-    wilson_interval,
 )
 
 

@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from reports.grid import grid_tables, history_tables
+from reports.intervals import wilson_interval
 from reports.records import NOT_RECORDED
-from reports.run.repeats import wilson_interval
 from spark_aggregation.errors import UnreadableReport
 from spark_aggregation.history.ingest import changed_clauses
 from spark_aggregation.tables.given_reports import given_tables
