@@ -28,7 +28,7 @@ from conformance.engine.property_judge import PropertyJudge
 from fixtures.client.transport import open_tcp
 from fixtures.launchers import launch
 from fixtures.under_test.broker import Broker
-from reference_model.stored_inputs import cut_frames
+from reference_model.judging.stored_inputs import cut_frames
 from reports.records import PlannedCell
 from reports.run.recorder import RunRecorder
 from reports.run.run_writer import RunWriter

@@ -24,7 +24,13 @@ import pyarrow.parquet as pq
 
 from clauses.catalogue import catalogue
 from fixtures.under_test.first_requests import probe_request
-from reference_model.listeners import CONTROLLER, PLAINTEXT, SASL_PLAINTEXT, SSL, SSL_CLIENT_AUTH
+from reference_model.profiles.listeners import (
+    CONTROLLER,
+    PLAINTEXT,
+    SASL_PLAINTEXT,
+    SSL,
+    SSL_CLIENT_AUTH,
+)
 from reports.arrow_schemas import arrow_schema, dictionary_columns
 from reports.hash_list import hashes_of
 from reports.records import (

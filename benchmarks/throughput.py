@@ -36,7 +36,7 @@ from fixtures.registry.targets import select_targets
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.first_requests import probe_request
 from fixtures.under_test.in_memory import InMemoryBroker, in_memory_target
-from reference_model.profile import REFERENCE
+from reference_model.profiles.profile import REFERENCE
 from strategies.api_versions import api_versions_requests
 from wire.error_codes import ErrorCode
 from wire.exchange import Request

@@ -23,7 +23,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from reference_model.rejudging import (
+from reference_model.judging.rejudging import (
     JUDGED_IMPLEMENTATIONS,
     RecordedExchange,
     differences,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from reference_model.request_parser import READABLE_BODIES
+from reference_model.broker.rules.request_parser import READABLE_BODIES
 from wire.api_keys import (
     BROKER_HEARTBEAT_KEY,
     ENVELOPE_KEY,

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from reference_model.clients.script import (
+from reference_model.clients.scripts.script import (
     Answer,
     ConnectionScript,
     Range,

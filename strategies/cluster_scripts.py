@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from reference_model.clients.script import (
+from reference_model.clients.scripts.script import (
     EMPTY,
     Answer,
     ConnectionScript,

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from reference_model.clients.script import (
+from reference_model.clients.scripts.script import (
     Answer,
     ConnectionScript,
     NodeScript,
@@ -17,7 +17,7 @@ from reference_model.clients.script import (
     Table,
     all_connections,
 )
-from reference_model.listeners import PLAINTEXT, SASL_LISTENERS
+from reference_model.profiles.listeners import PLAINTEXT, SASL_LISTENERS
 from strategies.broker_scripts import (
     ENOUGH_RESPONSES,
     NEWEST_METADATA,

@@ -6,7 +6,7 @@ import dataclasses
 
 from hypothesis import strategies as st
 
-from reference_model.clients.script import (
+from reference_model.clients.scripts.script import (
     Answer,
     ConnectionScript,
     NodeScript,

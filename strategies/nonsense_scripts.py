@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from reference_model.clients.script import (
+from reference_model.clients.scripts.script import (
     EMPTY,
     HEALTHY,
     ITSELF,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from reference_model.clients.script import (
+from reference_model.clients.scripts.script import (
     Answer,
     ConnectionScript,
     NodeScript,
@@ -14,8 +14,8 @@ from reference_model.clients.script import (
     healthy_ranges,
     recorded_profile_of,
 )
-from reference_model.listeners import PLAINTEXT
-from reference_model.profile import RECORDED_RELEASES
+from reference_model.profiles.listeners import PLAINTEXT
+from reference_model.profiles.profile import RECORDED_RELEASES
 from strategies.broker_scripts import (
     ENOUGH_RESPONSES,
     REFUSAL_WITHOUT_RANGE,

@@ -11,8 +11,15 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from reference_model.clients.script import EMPTY, Answer, NodeScript, Script, Table, one_node
-from reference_model.listeners import SASL_LISTENERS, SASL_PLAINTEXT, SSL
+from reference_model.clients.scripts.script import (
+    EMPTY,
+    Answer,
+    NodeScript,
+    Script,
+    Table,
+    one_node,
+)
+from reference_model.profiles.listeners import SASL_LISTENERS, SASL_PLAINTEXT, SSL
 from strategies.broker_scripts import (
     FAILURE_MS,
     SUCCESS_MS,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from reference_model.clients.script import Answer, Script, one_node
+from reference_model.clients.scripts.script import Answer, Script, one_node
 from strategies.broker_scripts import FAILURE_MS, metadata_ranges
 from wire.error_codes import ErrorCode
 from wire.primitives import INT16_MAX, INT32_MAX

@@ -18,8 +18,8 @@ import click
 
 from fixtures.artefacts.maven import fetch_pinned
 from fixtures.registry.clients import all_clients
-from reference_model.java_requests import FILE, JAVA_CLIENT, JavaRequest, has_ranges
-from reference_model.known_apis import known_apis
+from reference_model.profiles.java_requests import FILE, JAVA_CLIENT, JavaRequest, has_ranges
+from reference_model.profiles.known_apis import known_apis
 from reports.job_log import ForeignWords
 
 _OF_CLIENTS = (

@@ -17,7 +17,7 @@ import click
 from conformance.commands.matrix import shard_of
 from fixtures.registry.clients import Client, all_clients
 from fixtures.registry.targets import Target, load_targets
-from reference_model.profile import APACHE_KAFKA
+from reference_model.profiles.profile import APACHE_KAFKA
 from workflows.job_outputs import write_outputs
 from workflows.night_result import of_operations
 

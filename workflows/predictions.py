@@ -24,7 +24,7 @@ from conformance.watch.prediction import Outcome, predict, worst
 from conformance.watch.releases import Release, UnknownRelease, release_named
 from conformance.watch.request_headers import RequestHead, RequestHeaders
 from conformance.watch.sightings import ClientIdentity, Sighting, Sightings
-from reference_model.version_tables import ranges_of
+from reference_model.profiles.version_tables import ranges_of
 from reports.errors import RunRefused
 from reports.job_log import ForeignWords
 from reports.records import HEADER_FILE, OPERATION, SOUND_VERDICTS, VERDICTS_WITH_FAILURES

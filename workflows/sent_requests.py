@@ -17,7 +17,7 @@ import click
 import pyarrow.parquet as parquet
 
 from conformance.api_versions.sent_requests import COLUMNS, FILE, SentRange
-from reference_model.java_requests import JAVA_CLIENT
+from reference_model.profiles.java_requests import JAVA_CLIENT
 from reports.job_log import ForeignWords
 from reports.records import HEADER_FILE
 from wire.api_keys import API_VERSIONS_KEY

@@ -20,7 +20,7 @@ from fixtures.client.cluster_metadata import is_of_controller
 from fixtures.client.command_config import CommandConfig
 from fixtures.client.running_broker import Address
 from fixtures.errors import ConnectionFailed
-from reference_model.known_apis import Range
+from reference_model.profiles.known_apis import Range
 
 ALL_BROKERS_BOUND_S = 60.0
 """How long brokers are asked after another. A healthy cluster of 400 brokers takes a few seconds; where many do not answer, each takes

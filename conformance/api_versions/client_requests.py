@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from conformance.api_versions.sent_requests import sent_ranges
 from fixtures.registry.clients import Client, all_clients
-from reference_model.java_requests import JAVA_CLIENT, ranges_of_client
-from reference_model.version_tables import Ranges
+from reference_model.profiles.java_requests import JAVA_CLIENT, ranges_of_client
+from reference_model.profiles.version_tables import Ranges
 
 
 class UnknownRequests(Exception):

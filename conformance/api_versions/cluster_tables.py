@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from reference_model.known_apis import Range
-from reference_model.version_tables import (
+from reference_model.profiles.known_apis import Range
+from reference_model.profiles.version_tables import (
     Ranges,
     Table,
     intersection,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from conformance.api_versions.cluster_tables import ClusterTables
-from reference_model.version_tables import Ranges, RequestChange, Support
+from reference_model.profiles.version_tables import Ranges, RequestChange, Support
 
 
 def refused_requests(client: Ranges, cluster: ClusterTables) -> Sequence[RequestChange]:

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from conformance.api_versions.cluster_tables import ClusterTables
-from reference_model.known_apis import Range, known_apis, name_of
-from reference_model.version_tables import Ranges
+from reference_model.profiles.known_apis import Range, known_apis, name_of
+from reference_model.profiles.version_tables import Ranges
 
 ANY = 32767
 """The highest version that a table can list: no upper limit."""

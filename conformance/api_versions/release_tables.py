@@ -7,9 +7,9 @@ from functools import cache
 from conformance.api_versions.cluster_tables import BrokerTable, ClusterTables
 from conformance.api_versions.stored_tables import InvalidTables
 from fixtures.registry.targets import Target, load_targets
-from reference_model.listeners import CONTROLLER, PLAINTEXT
-from reference_model.profile import APACHE_KAFKA, RECORDED_RELEASES, Profile, profile_of
-from reference_model.version_tables import Ranges, ranges_of
+from reference_model.profiles.listeners import CONTROLLER, PLAINTEXT
+from reference_model.profiles.profile import APACHE_KAFKA, RECORDED_RELEASES, Profile, profile_of
+from reference_model.profiles.version_tables import Ranges, ranges_of
 
 
 def tables_of_release(target: Target, *, controllers: bool) -> ClusterTables:

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from reference_model.known_apis import Range
-from reference_model.version_tables import Ranges
+from reference_model.profiles.known_apis import Range
+from reference_model.profiles.version_tables import Ranges
 
 FILE = Path(__file__).parent / "sent_requests.csv"
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conformance.api_versions.cluster_tables import BrokerTable, ClusterTables
-from reference_model.known_apis import Range, known_apis, name_of
-from reference_model.version_tables import Ranges
+from reference_model.profiles.known_apis import Range, known_apis, name_of
+from reference_model.profiles.version_tables import Ranges
 from reports.escaping import printable
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from conformance.api_versions.cluster_tables import BrokerTable, ClusterTables
-from reference_model.known_apis import Range, name_of
-from reference_model.version_tables import RequestChange, Table, table_of
+from reference_model.profiles.known_apis import Range, name_of
+from reference_model.profiles.version_tables import RequestChange, Table, table_of
 
 
 class InvalidTables(Exception):

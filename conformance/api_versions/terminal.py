@@ -11,8 +11,8 @@ from rich.table import Table
 from conformance.api_versions.client_requests import ClientRequests
 from conformance.api_versions.cluster_tables import ClusterTables
 from conformance.api_versions.features import FeatureVerdict, Usable
-from reference_model.known_apis import name_of
-from reference_model.version_tables import RequestChange, Support
+from reference_model.profiles.known_apis import name_of
+from reference_model.profiles.version_tables import RequestChange, Support
 from reports.escaping import printable
 from reports.verdict_labels import counted
 

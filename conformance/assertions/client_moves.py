@@ -16,12 +16,12 @@ from conformance.assertions.play_summary import ERROR, OK, metadata_requests, qu
 from fixtures.client_processes.driver_process import DriverResult
 from fixtures.errors import HarnessError
 from fixtures.scripted_broker.playing import Play
-from reference_model.clients.limits import left_open, loop_in
-from reference_model.clients.moves import SASL_KEYS, History
-from reference_model.clients.oracle import begins_below, forbidden_moves
-from reference_model.clients.script import Script
-from reference_model.clients.software_rules import software_named_in
-from reference_model.known_apis import label_of
+from reference_model.clients.rules.limits import left_open, loop_in
+from reference_model.clients.rules.moves import SASL_KEYS, History
+from reference_model.clients.rules.oracle import begins_below, forbidden_moves
+from reference_model.clients.rules.software_rules import software_named_in
+from reference_model.clients.scripts.script import Script
+from reference_model.profiles.known_apis import label_of
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
 from wire.sasl import BARE_TOKEN

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from conformance.assertions.client_moves import assert_works
 from fixtures.scripted_broker.playing import Play
-from reference_model.clients.limits import reconnects_in
-from reference_model.clients.read_response import ResponseKind, read_response
+from reference_model.clients.rules.limits import reconnects_in
+from reference_model.clients.rules.read_response import ResponseKind, read_response
 
 
 def assert_pauses(play: Play) -> None:

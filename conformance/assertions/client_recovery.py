@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.assertions.client_moves import ClientUnderTest
 from conformance.assertions.play_summary import metadata_requests, recovered_after_ms
 from fixtures.scripted_broker.playing import Play
-from reference_model.clients.moves import SASL_KEYS
+from reference_model.clients.rules.moves import SASL_KEYS
 
 
 def assert_keeps_working(play: Play, *, after_ms: int = -1) -> None:

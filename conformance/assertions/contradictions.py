@@ -11,9 +11,9 @@ from typing import Any
 
 from fixtures.artefacts.message_schemas import api_catalogue
 from fixtures.errors import ArtefactUnavailable
-from reference_model.clients.moves import History, Move
-from reference_model.clients.recording import Recording, SeenRequest
-from reference_model.known_apis import label_of
+from reference_model.clients.rules.moves import History, Move
+from reference_model.clients.scripts.recording import Recording, SeenRequest
+from reference_model.profiles.known_apis import label_of
 from wire.api_keys import END_TXN_KEY, FETCH_KEY, PRODUCE_KEY
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError

@@ -13,19 +13,17 @@ from conformance.assertions.model_agreement import agreement_of, assert_allowed,
 from fixtures.client.connection import Connection
 from fixtures.errors import NoCredentials
 from fixtures.under_test.broker import Broker
-from reference_model.agreement import summary_of
-from reference_model.connection_states import SERVING, TAKING_REQUESTS
-from reference_model.oracle import NO_CREDENTIALS, first_state, reactions
-from reference_model.reaction import closed
-from reference_model.state_machine import (
+from reference_model.broker.rules.connection_states import (
+    SERVING,
+    TAKING_REQUESTS,
     TRANSITIONS,
-    Authentication,
     ConnectionState,
-    Credentials,
-    NotModelled,
-    Reaction,
 )
-from reference_model.stored_inputs import cut_frames
+from reference_model.broker.rules.oracle import NO_CREDENTIALS, first_state, reactions
+from reference_model.broker.rules.reaction import NotModelled, Reaction, closed
+from reference_model.broker.rules.sasl import Authentication, Credentials
+from reference_model.judging.agreement import summary_of
+from reference_model.judging.stored_inputs import cut_frames
 from strategies.api_versions import build_request
 from strategies.conversations import Conversation, Handshake, Message, Reconnect, Say, Token
 from strategies.odd_frames import is_cut_short

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fixtures.scripted_broker.playing import Play
-from reference_model.clients.moves import History
-from reference_model.clients.oracle import forbidden_moves
-from reference_model.clients.recording import Recording
+from reference_model.clients.rules.moves import History
+from reference_model.clients.rules.oracle import forbidden_moves
+from reference_model.clients.scripts.recording import Recording
 
 OUTSIDE_THE_TABLE = ("KIP-35.client-uses-overlap", "KIP-35.client-asks-per-connection")
 """The clauses that forbid requests which a table does not list."""

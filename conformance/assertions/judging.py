@@ -17,7 +17,7 @@ from hypothesis import assume
 from fixtures.client.patience import SMALL_ANSWER_BYTES
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
-from reference_model.agreement import what_it_did
+from reference_model.judging.agreement import what_it_did
 from strategies.api_versions import UnservedRequest
 from strategies.cluster_ids import Ids
 from wire.api_versions import ApiVersionsResponse

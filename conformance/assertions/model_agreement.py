@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from conformance.assertions.judging import decode_answer
 from fixtures.artefacts.message_schemas import api_catalogue, catalogue_of
 from fixtures.under_test.broker import Broker
-from reference_model.agreement import Agreement, difference
-from reference_model.profile import Profile
-from reference_model.reaction import AnswerKind, Reaction
+from reference_model.broker.rules.reaction import AnswerKind, Reaction
+from reference_model.judging.agreement import Agreement, difference
+from reference_model.profiles.profile import Profile
 from wire.exchange import Exchange, Outcome
 from wire.message_schemas import Api
 

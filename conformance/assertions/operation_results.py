@@ -19,9 +19,9 @@ from fixtures.client_processes.driver_process import DriverResult
 from fixtures.errors import HarnessError
 from fixtures.recording_proxy.trying import TriedPlay
 from fixtures.scripted_broker.playing import Play
-from reference_model.clients.moves import History
-from reference_model.clients.oracle import ForbiddenMove, forbidden_moves
-from reference_model.known_apis import label_of
+from reference_model.clients.rules.moves import History
+from reference_model.clients.rules.oracle import ForbiddenMove, forbidden_moves
+from reference_model.profiles.known_apis import label_of
 
 WRONG_RESULT = "WrongResult: "
 """Begins the detail of a driver whose operation reported success with a wrong result."""

@@ -21,7 +21,7 @@ from fixtures.artefacts.message_schemas import api_catalogue, catalogue_of
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.first_requests import probe_request
-from reference_model.agreement import what_it_did
+from reference_model.judging.agreement import what_it_did
 from strategies.minimal_requests import minimal_request, minimal_values
 from wire.api_keys import API_VERSIONS_KEY, SASL_HANDSHAKE_KEY
 from wire.api_versions import ApiVersion

@@ -6,9 +6,9 @@ from collections import Counter
 
 from fixtures.client_processes.driver_process import DriverResult
 from fixtures.scripted_broker.playing import Play
-from reference_model.clients.limits import rate_of
-from reference_model.clients.recording import Recording, SeenRequest
-from reference_model.known_apis import label_of
+from reference_model.clients.rules.limits import rate_of
+from reference_model.clients.scripts.recording import Recording, SeenRequest
+from reference_model.profiles.known_apis import label_of
 from wire.api_keys import METADATA_KEY
 
 OK, ERROR = "ok", "error"

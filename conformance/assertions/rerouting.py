@@ -18,9 +18,9 @@ from conformance.assertions.play_summary import summary
 from fixtures.errors import ClientFails
 from fixtures.recording_proxy.rerouting import METADATA_KEYS, ReroutedPlay, is_wanted
 from fixtures.scripted_broker.playing import Play
-from reference_model.clients.moves import History
-from reference_model.clients.recording import Recording
-from reference_model.clients.routes import Route
+from reference_model.clients.rules.moves import History
+from reference_model.clients.scripts.recording import Recording
+from reference_model.clients.scripts.routes import Route
 from reports.verdict_labels import counted
 from wire.api_keys import PRODUCE_KEY
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reference_model.clients.recording import Recording, SeenConnection
-from reference_model.known_apis import label_of
+from reference_model.clients.scripts.recording import Recording, SeenConnection
+from reference_model.profiles.known_apis import label_of
 from wire.api_keys import FETCH_KEY, JOIN_GROUP_KEY, PRODUCE_KEY, SHARE_FETCH_KEY, SYNC_GROUP_KEY
 
 MAY_WAIT = frozenset({FETCH_KEY, JOIN_GROUP_KEY, SYNC_GROUP_KEY, SHARE_FETCH_KEY})

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from conformance.assertions.model_agreement import find_api
 from conformance.assertions.other_apis import advertised_items, api_for
 from fixtures.under_test.broker import Broker
-from reference_model.agreement import refuses, summary_of
-from reference_model.listeners import SASL_LISTENERS
+from reference_model.judging.agreement import refuses, summary_of
+from reference_model.profiles.listeners import SASL_LISTENERS
 from strategies.api_versions import build_request
 from strategies.bare_requests import (
     BROKER_HEARTBEAT,

@@ -14,7 +14,11 @@ from conformance.assertions.judging import (
     right_ids,
 )
 from fixtures.under_test.broker import Broker
-from reference_model.listeners import BROKER_LISTENERS, CONTROLLER_LISTENERS, SASL_LISTENERS
+from reference_model.profiles.listeners import (
+    BROKER_LISTENERS,
+    CONTROLLER_LISTENERS,
+    SASL_LISTENERS,
+)
 from strategies.api_versions import build_request, unknown_versions
 from strategies.cluster_ids import (
     CLUSTER_ID_VARIANTS,

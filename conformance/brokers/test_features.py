@@ -20,8 +20,8 @@ from conformance.assertions.judging import (
 )
 from fixtures.client.running_broker import RunningBroker
 from fixtures.under_test.broker import Broker
-from reference_model.listeners import CONTROLLER_LISTENERS, LISTENERS, PLAINTEXT
-from reference_model.same_response import stable_part
+from reference_model.judging.same_response import stable_part
+from reference_model.profiles.listeners import CONTROLLER_LISTENERS, LISTENERS, PLAINTEXT
 from strategies.api_versions import api_versions_requests, build_request
 from wire.api_versions import (
     FIRST_FLEXIBLE_VERSION,

@@ -20,8 +20,8 @@ from conformance.assertions.judging import (
     fate_of,
 )
 from fixtures.under_test.broker import Broker
-from reference_model.agreement import summary_of, what_it_did
-from reference_model.listeners import LISTENERS, SASL_LISTENERS, TLS_LISTENERS
+from reference_model.judging.agreement import summary_of, what_it_did
+from reference_model.profiles.listeners import LISTENERS, SASL_LISTENERS, TLS_LISTENERS
 from strategies.api_versions import build_request
 from strategies.odd_frames import (
     CLIENT_ID_LENGTH_END,

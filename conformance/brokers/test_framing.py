@@ -17,9 +17,9 @@ from conformance.assertions.judging import (
 from conformance.assertions.neighbours import open_bystander
 from fixtures.client.tls_stream import TlsShape
 from fixtures.under_test.broker import Broker
-from reference_model.agreement import summary_of
-from reference_model.listeners import TLS_WITHOUT_SASL_LISTENERS
-from reference_model.same_response import StablePart, stable_part
+from reference_model.judging.agreement import summary_of
+from reference_model.judging.same_response import StablePart, stable_part
+from reference_model.profiles.listeners import TLS_WITHOUT_SASL_LISTENERS
 from strategies.any_requests import odd_requests
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.broken_requests import frames_with_wrong_size, malformed_requests

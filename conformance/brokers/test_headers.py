@@ -16,7 +16,7 @@ from conformance.assertions.judging import (
     violation_context,
 )
 from fixtures.under_test.broker import Broker
-from reference_model.same_response import stable_part
+from reference_model.judging.same_response import stable_part
 from strategies.api_versions import api_versions_requests, build_request
 from strategies.broken_requests import (
     build_with_compact_client_id,

@@ -28,7 +28,7 @@ from conformance.assertions.instance_ids import (
 from conformance.assertions.judging import Unjudged, assert_error, decode_answer
 from fixtures.polling import poll_until
 from fixtures.under_test.broker import Broker
-from reference_model.listeners import SASL_LISTENERS
+from reference_model.profiles.listeners import SASL_LISTENERS
 from strategies.api_versions import build_request
 from strategies.instance_id_requests import (
     AN_ID,

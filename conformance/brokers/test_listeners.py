@@ -21,9 +21,11 @@ from fixtures.client.running_broker import ClientCertificate
 from fixtures.client.tls_stream import TlsShape
 from fixtures.client.transport import client_hello
 from fixtures.errors import TlsRefused
+from fixtures.model_processes.tls import tls_records_size
 from fixtures.under_test.broker import Broker
-from reference_model.agreement import summary_of
-from reference_model.listeners import (
+from reference_model.judging.agreement import summary_of
+from reference_model.judging.same_response import stable_part
+from reference_model.profiles.listeners import (
     CLIENT_AUTH_LISTENERS,
     CONTROLLER_LISTENERS,
     SASL_LISTENERS,
@@ -31,8 +33,6 @@ from reference_model.listeners import (
     SSL_CLIENT_AUTH,
     TLS_LISTENERS,
 )
-from reference_model.same_response import stable_part
-from reference_model.tls import tls_records_size
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.header_fields import named_client_ids
 from strategies.software_names import (

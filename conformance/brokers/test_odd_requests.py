@@ -15,11 +15,11 @@ from conformance.assertions.judging import (
 )
 from conformance.assertions.tagged_headers import send_tagged
 from fixtures.under_test.broker import Broker
-from reference_model.agreement import in_words, summary_of
-from reference_model.oracle import reactions
-from reference_model.profile import Traits
-from reference_model.request_parser import Unreadable, skip_tags
-from reference_model.same_response import stable_part
+from reference_model.broker.rules.oracle import reactions
+from reference_model.broker.rules.request_parser import Unreadable, skip_tags
+from reference_model.judging.agreement import in_words, summary_of
+from reference_model.judging.same_response import stable_part
+from reference_model.profiles.profile import Traits
 from strategies.api_versions import build_request
 from strategies.header_fields import MOST_TAGS_SERVED, ManyTags, too_many_tags
 from strategies.odd_requests import (

@@ -32,7 +32,7 @@ from conformance.assertions.proxies import (
     upstream_table,
 )
 from fixtures.under_test.broker import Broker
-from reference_model.listeners import UPSTREAM
+from reference_model.profiles.listeners import UPSTREAM
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.cluster_ids import Given, build_request_with, ids_given
 from strategies.odd_frames import (

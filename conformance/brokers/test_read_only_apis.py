@@ -17,7 +17,7 @@ from conformance.assertions.read_only_apis import (
     why_unserved,
 )
 from fixtures.under_test.broker import Broker
-from reference_model.agreement import what_it_did
+from reference_model.judging.agreement import what_it_did
 from strategies.api_versions import build_request
 from wire.exchange import Outcome, Request
 

@@ -7,7 +7,8 @@ from hypothesis import assume, example, given
 
 from conformance.assertions.model_agreement import agreement_of, assert_allowed, model_of
 from fixtures.under_test.broker import Broker
-from reference_model.state_machine import NotModelled, reactions
+from reference_model.broker.rules.oracle import reactions
+from reference_model.broker.rules.reaction import NotModelled
 from strategies.any_requests import any_requests
 from strategies.api_versions import build_request
 from strategies.broken_requests import build_truncated

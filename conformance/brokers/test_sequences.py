@@ -8,8 +8,8 @@ from hypothesis import assume, example, given
 from conformance.assertions.conversation_runner import ConversationRunner
 from conformance.assertions.judging import assert_error, decode_answer
 from fixtures.under_test.broker import Broker
-from reference_model.agreement import summary_of
-from reference_model.listeners import SASL_LISTENERS
+from reference_model.judging.agreement import summary_of
+from reference_model.profiles.listeners import SASL_LISTENERS
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.bare_requests import BROKER_HEARTBEAT, ENVELOPE, LIST_GROUPS, METADATA, VOTE
 from strategies.broken_sasl_steps import (

@@ -19,7 +19,7 @@ from conformance.assertions.judging import (
     violation_context,
 )
 from fixtures.under_test.broker import Broker
-from reference_model.same_response import stable_part
+from reference_model.judging.same_response import stable_part
 from strategies.api_versions import (
     UnservedRequest,
     api_versions_requests,

@@ -25,7 +25,7 @@ from conformance.assertions.other_apis import (
 from conformance.engine.property_judge import JUDGE, PropertyJudge
 from conformance.engine.sweeping import sweep
 from fixtures.under_test.broker import Broker
-from reference_model.agreement import what_it_did
+from reference_model.judging.agreement import what_it_did
 from strategies.bare_requests import bare_requests, build_bare_request, distances
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import NEWEST_VERSION

@@ -26,8 +26,8 @@ from fixtures.errors import HarnessError
 from fixtures.kafka_setup.connection_metrics import Counts, Gauge, counts_of, gauges_of
 from fixtures.polling import poll_until
 from fixtures.under_test.broker import Broker
-from reference_model.agreement import summary_of
-from reference_model.listeners import SASL_LISTENERS
+from reference_model.judging.agreement import summary_of
+from reference_model.profiles.listeners import SASL_LISTENERS
 from strategies.api_versions import build_request
 from strategies.software_names import Software
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION

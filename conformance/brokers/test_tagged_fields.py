@@ -15,7 +15,7 @@ from conformance.assertions.judging import (
 )
 from conformance.assertions.tagged_headers import codes_of_other_api
 from fixtures.under_test.broker import Broker
-from reference_model.same_response import stable_part
+from reference_model.judging.same_response import stable_part
 from strategies.api_versions import api_versions_requests, build_request
 from strategies.broken_requests import (
     LARGEST_HARMLESS_SIZE,

@@ -18,8 +18,8 @@ from conformance.assertions.client_moves import (
     played,
 )
 from conformance.assertions.client_recovery import assert_keeps_working
-from reference_model.clients.script import Script, Table
-from reference_model.listeners import SASL_PLAINTEXT
+from reference_model.clients.scripts.script import Script, Table
+from reference_model.profiles.listeners import SASL_PLAINTEXT
 from strategies.broker_scripts import (
     FAILURE_MS,
     broker_with,

@@ -21,7 +21,7 @@ from conformance.assertions.client_moves import (
 )
 from conformance.assertions.client_recovery import assert_uses_later_connections
 from conformance.assertions.play_summary import OK
-from reference_model.clients.script import Script
+from reference_model.clients.scripts.script import Script
 from strategies.broker_scripts import (
     REFUSAL_WITHOUT_RANGE,
     broker_up_to,

@@ -15,7 +15,7 @@ from conformance.assertions.client_moves import (
     newest_api_versions,
     played,
 )
-from reference_model.clients.script import Answer, Script, one_node
+from reference_model.clients.scripts.script import Answer, Script, one_node
 from strategies.broker_scripts import SUCCESS_MS, broker_up_to, flexible_brokers
 from strategies.connection_scripts import (
     brokers_that_close,

@@ -22,7 +22,7 @@ from reference_model.clients.instance_id_rules import (
     wrong_reported_ids,
     wrong_telemetry,
 )
-from reference_model.clients.script import Script
+from reference_model.clients.scripts.script import Script
 from strategies.instance_id_scripts import (
     OLD_TELEMETRY,
     claiming_cluster,

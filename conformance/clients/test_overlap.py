@@ -17,8 +17,8 @@ from conformance.assertions.client_moves import (
     newest_metadata,
     played,
 )
-from reference_model.clients.script import EMPTY, Answer, Script, Table, one_node
-from reference_model.listeners import SASL_PLAINTEXT, SSL
+from reference_model.clients.scripts.script import EMPTY, Answer, Script, Table, one_node
+from reference_model.profiles.listeners import SASL_PLAINTEXT, SSL
 from strategies.broker_scripts import (
     FAILURE_MS,
     SUCCESS_MS,

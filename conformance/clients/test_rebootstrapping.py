@@ -18,7 +18,7 @@ from conformance.assertions.client_recovery import (
     assert_keeps_working,
     assert_recovers_if_asked_again,
 )
-from reference_model.clients.script import Script
+from reference_model.clients.scripts.script import Script
 from strategies.cluster_scripts import (
     brokers_that_demand_rebootstrapping,
     clusters_without_the_check,

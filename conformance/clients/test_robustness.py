@@ -16,7 +16,7 @@ from conformance.assertions.client_moves import (
 )
 from conformance.assertions.client_pauses import assert_pauses, assert_uses_late_table
 from conformance.assertions.client_recovery import assert_recovers
-from reference_model.clients.script import EMPTY, HEALTHY, ITSELF, Answer, Script, Table
+from reference_model.clients.scripts.script import EMPTY, HEALTHY, ITSELF, Answer, Script, Table
 from strategies.nonsense_scripts import (
     ABSURD_SIZE,
     DUPLICATE_TAG,

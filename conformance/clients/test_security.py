@@ -27,7 +27,7 @@ from conformance.assertions.client_recovery import (
 )
 from conformance.assertions.play_summary import OK
 from fixtures.scripted_broker.playing import Play
-from reference_model.clients.script import (
+from reference_model.clients.scripts.script import (
     EMPTY,
     HEALTHY,
     HEALTHY_SCRIPT,
@@ -35,7 +35,7 @@ from reference_model.clients.script import (
     Script,
     Table,
 )
-from reference_model.listeners import SASL_PLAINTEXT, SSL
+from reference_model.profiles.listeners import SASL_PLAINTEXT, SSL
 from strategies.broker_scripts import broker_up_to
 from strategies.cluster_scripts import healthy_cluster, healthy_clusters
 from strategies.connection_scripts import brokers_that_close, closing_broker

@@ -13,7 +13,7 @@ from conformance.assertions.client_success import (
     assert_success_is_earned,
     assert_table_is_not_used,
 )
-from reference_model.clients.script import ITSELF, Answer, Script, Table
+from reference_model.clients.scripts.script import ITSELF, Answer, Script, Table
 from strategies.broker_scripts import FAILURE_MS, broker_with, brokers_without_overlap
 from strategies.nonsense_scripts import (
     brokers_before_api_versions,

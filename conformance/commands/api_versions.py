@@ -50,8 +50,8 @@ from fixtures.client.command_config import (
 )
 from fixtures.errors import ConnectionFailed, InvalidCommandConfig
 from fixtures.registry.targets import load_targets
-from reference_model.known_apis import name_of
-from reference_model.version_tables import request_changes
+from reference_model.profiles.known_apis import name_of
+from reference_model.profiles.version_tables import request_changes
 from reports.escaping import printable
 
 WIDTH_WHEN_PIPED = 160

@@ -20,13 +20,14 @@ from fixtures.registry.model_clients import MODEL
 from fixtures.registry.targets import Target, load_targets
 from fixtures.under_test.in_memory_instance_ids import MODEL_INSTANCE_IDS
 from fixtures.under_test.in_memory_proxy import MODEL_PROXY
-from reference_model import instance_ids, proxies
-from reference_model.clients import faults as client_faults
-from reference_model.defects import DEFECTS, Defect
+from reference_model import instance_ids
+from reference_model.faults import clients as client_faults
+from reference_model.faults import proxies
+from reference_model.faults.broker import DEFECTS, Defect
+from reference_model.faults.planted import Fault
 from reference_model.instance_ids import PROPOSALS
-from reference_model.listeners import USUAL_LISTENERS
-from reference_model.planted import Fault
-from reference_model.profile import REFERENCE
+from reference_model.profiles.listeners import USUAL_LISTENERS
+from reference_model.profiles.profile import REFERENCE
 
 PROPERTIES = Path(__file__).parent.parent
 

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 from fixtures.artefacts.message_schemas import catalogue_of
 from fixtures.registry.targets import Target
-from reference_model.known_apis import Range
-from reference_model.version_tables import request_changes, table_of
+from reference_model.profiles.known_apis import Range
+from reference_model.profiles.version_tables import request_changes, table_of
 from reports.grid.change_log import ChangedEntry, ChangedTable
 
 Table = Mapping[int, Range]

@@ -25,8 +25,8 @@ from fixtures.plugin import LAUNCHERS
 from fixtures.registry.likeness import LIKE_HELP
 from fixtures.registry.targets import Target, target_order
 from fixtures.under_test.broker import Broker
-from reference_model.known_apis import Range
-from reference_model.listeners import LISTENERS, PLAINTEXT
+from reference_model.profiles.known_apis import Range
+from reference_model.profiles.listeners import LISTENERS, PLAINTEXT
 from reports.escaping import printable
 from reports.grid.change_log import (
     Change,

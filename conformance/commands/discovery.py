@@ -22,7 +22,7 @@ from fixtures.errors import HarnessError
 from fixtures.launchers import choose_launcher, launch
 from fixtures.plugin import LAUNCHERS
 from fixtures.registry.targets import Target
-from reference_model.listeners import PLAINTEXT
+from reference_model.profiles.listeners import PLAINTEXT
 
 
 @click.command()

@@ -32,7 +32,7 @@ from fixtures.plugin import LAUNCHERS, is_elsewhere
 from fixtures.registry.targets import Target
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.restartable_broker import LaunchedTarget
-from reference_model.listeners import LISTENERS
+from reference_model.profiles.listeners import LISTENERS
 from reports.escaping import printable
 from reports.machines.learned import Learned, as_json
 from reports.machines.machine import distinguishing_words

@@ -30,9 +30,9 @@ from conformance.mutation.tails import SEEDS_OF_TAILS, measured_reaches
 from conformance.mutation.trials import FIRST_SEED
 from fixtures.cleanup.temporary_folder import temporary_folder
 from fixtures.errors import HarnessError
-from reference_model.defects import DEFECTS
-from reference_model.defects.equivalent import EQUIVALENT_CHANGES
-from reference_model.profile import REFERENCE
+from reference_model.faults.broker import DEFECTS
+from reference_model.faults.broker.equivalent import EQUIVALENT_CHANGES
+from reference_model.profiles.profile import REFERENCE
 
 WIDEST_LINE = 220
 SEEDS = 30

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from conformance.commands.passed_on import PASSED_ON
-from reference_model import server
+from fixtures.model_processes import server
 
 
 @click.command(context_settings=dict(PASSED_ON), options_metavar="")

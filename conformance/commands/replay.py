@@ -57,7 +57,7 @@ from fixtures.under_test.broker import Broker
 from fixtures.under_test.client import client_under_test
 from fixtures.under_test.judged_target import JudgedTarget
 from fixtures.under_test.trial import ChosenTrial, Trial, Trials
-from reference_model.listeners import CONTROLLER, CONTROLLER_LISTENERS, PLAINTEXT
+from reference_model.profiles.listeners import CONTROLLER, CONTROLLER_LISTENERS, PLAINTEXT
 from reports.escaping import printable
 from reports.records import OPERATION
 from reports.run.exit_status import ExitStatus

@@ -24,8 +24,8 @@ from fixtures.kafka_setup.client_properties import write_client_files
 from fixtures.launchers import choose_launcher, launch
 from fixtures.plugin import LAUNCHERS
 from fixtures.registry.targets import Target
-from reference_model.clients.named_scripts import NAMED_SCRIPTS, SCRIPTED
-from reference_model.listeners import LISTENERS
+from reference_model.clients.scripts.named_scripts import NAMED_SCRIPTS, SCRIPTED
+from reference_model.profiles.listeners import LISTENERS
 from reports.escaping import printable
 
 ENDING_LIMIT_S = 10.0

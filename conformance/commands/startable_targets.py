@@ -13,9 +13,9 @@ from conformance.failures.drawn_values import UnreadableValues, read_values
 from fixtures.kafka_setup.broker_properties import with_secured_controllers
 from fixtures.launchers.scripted import scripted_target
 from fixtures.registry.targets import Target, nearest_names
-from reference_model.clients.named_scripts import NAMED_SCRIPTS, SCRIPTED, scripted_name
-from reference_model.clients.script import Script
-from reference_model.listeners import PLAINTEXT
+from reference_model.clients.scripts.named_scripts import NAMED_SCRIPTS, SCRIPTED, scripted_name
+from reference_model.clients.scripts.script import Script
+from reference_model.profiles.listeners import PLAINTEXT
 
 
 def target_named(text: str) -> Target:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.corpus.entries import LARGEST_ENTRY_BYTES, Entry, format_entry
-from reference_model.stored_inputs import cut_frames
+from reference_model.judging.stored_inputs import cut_frames
 from strategies.broken_requests import UNASSIGNED_KEYS
 from strategies.hypothesis_adapter import pinned_examples
 from wire.api_keys import API_VERSIONS_KEY

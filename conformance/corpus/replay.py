@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from conformance.corpus.entries import Entry
 from fixtures.client.connection import Connection
 from fixtures.under_test.broker import Broker
-from reference_model.agreement import difference, summary_of
-from reference_model.reaction import NotModelled, Reaction
-from reference_model.stored_inputs import Allowed, StoredInputOracle, cut_frames
+from reference_model.broker.rules.reaction import NotModelled, Reaction
+from reference_model.judging.agreement import difference, summary_of
+from reference_model.judging.stored_inputs import Allowed, StoredInputOracle, cut_frames
 from wire.exchange import Exchange, Outcome, Request
 
 Agreed = Callable[[Sequence[Exchange]], None]

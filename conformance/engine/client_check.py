@@ -14,8 +14,8 @@ from fixtures.errors import HarnessError
 from fixtures.scripted_broker.play_pool import PlayPool
 from fixtures.scripted_broker.playing import Play
 from fixtures.under_test.client import client_under_test
-from reference_model.clients.first_reaction import stops_short
-from reference_model.clients.moves import History
+from reference_model.clients.rules.first_reaction import stops_short
+from reference_model.clients.rules.moves import History
 from reports.escaping import printable
 from reports.run.exit_status import ExitStatus
 

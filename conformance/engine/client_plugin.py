@@ -24,7 +24,7 @@ from fixtures.client_plugin import CLIENTS
 from fixtures.operation_plugin import tries_operations
 from fixtures.tiers import tier_in
 from fixtures.under_test.client import LAUNCHER, ClientUnderTest
-from reference_model.clients.first_reaction import stops_short
+from reference_model.clients.rules.first_reaction import stops_short
 from reports.plugin import RECORDER, clauses_of
 from reports.run.allure_results import label_result
 from reports.run.judged_examples import CellKey

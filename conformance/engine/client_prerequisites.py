@@ -11,14 +11,14 @@ from conformance.assertions.client_moves import (
     newest_api_versions,
     newest_metadata,
 )
-from reference_model.clients.first_reaction import NEVER_ASKED, stops_short
 from reference_model.clients.instance_id_rules import (
     MEMBER_KEYS,
     TELEMETRY_KEYS,
     sends_instance_ids,
 )
-from reference_model.clients.moves import History
-from reference_model.clients.recording import Recording
+from reference_model.clients.rules.first_reaction import NEVER_ASKED, stops_short
+from reference_model.clients.rules.moves import History
+from reference_model.clients.scripts.recording import Recording
 from strategies.cluster_scripts import healthy_cluster
 from strategies.instance_id_scripts import claiming_cluster
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, FIRST_VERSION_WITH_CLUSTER_CHECK

@@ -20,7 +20,7 @@ from fixtures.operation_plugin import chosen_trials, targets_of, tries_operation
 from fixtures.registry.clients import all_clients
 from fixtures.registry.targets import Target
 from fixtures.under_test.trial import ChosenTrial, Trial
-from reference_model.listeners import BROKER_LISTENERS
+from reference_model.profiles.listeners import BROKER_LISTENERS
 from reports.plugin import RECORDER, clauses_of
 from reports.run.allure_results import label_result
 from reports.run.judged_examples import CellKey

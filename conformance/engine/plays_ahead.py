@@ -12,7 +12,7 @@ from clauses.tiers import Tier
 from conformance.engine.budgets import client_examples
 from conformance.engine.overlapping import JUDGE_EXAMPLE
 from fixtures.under_test.client import ClientUnderTest
-from reference_model.clients.script import Script
+from reference_model.clients.scripts.script import Script
 from strategies.hypothesis_adapter import max_examples_changed
 
 

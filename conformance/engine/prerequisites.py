@@ -15,8 +15,8 @@ from conformance.assertions.read_only_apis import produce_items, read_only_items
 from conformance.assertions.tagged_headers import flexible_items
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.pre_api_versions_broker import outcome_of_api_versions
-from reference_model.listeners import PLAINTEXT, UPSTREAM
-from reference_model.scram import SCRAM
+from reference_model.broker.model.scram import SCRAM
+from reference_model.profiles.listeners import PLAINTEXT, UPSTREAM
 from wire.api_keys import (
     API_VERSIONS_KEY,
     GET_TELEMETRY_SUBSCRIPTIONS_KEY,

@@ -21,7 +21,7 @@ from fixtures.scripted_broker.play_pool import PLAYS_AT_A_TIME
 from fixtures.scripted_broker.playing import Play
 from fixtures.under_test.client import ClientUnderTest
 from fixtures.under_test.trial import Trial
-from reference_model.clients.script import Script
+from reference_model.clients.scripts.script import Script
 from reports.run.repeats import Repeats, Tally
 
 REPEATS_IF_ALL_FAIL = 2

@@ -12,7 +12,13 @@ from typing import Any
 
 from conformance.assertions.items import Item
 from conformance.corpus.entries import Entry
-from reference_model.clients.script import Answer, ConnectionScript, NodeScript, Script, Table
+from reference_model.clients.scripts.script import (
+    Answer,
+    ConnectionScript,
+    NodeScript,
+    Script,
+    Table,
+)
 from strategies.api_versions import UnservedRequest
 from strategies.cluster_ids import Given, Ids
 from strategies.conversations import Handshake, Reconnect, Say, Token

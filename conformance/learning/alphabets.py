@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from conformance.learning.letters import Alphabet, Letter, Sending
-from reference_model.reaction import AnswerKind, Identity
-from reference_model.request_parser import READABLE_BODIES
+from reference_model.broker.rules.reaction import AnswerKind, Identity
+from reference_model.broker.rules.request_parser import READABLE_BODIES
 from strategies.api_versions import build_request
 from strategies.software_names import Software
 from wire.api_keys import (

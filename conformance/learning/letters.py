@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fixtures.client.connection import Connection
-from reference_model.reaction import AnswerKind
+from reference_model.broker.rules.reaction import AnswerKind
 from wire.exchange import Exchange, Request
 
 

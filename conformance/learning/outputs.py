@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from conformance.learning.letters import Letter, Sending
-from reference_model.reaction import AnswerKind
-from reference_model.same_response import StablePart, stable_part_of_body
+from reference_model.broker.rules.reaction import AnswerKind
+from reference_model.judging.same_response import StablePart, stable_part_of_body
 from reports.escaping import printable
 from reports.machines.machine import AND_THEN, CLOSED, ends_word
 from wire import primitives

@@ -13,11 +13,11 @@ from conformance.learning.querying import Listening
 from fixtures.client.running_broker import SaslAccess
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.in_memory import LAUNCHER, NOWHERE, InMemoryBroker, InMemoryTarget
-from reference_model.fault_injection import Tampering
-from reference_model.oracle import NO_CREDENTIALS
-from reference_model.same_response import StablePart, stable_part_of_body
-from reference_model.sasl import Authentication, Credentials
-from reference_model.state_machine import ReferenceBroker
+from reference_model.broker.model.stages import Tampering
+from reference_model.broker.model.state_machine import ReferenceBroker
+from reference_model.broker.rules.oracle import NO_CREDENTIALS
+from reference_model.broker.rules.sasl import Authentication, Credentials
+from reference_model.judging.same_response import StablePart, stable_part_of_body
 from reports.machines.machine import CLOSED, Machine, Move, Word, ends_word, last_of, minimal
 from wire.errors import DecodeError
 from wire.headers import CORRELATION_ID_BYTES

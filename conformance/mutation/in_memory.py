@@ -23,7 +23,7 @@ from conformance.mutation.trials import (
     seeds_of,
 )
 from fixtures.under_test.in_memory import LAUNCHER
-from reference_model.defects import DEFECTS
+from reference_model.faults.broker import DEFECTS
 
 BLAMED_EXAMPLES = EXAMPLES_PER_PROPERTY
 """The number that most properties draw in a standard run."""

@@ -25,8 +25,8 @@ from conformance.mutation.trials import (
 from fixtures.client.patience import Patience
 from fixtures.launchers.built_in import launch_built_in, reference_targets
 from fixtures.under_test.broker import Broker
-from reference_model.listeners import PLAINTEXT
-from reference_model.profile import REFERENCE
+from reference_model.profiles.listeners import PLAINTEXT
+from reference_model.profiles.profile import REFERENCE
 
 SEEDS_AT_ONCE = 5
 """Seeds of one property that share one set of brokers; starting a set takes a second."""

@@ -23,11 +23,11 @@ from fixtures.under_test.in_memory import InMemoryBroker, InMemoryTarget
 from fixtures.under_test.in_memory_client import in_memory_client
 from fixtures.under_test.in_memory_instance_ids import MODEL_INSTANCE_IDS, in_memory_instance_ids
 from fixtures.under_test.in_memory_proxy import MODEL_PROXY, in_memory_proxy
-from reference_model.clients import faults as client_faults
+from reference_model.faults import clients as client_faults
+from reference_model.faults.planted import Fault
+from reference_model.faults.proxies import FAULTS as PROXY_FAULTS
 from reference_model.instance_ids import FAULTS as INSTANCE_ID_FAULTS
-from reference_model.listeners import PLAINTEXT
-from reference_model.planted import Fault
-from reference_model.proxies import FAULTS as PROXY_FAULTS
+from reference_model.profiles.listeners import PLAINTEXT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

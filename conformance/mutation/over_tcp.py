@@ -23,8 +23,8 @@ from conformance.mutation.score import Blame
 from conformance.mutation.trials import listeners_in_memory
 from conformance.runs.suite_processes import EndedRun, SuiteProcesses
 from fixtures.errors import HarnessError
-from reference_model.defects import DEFECTS
-from reference_model.profile import REFERENCE
+from reference_model.faults.broker import DEFECTS
+from reference_model.profiles.profile import REFERENCE
 from reports.records import Phase, Verdict
 
 PROFILE = "unshrunk"

@@ -35,7 +35,7 @@ from conformance.engine.prerequisites import INSTANCE_IDS, NEEDS
 from conformance.engine.property_judge import JUDGE
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.client import ClientUnderTest
-from reference_model.listeners import UPSTREAM
+from reference_model.profiles.listeners import UPSTREAM
 from strategies.hypothesis_adapter import (
     body_of,
     is_drawn,

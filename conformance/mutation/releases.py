@@ -14,9 +14,9 @@ from conformance.mutation.score import Blame, Kill
 from conformance.mutation.trials import broker_with
 from conformance.releases.generated_inputs import COUNT, SEED, generated_inputs
 from conformance.releases.release_changes import Observer, Release, changes_between
-from reference_model.defects import DEFECTS
-from reference_model.listeners import PLAINTEXT
-from reference_model.profile import NEWEST_RELEASE, RECORDED_RELEASES
+from reference_model.faults.broker import DEFECTS
+from reference_model.profiles.listeners import PLAINTEXT
+from reference_model.profiles.profile import NEWEST_RELEASE, RECORDED_RELEASES
 
 CLAUSE = "MODEL.release-differences-explained"
 RELEASE_BEFORE = RECORDED_RELEASES[-2]

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from conformance.assertions.conversation_runner import has_refused_size
 from conformance.mutation.properties import Property, Values, all_properties
-from reference_model.request_parser import is_valid_name
+from reference_model.broker.rules.request_parser import is_valid_name
 from strategies.api_versions import UnservedRequest, build_request
 from strategies.broken_requests import COMPACT_CLIENT_ID, build_truncated
 from strategies.cluster_ids import CLUSTER_ID_VARIANTS, EDGES, Ids

@@ -22,9 +22,9 @@ from fixtures.errors import HarnessError
 from fixtures.launchers.built_in import reference_targets
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.in_memory import InMemoryBroker, in_memory_target
-from reference_model.defects import DEFECTS
-from reference_model.listeners import PLAINTEXT
-from reference_model.profile import KRAFT, NEWEST_RELEASE, REFERENCE
+from reference_model.faults.broker import DEFECTS
+from reference_model.profiles.listeners import PLAINTEXT
+from reference_model.profiles.profile import KRAFT, NEWEST_RELEASE, REFERENCE
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 
 BrokerWith = Callable[[str], Broker]

@@ -13,8 +13,8 @@ from fixtures.launchers import choose_launcher, launch
 from fixtures.registry.targets import Target
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.first_requests import probe_request
-from reference_model.listeners import CONTROLLER, PLAINTEXT, SASL_PLAINTEXT
-from reference_model.profile import FOLDER, line_of, release_order
+from reference_model.profiles.listeners import CONTROLLER, PLAINTEXT, SASL_PLAINTEXT
+from reference_model.profiles.profile import FOLDER, line_of, release_order
 from strategies.minimal_requests import minimal_request
 from wire.api_keys import API_VERSIONS_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.api_versions import ApiVersionsResponse

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from conformance.releases.advertised_tables import RECORDED
 from fixtures.artefacts.message_schemas import api_catalogue
-from reference_model.listeners import CONTROLLER, PLAINTEXT
-from reference_model.profile import KIP_TEXT, NEWEST_RELEASE, profile_of
+from reference_model.profiles.listeners import CONTROLLER, PLAINTEXT
+from reference_model.profiles.profile import KIP_TEXT, NEWEST_RELEASE, profile_of
 from wire.api_keys import API_VERSIONS_KEY
 from wire.codec import encode
 

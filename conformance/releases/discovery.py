@@ -18,9 +18,9 @@ from uuid import UUID
 
 from fixtures.client.running_broker import Address
 from fixtures.registry.targets import Target
-from reference_model.oracle import reactions
-from reference_model.profile import FOLDER, Profile, profile_of, release_order
-from reference_model.reaction import Identity
+from reference_model.broker.rules.oracle import reactions
+from reference_model.broker.rules.reaction import Identity
+from reference_model.profiles.profile import FOLDER, Profile, profile_of, release_order
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import encode

@@ -17,16 +17,16 @@ from itertools import pairwise
 from conformance.corpus.entries import Entry
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.first_requests import probe_request
-from reference_model.connection_states import (
+from reference_model.broker.rules.connection_states import (
     SERVING,
     TAKING_REQUESTS,
     TRANSITIONS,
     ConnectionEvent,
     ConnectionState,
 )
-from reference_model.reaction import NotModelled, Reaction
-from reference_model.responses import response_for
-from reference_model.stored_inputs import Frames, StoredInputOracle, cut_frames
+from reference_model.broker.rules.reaction import NotModelled, Reaction
+from reference_model.broker.rules.responses import response_for
+from reference_model.judging.stored_inputs import Frames, StoredInputOracle, cut_frames
 from reports.grid.change_log import Change
 from reports.run.hex_dump import layout_of_answer
 from wire.api_keys import API_VERSIONS_KEY

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from reference_model.known_apis import known_apis
+from reference_model.profiles.known_apis import known_apis
 
 LEFT_OUT = "requests that brokers and controllers sent each other were left out"
 _SHARE_STATE_KEYS = range(83, 88)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from reference_model.known_apis import known_apis
+from reference_model.profiles.known_apis import known_apis
 from wire.api_keys import API_VERSIONS_KEY, CONTROLLED_SHUTDOWN_KEY
 from wire.api_versions import (
     FIRST_FLEXIBLE_VERSION,

@@ -12,7 +12,7 @@ from conformance.watch.captured_connection import CapturedConnection, Kind
 from conformance.watch.listed_versions import Tables
 from conformance.watch.sightings import ClientIdentity, Sighting, Sightings
 from conformance.watch.tcp_packets import Endpoint, PacketCounts, Segment, read_segments
-from reference_model.known_apis import known_apis
+from reference_model.profiles.known_apis import known_apis
 
 MOST_CONNECTIONS = 20_000
 """How many connections are read at once; the one that was silent for longest ends if there are more."""

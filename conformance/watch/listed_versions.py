@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from reference_model.known_apis import Range
-from reference_model.version_tables import Ranges, intersection
+from reference_model.profiles.known_apis import Range
+from reference_model.profiles.version_tables import Ranges, intersection
 from wire.api_keys import PRODUCE_KEY
 
 Tables = dict[str, dict[int, tuple[int, int]]]

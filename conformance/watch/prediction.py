@@ -13,8 +13,8 @@ from enum import StrEnum
 
 from conformance.watch.releases import Release
 from conformance.watch.sightings import ClientIdentity, Sightings
-from reference_model.known_apis import label_of
-from reference_model.version_tables import Ranges
+from reference_model.profiles.known_apis import label_of
+from reference_model.profiles.version_tables import Ranges
 from wire.api_keys import API_VERSIONS_KEY
 
 

@@ -11,9 +11,9 @@ from dataclasses import replace
 
 from conformance.watch.releases import Release
 from conformance.watch.request_headers import RequestHead
-from reference_model.api_versions import reactions_of_broker
-from reference_model.reaction import Identity, Reaction
-from reference_model.responses import response_for
+from reference_model.broker.rules.api_versions import reactions_of_broker
+from reference_model.broker.rules.reaction import Identity, Reaction
+from reference_model.broker.rules.responses import response_for
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import (
     FIRST_FLEXIBLE_VERSION,

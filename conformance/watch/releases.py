@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from fixtures.registry.targets import Target, load_targets
-from reference_model.known_apis import Range
-from reference_model.profile import (
+from reference_model.profiles.known_apis import Range
+from reference_model.profiles.profile import (
     APACHE_KAFKA,
     RECORDED_RELEASES,
     ZOOKEEPER,
@@ -16,8 +16,8 @@ from reference_model.profile import (
     line_of,
     profile_of,
 )
-from reference_model.release_tables import missing_feature, table_of_profile
-from reference_model.version_tables import served_ranges
+from reference_model.profiles.release_tables import missing_feature, table_of_profile
+from reference_model.profiles.version_tables import served_ranges
 
 
 class UnknownRelease(Exception):

@@ -10,8 +10,8 @@ from conformance.watch.releases import Release
 from conformance.watch.sightings import ClientIdentity, Sightings
 from conformance.watch.watcher import Violation
 from fixtures.exit_status import ended_in_words
-from reference_model.known_apis import label_of
-from reference_model.version_tables import Ranges
+from reference_model.profiles.known_apis import label_of
+from reference_model.profiles.version_tables import Ranges
 from reports.escaping import markdown_text
 from reports.verdict_labels import counted
 

@@ -18,7 +18,7 @@ from conformance.watch.report import WatchReport, report_of
 from conformance.watch.watcher import Watcher
 from fixtures.cleanup.ending_signals import ENDING_SIGNALS
 from fixtures.client.running_broker import Address
-from reference_model.known_apis import label_of
+from reference_model.profiles.known_apis import label_of
 
 BOOTSTRAP_VARIABLE = "KAFKA_BOOTSTRAP_SERVERS"
 LOOK_EVERY_S = 0.5

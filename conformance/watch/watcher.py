@@ -11,19 +11,19 @@ from dataclasses import dataclass, field, replace
 
 from conformance.watch.request_headers import RequestHead, client_text
 from conformance.watch.sightings import MOST_CLIENTS, ClientIdentity, Sighting, Sightings
-from reference_model.clients.oracle import ForbiddenMove, forbidden_moves
-from reference_model.clients.read_response import ResponseKind, read_response
-from reference_model.clients.reading import SHORTEST_REQUEST_BYTES, read_request
-from reference_model.clients.recording import (
+from reference_model.clients.rules.oracle import ForbiddenMove, forbidden_moves
+from reference_model.clients.rules.read_response import ResponseKind, read_response
+from reference_model.clients.scripts.reading import SHORTEST_REQUEST_BYTES, read_request
+from reference_model.clients.scripts.recording import (
     MOST_CONNECTIONS,
     MOST_REQUESTS,
     Recording,
     SeenConnection,
     SeenRequest,
 )
-from reference_model.clients.script import NodeScript, Script
-from reference_model.known_apis import Range
-from reference_model.version_tables import Ranges, intersection
+from reference_model.clients.scripts.script import NodeScript, Script
+from reference_model.profiles.known_apis import Range
+from reference_model.profiles.version_tables import Ranges, intersection
 from wire.api_keys import API_VERSIONS_KEY, SASL_HANDSHAKE_KEY
 from wire.api_versions import ApiVersionsRequest
 from wire.frames import SIZE_BYTES

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from reference_model.clients.moves import History
-from reference_model.clients.recording import Recording, SeenRequest
-from reference_model.known_apis import label_of
+from reference_model.clients.rules.moves import History
+from reference_model.clients.scripts.recording import Recording, SeenRequest
+from reference_model.profiles.known_apis import label_of
 from wire.api_keys import (
     CONSUMER_GROUP_HEARTBEAT_KEY,
     GET_TELEMETRY_SUBSCRIPTIONS_KEY,

@@ -14,12 +14,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from reference_model.connection_states import ConnectionState
-from reference_model.fault_injection import Pause
-from reference_model.profile import Profile
+from reference_model.broker.model.stages import Pause
+from reference_model.broker.model.state_machine import BrokerConnection, ReferenceBroker
+from reference_model.broker.rules.connection_states import ConnectionState
+from reference_model.broker.rules.responses import encode_body, refusal_of_other_api
+from reference_model.profiles.profile import Profile
 from reference_model.proxies.model_proxy import with_changed_table
-from reference_model.responses import encode_body, refusal_of_other_api
-from reference_model.state_machine import BrokerConnection, ReferenceBroker
 from wire.api_keys import (
     API_VERSIONS_KEY,
     GET_TELEMETRY_SUBSCRIPTIONS_KEY,

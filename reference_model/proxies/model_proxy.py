@@ -9,9 +9,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 
-from reference_model.connection_states import ConnectionState
-from reference_model.responses import encode_body
-from reference_model.state_machine import BrokerConnection, ReferenceBroker
+from reference_model.broker.model.state_machine import BrokerConnection, ReferenceBroker
+from reference_model.broker.rules.connection_states import ConnectionState
+from reference_model.broker.rules.responses import encode_body
 from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY
 from wire.api_versions import (
     FIRST_FLEXIBLE_VERSION,

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from reference_model.known_apis import label_of
+from reference_model.profiles.known_apis import label_of
 from reports.escaping import one_line
 from reports.grid.grid_tables import GridClause
 from reports.grid.grid_view import TargetColumn

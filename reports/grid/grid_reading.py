@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reference_model.profile import APACHE_KAFKA
+from reference_model.profiles.profile import APACHE_KAFKA
 from reports.grid.grid_tables import (
     CellFailure,
     Grid,

@@ -8,8 +8,8 @@ from datetime import datetime
 
 from clauses.catalogue import Level
 from clauses.operations import title_of
-from reference_model.listeners import PLAINTEXT
-from reference_model.profile import APACHE_KAFKA
+from reference_model.profiles.listeners import PLAINTEXT
+from reference_model.profiles.profile import APACHE_KAFKA
 from reports.records import Verdict, failure_verdict
 from reports.refused_runs import NoticedRun, RefusedRun
 

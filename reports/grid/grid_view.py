@@ -13,8 +13,8 @@ from functools import cached_property
 from itertools import groupby
 
 from clauses.catalogue import Role
-from reference_model.listeners import LISTENERS
-from reference_model.profile import APACHE_KAFKA
+from reference_model.profiles.listeners import LISTENERS
+from reference_model.profiles.profile import APACHE_KAFKA
 from reports.grid.grid_tables import (
     Grid,
     GridCell,

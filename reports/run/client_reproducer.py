@@ -9,17 +9,17 @@ from typing import Any
 
 from jinja2 import Environment
 
-from reference_model.clients.read_response import ReadResponse, ResponseKind, read_response
-from reference_model.clients.recording import SeenRequest
-from reference_model.clients.script import (
+from reference_model.clients.rules.read_response import ReadResponse, ResponseKind, read_response
+from reference_model.clients.scripts.recording import SeenRequest
+from reference_model.clients.scripts.script import (
     CLUSTER_ID,
     Answer,
     ConnectionScript,
     Script,
     Table,
 )
-from reference_model.clients.scripted_cluster import served_table
-from reference_model.listeners import SASL_LISTENERS, TLS_LISTENERS
+from reference_model.clients.scripts.scripted_cluster import served_table
+from reference_model.profiles.listeners import SASL_LISTENERS, TLS_LISTENERS
 from wire.api_keys import API_VERSIONS_KEY
 from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Outcome, Step

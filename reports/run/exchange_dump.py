@@ -120,7 +120,7 @@ def render_play(steps: Sequence[Step]) -> str:
     A response that was there before, but for its correlation id, is named instead of dumped.
 
     Args:
-        steps: as `reference_model.clients.steps` makes them.
+        steps: as `reference_model.clients.scripts.steps` makes them.
     """
     if not steps:
         return "connection 0: no request was recorded\n"

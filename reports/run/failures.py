@@ -24,7 +24,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from clauses.catalogue import Role
-from reference_model.clients.script import Script
+from reference_model.clients.scripts.script import Script
 from reports.records import CAPTURE_FILE, DUMP_FILE, FACTS_FILE, OPERATION, REPRODUCER_FILE
 from reports.run.client_reproducer import play_data, render_client_reproducer
 from reports.run.exchange_dump import render_exchange, render_play, sentinel_word

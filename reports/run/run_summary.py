@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reference_model.listeners import PLAINTEXT
+from reference_model.profiles.listeners import PLAINTEXT
 from reports.escaping import markdown_text
 from reports.grid.grid_view import verdict_text
 from reports.records import HEADER_FILE, Verdict

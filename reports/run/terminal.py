@@ -16,7 +16,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.table import Table
 
-from reference_model.listeners import CONTROLLER_LISTENERS
+from reference_model.profiles.listeners import CONTROLLER_LISTENERS
 from reports.escaping import printable
 from reports.grid.grid_summary import summarise
 from reports.grid.grid_view import PLAIN, FoldedCell, FoldedGrid, verdict_text

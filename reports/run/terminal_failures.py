@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from reference_model.listeners import CONTROLLER, PLAINTEXT
+from reference_model.profiles.listeners import CONTROLLER, PLAINTEXT
 from reports.escaping import printable
 from reports.records import (
     FACTS_FILE,

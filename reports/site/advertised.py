@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from reference_model.known_apis import Range, label_of
-from reference_model.listeners import CONTROLLER, PLAINTEXT
-from reference_model.profile import FOLDER, RECORDED_RELEASES
-from reference_model.release_tables import RecordedRelease, recorded_releases
-from reference_model.version_tables import intersection, served_ranges
+from reference_model.profiles.known_apis import Range, label_of
+from reference_model.profiles.listeners import CONTROLLER, PLAINTEXT
+from reference_model.profiles.profile import FOLDER, RECORDED_RELEASES
+from reference_model.profiles.release_tables import RecordedRelease, recorded_releases
+from reference_model.profiles.version_tables import intersection, served_ranges
 from reports.exports.table_files import ExportedTable, write_tables
 from reports.site.rendering import Site
 from reports.upgrade.client_versions import served_clients

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reference_model.connection_states import ConnectionState
-from reference_model.profile import KIP_TEXT, NEWEST_RELEASE, ProfileError, profile_of
-from reference_model.reaction import Identity, NotModelled
-from reference_model.state_machine import BrokerConnection, ReferenceBroker
+from reference_model.broker.model.state_machine import BrokerConnection, ReferenceBroker
+from reference_model.broker.rules.connection_states import ConnectionState
+from reference_model.broker.rules.reaction import Identity, NotModelled
+from reference_model.profiles.profile import KIP_TEXT, NEWEST_RELEASE, ProfileError, profile_of
 from reports.run.hex_dump import BARE_ANSWER, dump_answer, dump_bare, layout_of_answer
 from reports.site.byte_tables import ByteRow, rows_of
 from wire.api_keys import API_VERSIONS_KEY

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from clauses.catalogue import Role
-from reference_model.known_apis import label_of
-from reference_model.profile import APACHE_KAFKA
+from reference_model.profiles.known_apis import label_of
+from reference_model.profiles.profile import APACHE_KAFKA
 from reports.exports.issue_texts import driver_of, replay_command
 from reports.grid import addresses
 from reports.grid.grid_tables import GridCell, GridClause, GridTarget

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reference_model.profile import APACHE_KAFKA
+from reference_model.profiles.profile import APACHE_KAFKA
 from reports.grid.grid_view import FoldedCell, FoldedGrid, TargetColumn
 from reports.records import WORST_FIRST
 from reports.verdict_labels import counted

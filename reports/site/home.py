@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from clauses.catalogue import Role
-from reference_model.profile import APACHE_KAFKA
+from reference_model.profiles.profile import APACHE_KAFKA
 from reports.grid import addresses
 from reports.grid.grid_tables import GridRun
 from reports.grid.grid_view import FoldedGrid

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from reference_model.listeners import LISTENERS
+from reference_model.profiles.listeners import LISTENERS
 from reports.grid import addresses
 from reports.grid.history_tables import HistoryTables, KeptMachine
 from reports.machines.groups import Boundary, Group, boundaries_of, groups_of

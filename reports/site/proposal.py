@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from clauses.catalogue import Clause, catalogue
-from reference_model.profile import FOLDER
+from reference_model.profiles.profile import FOLDER
 from reports.exports.table_files import write_tables
 from reports.intervals import wilson_interval
 from reports.site.advertised import exported_table, rows_in

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from reference_model.listeners import PLAINTEXT
+from reference_model.profiles.listeners import PLAINTEXT
 from reports.grid import addresses
 from reports.grid.grid_tables import Grid, GridCell, GridClause, implementation_name
 from reports.grid.grid_view import (

@@ -9,7 +9,7 @@ from itertools import combinations
 
 from markupsafe import Markup
 
-from reference_model.release_tables import RecordedRelease, recorded_releases
+from reference_model.profiles.release_tables import RecordedRelease, recorded_releases
 from reports.grid import addresses
 from reports.site.rendering import Site, linked
 from reports.upgrade.kafka_statement import SOURCES

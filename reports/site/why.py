@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reference_model.profile import APACHE_KAFKA
+from reference_model.profiles.profile import APACHE_KAFKA
 from reports.exports import links
 from reports.exports.links import BADGE_OF_ALL, badge_of_source
 from reports.grid import addresses

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
-from reference_model.profile import RECORDED_RELEASES, release_order
-from reference_model.release_tables import recorded_release
-from reference_model.version_tables import Ranges, served_ranges
+from reference_model.profiles.profile import RECORDED_RELEASES, release_order
+from reference_model.profiles.release_tables import recorded_release
+from reference_model.profiles.version_tables import Ranges, served_ranges
 from reports.grid.grid_view import FoldedGrid
 from reports.records import SOUND_VERDICTS
 from reports.upgrade.kafka_statement import is_partly_supported, is_supported, supported_clients

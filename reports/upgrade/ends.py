@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 
-from reference_model.profile import APACHE_KAFKA
-from reference_model.release_tables import RecordedRelease, recorded_releases
+from reference_model.profiles.profile import APACHE_KAFKA
+from reference_model.profiles.release_tables import RecordedRelease, recorded_releases
 
 
 class UnknownRelease(Exception):

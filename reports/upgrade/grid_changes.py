@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from clauses.catalogue import Role
-from reference_model.release_tables import RecordedRelease
+from reference_model.profiles.release_tables import RecordedRelease
 from reports.grid.grid_tables import GridClause
 from reports.grid.grid_view import FoldedGrid, ListenerCell, reason_text
 from reports.records import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reference_model.profile import line_of, release_order
+from reference_model.profiles.profile import line_of, release_order
 
 FIRST_WITHOUT_OLD_VERSIONS = "4.0"
 """The first release, of brokers and of clients, without the versions that KIP-896 removed; the first without ZooKeeper, too."""

@@ -10,17 +10,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from reference_model.java_requests import is_sent_by_clients
-from reference_model.known_apis import label_of
-from reference_model.profile import ZOOKEEPER, line_of
-from reference_model.release_tables import (
+from reference_model.profiles.java_requests import is_sent_by_clients
+from reference_model.profiles.known_apis import label_of
+from reference_model.profiles.profile import ZOOKEEPER, line_of
+from reference_model.profiles.release_tables import (
     SWITCHED_OFF,
     RecordedRelease,
     missing_feature,
     recorded_release,
     recorded_releases,
 )
-from reference_model.version_tables import (
+from reference_model.profiles.version_tables import (
     Ranges,
     RequestChange,
     RequestKind,

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from reference_model.known_apis import Range
-from reference_model.profile import release_order
-from reference_model.release_tables import RecordedRelease
-from reference_model.version_tables import RequestKind, Support
+from reference_model.profiles.known_apis import Range
+from reference_model.profiles.profile import release_order
+from reference_model.profiles.release_tables import RecordedRelease
+from reference_model.profiles.version_tables import RequestKind, Support
 from reports.escaping import markdown_text
 from reports.grid.grid_view import verdict_text
 from reports.upgrade.grid_changes import RuleChange, RuleKind

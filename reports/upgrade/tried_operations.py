@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from reference_model.profile import APACHE_KAFKA
+from reference_model.profiles.profile import APACHE_KAFKA
 from reports.grid.grid_view import FoldedGrid, ListenerCell
 from reports.records import OPERATION
 

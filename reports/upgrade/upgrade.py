@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from reference_model.release_tables import RecordedRelease
-from reference_model.version_tables import RequestKind
+from reference_model.profiles.release_tables import RecordedRelease
+from reference_model.profiles.version_tables import RequestKind
 from reports.grid.grid_view import FoldedGrid
 from reports.upgrade.client_versions import ServedClients, served_clients
 from reports.upgrade.grid_changes import (

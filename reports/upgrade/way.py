@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from reference_model.known_apis import Range
-from reference_model.profile import KRAFT, ZOOKEEPER, line_of
-from reference_model.release_tables import RecordedRelease, recorded_releases
+from reference_model.profiles.known_apis import Range
+from reference_model.profiles.profile import KRAFT, ZOOKEEPER, line_of
+from reference_model.profiles.release_tables import RecordedRelease, recorded_releases
 from reports.upgrade.kafka_statement import (
     FIRST_WITHOUT_OLD_VERSIONS,
     LAST_BEFORE,

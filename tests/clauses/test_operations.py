@@ -7,7 +7,13 @@ import pytest
 from clauses.catalogue import CatalogueError, Level, catalogue
 from clauses.operations import OPERATIONS, clause_or_row, row_of, title_of
 from fixtures.registry.targets import load_targets
-from reference_model.profile import APACHE_KAFKA, KRAFT, ZOOKEEPER, profile_of, release_order
+from reference_model.profiles.profile import (
+    APACHE_KAFKA,
+    KRAFT,
+    ZOOKEEPER,
+    profile_of,
+    release_order,
+)
 
 
 def test_row_names_client_and_operation() -> None:

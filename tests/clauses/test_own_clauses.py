@@ -11,10 +11,10 @@ import pytest
 
 from clauses.catalogue import FOLDER, Clause, Role, catalogue
 from conformance.mutation.score import defects_asked_of
-from reference_model.clients.faults import FAULTS
-from reference_model.defects import DEFECTS, Defect
+from reference_model.faults.broker import DEFECTS, Defect
+from reference_model.faults.clients import FAULTS
+from reference_model.faults.proxies import FAULTS as PROXY_FAULTS
 from reference_model.instance_ids import FAULTS as INSTANCE_ID_FAULTS
-from reference_model.proxies import FAULTS as PROXY_FAULTS
 from tests.clauses.properties import properties_in
 from tests.conformance.api_versions.wrong_tools import WRONG_TOOLS
 from tests.wire.test_wrong_header_validators import WRONG_VALIDATORS

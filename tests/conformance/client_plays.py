@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from fixtures.client_processes.driver_process import Ask, DriverResult
 from fixtures.scripted_broker.playing import Play
-from reference_model.clients.recording import Recording
-from reference_model.clients.script import Script
+from reference_model.clients.scripts.recording import Recording
+from reference_model.clients.scripts.script import Script
 from tests.reference_model.clients.recordings import asked, recorded, sent
 
 WELL = DriverResult(

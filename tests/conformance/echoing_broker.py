@@ -1,4 +1,4 @@
-"""A reference broker that repeats the password of its user in what it answers, in several forms: `reference_model.server` with its options.
+"""A reference broker that repeats the password of its user in what it answers, in several forms: `fixtures.model_processes.server` with its options.
 
 Its table and its answers to other APIs are wrong because of that, so that failures are about the bytes with the password.
 """
@@ -19,11 +19,13 @@ from urllib.parse import quote
 from fixtures.client.running_broker import Address, TlsFiles
 from fixtures.kafka_setup.certificates import write_certificates
 from fixtures.launchers.built_in import LOOPBACK, certificate_options
-from reference_model import server
-from reference_model.reaction import AnswerKind
-from reference_model.sasl import CREDENTIALS, Authentication
-from reference_model.scram import SCRAM_MECHANISMS
-from reference_model.state_machine import ReferenceBroker, RequestContext, Stage, Tampering
+from fixtures.model_processes import server
+from reference_model.broker.model.fault_injection import RequestContext
+from reference_model.broker.model.scram import SCRAM_MECHANISMS
+from reference_model.broker.model.stages import Stage, Tampering
+from reference_model.broker.model.state_machine import ReferenceBroker
+from reference_model.broker.rules.reaction import AnswerKind
+from reference_model.broker.rules.sasl import CREDENTIALS, Authentication
 from tests.conformance.suite_runs import REPOSITORY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, SupportedFeatureKey
 from wire.exchange import Outcome

@@ -16,12 +16,15 @@ from pathlib import Path
 
 from fixtures.kafka_setup.certificates import write_certificates
 from fixtures.launchers.built_in import certificate_options
+from fixtures.model_processes.server import CLUSTER_ID, NODE_ID
 from fixtures.under_test.first_requests import CALIBRATION_EXCHANGES, LARGEST_SILENCE_BOUND_S
-from reference_model.defects import DEFECTS
-from reference_model.fault_injection import Stage, StreamEnd, Tampering
-from reference_model.profile import KIP_TEXT, NEWEST_RELEASE, profile_of
-from reference_model.server import CLUSTER_ID, NODE_ID
-from reference_model.state_machine import ConnectionState, Identity, ReferenceBroker
+from reference_model.broker.model.fault_injection import StreamEnd
+from reference_model.broker.model.stages import Stage, Tampering
+from reference_model.broker.model.state_machine import ReferenceBroker
+from reference_model.broker.rules.connection_states import ConnectionState
+from reference_model.broker.rules.reaction import Identity
+from reference_model.faults.broker import DEFECTS
+from reference_model.profiles.profile import KIP_TEXT, NEWEST_RELEASE, profile_of
 from tests.conformance.several_defects import with_defects
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.errors import DecodeError

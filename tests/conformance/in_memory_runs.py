@@ -14,10 +14,10 @@ from fixtures.client.patience import Patience
 from fixtures.errors import HarnessError
 from fixtures.launchers.built_in import reference_targets
 from fixtures.under_test.in_memory import InMemoryBroker, in_memory_target
-from reference_model.fault_injection import Tampering
-from reference_model.listeners import PLAINTEXT
-from reference_model.profile import REFERENCE
-from reference_model.state_machine import ReferenceBroker
+from reference_model.broker.model.stages import Tampering
+from reference_model.broker.model.state_machine import ReferenceBroker
+from reference_model.profiles.listeners import PLAINTEXT
+from reference_model.profiles.profile import REFERENCE
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 from tests.conformance.several_defects import with_defects
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from reference_model.fault_injection import Stage, Tampering
-from reference_model.state_machine import ReferenceBroker
+from reference_model.broker.model.stages import Stage, Tampering
+from reference_model.broker.model.state_machine import ReferenceBroker
 
 
 @dataclass(slots=True, kw_only=True)

@@ -16,7 +16,7 @@ import psutil  # type: ignore[import-untyped]
 import pyarrow.parquet as pq
 
 from conformance.mutation.properties import all_properties, proxy_properties
-from reference_model.defects import DEFECTS
+from reference_model.faults.broker import DEFECTS
 from reports.records import Phase, Verdict, cell_verdict
 
 REPOSITORY = Path(__file__).parent.parent.parent

@@ -12,8 +12,8 @@ from fixtures.kafka_setup.broker_properties import SECURITY_PROTOCOLS, with_secu
 from fixtures.launchers import choose_launcher, launch
 from fixtures.launchers.built_in import reference_targets
 from fixtures.registry.targets import BROKERS_FOLDER, Target, select_targets
-from reference_model.listeners import CONTROLLER_LISTENERS, USUAL_LISTENERS
-from reference_model.profile import REFERENCE
+from reference_model.profiles.listeners import CONTROLLER_LISTENERS, USUAL_LISTENERS
+from reference_model.profiles.profile import REFERENCE
 from reports.records import Verdict
 from reports.run.run_folder import read_run_header
 from reports.run.run_verdicts import run_verdicts

@@ -32,8 +32,8 @@ from conformance.assertions.play_summary import recovered_after_ms, summary
 from fixtures.client_processes.driver_process import DriverResult
 from fixtures.errors import HarnessError
 from fixtures.scripted_broker.playing import Play
-from reference_model.clients.recording import Recording
-from reference_model.clients.script import (
+from reference_model.clients.scripts.recording import Recording
+from reference_model.clients.scripts.script import (
     EMPTY,
     HEALTHY_SCRIPT,
     Answer,

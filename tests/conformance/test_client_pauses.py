@@ -10,8 +10,8 @@ from conformance.assertions.client_pauses import assert_pauses, assert_uses_late
 from conformance.clients import test_fallback, test_robustness
 from fixtures.client_processes.driver_process import DriverResult
 from fixtures.scripted_broker.playing import Play
-from reference_model.clients.recording import SeenRequest
-from reference_model.clients.script import Answer, Script
+from reference_model.clients.scripts.recording import SeenRequest
+from reference_model.clients.scripts.script import Answer, Script
 from strategies.connection_scripts import changed_versions
 from strategies.nonsense_scripts import slow_broker, without_answer
 from tests.conformance.client_plays import FAILED, HEALTHY, STOPPED, WELL, FakeClient, ended_well

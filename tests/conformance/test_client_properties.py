@@ -21,7 +21,7 @@ from conformance.clients import (
 from conformance.engine.client_prerequisites import NEEDS
 from fixtures.client_processes.driver_process import DriverResult
 from fixtures.scripted_broker.playing import Play
-from reference_model.clients.script import EMPTY, Answer, Script
+from reference_model.clients.scripts.script import EMPTY, Answer, Script
 from strategies.broker_scripts import (
     broker_up_to,
     broker_with,

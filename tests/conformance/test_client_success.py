@@ -11,7 +11,7 @@ from conformance.assertions.client_success import (
     assert_table_is_not_used,
 )
 from fixtures.scripted_broker.playing import Play
-from reference_model.clients.recording import Recording, SeenRequest
+from reference_model.clients.scripts.recording import Recording, SeenRequest
 from strategies.untrusted_tables import table_with_error
 from tests.conformance.client_plays import FAILED, HEALTHY, FakeClient, ended_well
 from tests.reference_model.clients.recordings import asked, recorded, sent

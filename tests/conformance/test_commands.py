@@ -13,7 +13,7 @@ from clauses.catalogue import Clause, Role, catalogue
 from conformance.__main__ import main
 from fixtures.launchers.built_in import reference_targets
 from fixtures.registry.targets import load_targets
-from reference_model.defects import DEFECTS
+from reference_model.faults.broker import DEFECTS
 from reference_model.instance_ids import PROPOSALS
 from tests.clauses.test_own_clauses import JUDGED_BY_NOTHING
 

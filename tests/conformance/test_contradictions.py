@@ -10,7 +10,7 @@ import pytest
 from conformance.assertions import contradictions as module
 from conformance.assertions.contradictions import SETTLES_WITHIN_MS, contradictions
 from fixtures.errors import ArtefactUnavailable
-from reference_model.clients.recording import Recording, SeenRequest
+from reference_model.clients.scripts.recording import Recording, SeenRequest
 from tests.described_apis import described_api
 from tests.reference_model.clients.recordings import asked, listing, opened, recorded, sent
 from wire.api_keys import END_TXN_KEY, FETCH_KEY, PRODUCE_KEY

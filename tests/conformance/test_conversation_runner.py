@@ -25,9 +25,10 @@ from conformance.brokers.test_sequences import (
 )
 from fixtures.launchers.built_in import reference_targets
 from fixtures.under_test.in_memory import InMemoryBroker, in_memory_target
-from reference_model.defects import DEFECTS
-from reference_model.profile import Profile, traits_of
-from reference_model.state_machine import Stage, StreamEnd, Tampering
+from reference_model.broker.model.fault_injection import StreamEnd
+from reference_model.broker.model.stages import Stage, Tampering
+from reference_model.faults.broker import DEFECTS
+from reference_model.profiles.profile import Profile, traits_of
 from strategies.api_versions import build_request
 from strategies.bare_requests import LIST_GROUPS, METADATA, build_bare_request
 from strategies.conversations import Conversation, Handshake, Reconnect, Token

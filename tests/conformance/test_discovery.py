@@ -19,10 +19,10 @@ from conformance.releases.discovery import (
     write_figures,
 )
 from fixtures.client.running_broker import Address, RunningBroker
+from fixtures.model_processes.server import broker_for_listener
 from fixtures.registry.targets import load_targets
-from reference_model.listeners import PLAINTEXT
-from reference_model.server import broker_for_listener
-from reference_model.state_machine import ConnectionState
+from reference_model.broker.rules.connection_states import ConnectionState
+from reference_model.profiles.listeners import PLAINTEXT
 from tests.fixtures.scripted_server import Peer, scripted_server
 
 TARGETS = {target.id: target for target in load_targets()}

@@ -12,7 +12,7 @@ from conformance.brokers import test_version_negotiation
 from conformance.mutation.properties import Property, StopDrawing, all_properties, holds
 from conformance.mutation.trials import broker_with, listeners_in_memory
 from fixtures.under_test.in_memory import InMemoryBroker
-from reference_model.profile import KRAFT
+from reference_model.profiles.profile import KRAFT
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 
 RELEASES = {"0.10.2.2": 0, "2.3.1": 2, "2.8.2": 3, "3.9.2": 4, "4.4.0": 5}

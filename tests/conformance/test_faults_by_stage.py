@@ -29,7 +29,7 @@ INTERRUPTED, HARNESS_ERROR, NO_JAVA = 2, 10, 3
 MEMORY_BYTES = 1 << 30
 """Less than Java reserves, and more than Python needs to begin."""
 TOO_SMALL = "size=16k"
-BROKER, JAVA = "reference_model.server", "java"
+BROKER, JAVA = "fixtures.model_processes.server", "java"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

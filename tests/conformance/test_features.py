@@ -12,9 +12,10 @@ from conformance.assertions.features import Kind, assert_features_as_on
 from conformance.engine.prerequisites import NEEDS
 from fixtures.client.patience import Patience
 from fixtures.under_test.in_memory import InMemoryBroker
-from reference_model.defects.registry import replace_response
-from reference_model.fault_injection import RequestContext, Stage, Tampering
-from reference_model.listeners import CONTROLLER, PLAINTEXT
+from reference_model.broker.model.fault_injection import RequestContext
+from reference_model.broker.model.stages import Stage, Tampering
+from reference_model.faults.broker.registry import replace_response
+from reference_model.profiles.listeners import CONTROLLER, PLAINTEXT
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 from tests.conformance.in_memory_runs import broker_with
 from wire.frames import SIZE_BYTES, encode_frame

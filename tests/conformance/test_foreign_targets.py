@@ -22,7 +22,7 @@ SWEPT = {"KIP-35.every-advertised-version-served", "KIP-35.outside-range-not-ser
 @contextmanager
 def old_release() -> Iterator[str]:
     """Serve the reference model of a release that only supports ApiVersions v0; yield its address."""
-    command = [sys.executable, "-m", "reference_model.server"]
+    command = [sys.executable, "-m", "fixtures.model_processes.server"]
     with subprocess.Popen(
         [*command, "--release", "0.10.0.1", "--quorum", "zookeeper"],
         stdin=subprocess.PIPE,

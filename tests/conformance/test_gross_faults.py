@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from fixtures.client.patience import Patience
-from reference_model.defects.registry import replace_reaction, replace_response
-from reference_model.fault_injection import RequestContext, Stage, Tampering
+from reference_model.broker.model.fault_injection import RequestContext
+from reference_model.broker.model.stages import Stage, Tampering
+from reference_model.faults.broker.registry import replace_reaction, replace_response
 from tests.conformance.in_memory_runs import broker_with, outcomes, properties_of_a_run
 from wire.api_keys import API_VERSIONS_KEY
 from wire.error_codes import ErrorCode

@@ -8,7 +8,7 @@ import pytest
 
 from conformance.assertions.client_moves import assert_ends_by_itself, assert_reports_error
 from fixtures.scripted_broker.playing import Play
-from reference_model.clients.script import Script
+from reference_model.clients.scripts.script import Script
 from tests.conformance.client_plays import WELL, FakeClient
 from tests.reference_model.clients.recordings import asked, listing, opened, recorded, sent
 

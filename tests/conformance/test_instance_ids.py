@@ -21,10 +21,10 @@ from fixtures.under_test.client import ClientUnderTest
 from fixtures.under_test.in_memory import InMemoryBroker
 from fixtures.under_test.in_memory_client import in_memory_client
 from fixtures.under_test.in_memory_instance_ids import in_memory_instance_ids
-from reference_model.clients.client_connections import CLIENT_ID, Link
-from reference_model.clients.faults import FAULTS, Fault
-from reference_model.clients.script import HEALTHY_SCRIPT
-from reference_model.listeners import PLAINTEXT
+from reference_model.clients.model.client_connections import CLIENT_ID, Link
+from reference_model.clients.scripts.script import HEALTHY_SCRIPT
+from reference_model.faults.clients import FAULTS, Fault
+from reference_model.profiles.listeners import PLAINTEXT
 from strategies.api_versions import build_request
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis, body_of
 from strategies.instance_id_requests import AN_ID, InstanceIdRequest

@@ -20,7 +20,7 @@ from conformance.assertions.judging import (
     error_code_of,
     payload_of,
 )
-from reference_model.agreement import summary_of
+from reference_model.judging.agreement import summary_of
 from strategies.api_versions import build_request
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 from wire.error_codes import ErrorCode

@@ -11,9 +11,10 @@ from conformance.assertions.model_agreement import model_of
 from conformance.mutation.properties import all_properties, holds
 from fixtures.client.patience import Patience
 from fixtures.under_test.in_memory import InMemoryBroker
-from reference_model.defects.registry import replace_reaction, replace_response
-from reference_model.fault_injection import RequestContext, Stage, Tampering
-from reference_model.reaction import Listing
+from reference_model.broker.model.fault_injection import RequestContext
+from reference_model.broker.model.stages import Stage, Tampering
+from reference_model.broker.rules.reaction import Listing
+from reference_model.faults.broker.registry import replace_reaction, replace_response
 from strategies.api_versions import build_request
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 from tests.conformance.in_memory_runs import broker_with

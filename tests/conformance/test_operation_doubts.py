@@ -17,8 +17,8 @@ from fixtures.registry.clients import Client, select_clients
 from fixtures.registry.targets import select_targets
 from fixtures.under_test import trial as trial_module
 from fixtures.under_test.trial import ChosenTrial, Trial, Trials
-from reference_model.clients.recording import Recording
-from reference_model.listeners import PLAINTEXT
+from reference_model.clients.scripts.recording import Recording
+from reference_model.profiles.listeners import PLAINTEXT
 from tests.conformance.client_plays import ABORTED, WELL
 from tests.conformance.test_contradictions import REFUSED, ended, fetched, seen, written
 from tests.conformance.test_operation_results import DOOMED

@@ -14,7 +14,7 @@ from conformance.engine.plays_ahead import scripts_of
 from conformance.engine.plugin import _judged
 from fixtures.under_test.client import ClientUnderTest
 from fixtures.under_test.in_memory_client import in_memory_client
-from reference_model.clients.script import Script
+from reference_model.clients.scripts.script import Script
 from strategies.hypothesis_adapter import max_examples_changed
 from strategies.nonsense_scripts import brokers_that_talk_nonsense, without_answer
 

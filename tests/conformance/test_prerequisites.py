@@ -13,9 +13,10 @@ from fixtures.client.patience import Patience
 from fixtures.client.running_broker import Address
 from fixtures.registry.targets import select_targets
 from fixtures.under_test.broker import Broker
-from reference_model.defects.registry import replace_response
-from reference_model.fault_injection import RequestContext, Stage, Tampering
-from reference_model.listeners import PLAINTEXT
+from reference_model.broker.model.fault_injection import RequestContext
+from reference_model.broker.model.stages import Stage, Tampering
+from reference_model.faults.broker.registry import replace_response
+from reference_model.profiles.listeners import PLAINTEXT
 from tests.conformance.in_memory_runs import broker_with
 from tests.fixtures.running_targets import running_at
 from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY

@@ -17,7 +17,7 @@ from conformance.assertions.read_only_apis import (
 )
 from fixtures.client.patience import Patience
 from fixtures.client.response_matching import Received, judge_by_position
-from reference_model.defects import DEFECTS
+from reference_model.faults.broker import DEFECTS
 from tests.conformance.in_memory_runs import broker_with
 from wire.exchange import Arrival, Exchange, Outcome, Request
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from conformance.releases.advertised_tables import record_tables
 from conformance.releases.default_responses import record_default_answers
 from fixtures.launchers.built_in import reference_targets
-from reference_model.profile import FOLDER
+from reference_model.profiles.profile import FOLDER
 
 REFERENCE = reference_targets()[0]
 OTHER_ROW = "0.0.1,zookeeper,plaintext,0,0,1\n"

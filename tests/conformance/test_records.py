@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from clauses.catalogue import Role, catalogue
-from reference_model.listeners import PLAINTEXT, USUAL_LISTENERS
+from reference_model.profiles.listeners import PLAINTEXT, USUAL_LISTENERS
 from reports.arrow_schemas import arrow_schema
 from reports.records import ANSWER_FIELDS, EXAMPLE_FIELDS, EXCHANGE_FIELDS, Column, Verdict
 from tests.conformance.suite_runs import REPOSITORY, SuiteRun, run_suite

@@ -14,7 +14,7 @@ import pytest
 from clauses.catalogue import catalogue
 from conformance.mutation.properties import all_properties, proxy_properties
 from fixtures.launchers.built_in import launch_built_in, reference_targets
-from reference_model.defects import DEFECTS
+from reference_model.faults.broker import DEFECTS
 from reports.records import Verdict
 from reports.run.failures import LONGEST_REPRODUCER_BYTES, SEEN_ELSEWHERE, render_reproducer
 from tests.conformance.suite_runs import SuiteRun, judge_defects

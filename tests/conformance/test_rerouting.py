@@ -11,9 +11,9 @@ from conformance.assertions.client_moves import ClientAborted
 from conformance.assertions.rerouting import DoesNotKnow, assert_survives_rerouting
 from fixtures.errors import ClientFails, HarnessError
 from fixtures.recording_proxy.rerouting import ReroutedPlay
-from reference_model.clients.recording import Recording, SeenRequest
-from reference_model.clients.routes import Route, as_scripted
-from reference_model.clients.script import NodeScript, Script
+from reference_model.clients.scripts.recording import Recording, SeenRequest
+from reference_model.clients.scripts.routes import Route, as_scripted
+from reference_model.clients.scripts.script import NodeScript, Script
 from tests.conformance.client_plays import ABORTED, STOPPED
 from tests.described_apis import described_api
 from tests.reference_model.clients.recordings import NO_IDS, asked, opened, recorded, sent

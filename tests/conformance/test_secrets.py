@@ -21,9 +21,9 @@ from conformance.assertions.judging import decode_answer
 from fixtures.client.journal import Journal, log_and_reader
 from fixtures.client.running_broker import RunningBroker, SaslAccess, TlsFiles
 from fixtures.under_test.broker import Broker
-from reference_model.listeners import SASL_PLAINTEXT, SASL_SSL
-from reference_model.sasl import CREDENTIALS
-from reference_model.scram import SCRAM
+from reference_model.broker.model.scram import SCRAM
+from reference_model.broker.rules.sasl import CREDENTIALS
+from reference_model.profiles.listeners import SASL_PLAINTEXT, SASL_SSL
 from reports.run.failures import write_failure
 from strategies.api_versions import build_request
 from strategies.conversations import Handshake, Say, Token

@@ -14,7 +14,7 @@ import pytest
 from clauses.tiers import Tier
 from conformance.mutation.score import is_of_model
 from fixtures.client.patience import PATIENCE_S, Patience
-from reference_model.defects import DEFECTS
+from reference_model.faults.broker import DEFECTS
 from tests.conformance.in_memory_runs import broker_with, outcomes, properties_of_a_run
 
 IS_SILENT = re.compile(r"Outcome\.(SILENT|IGNORED)|keeps_open")

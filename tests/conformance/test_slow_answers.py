@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from conformance.assertions.slow_answers import MAY_WAIT, MOST_MS, SLOW_MS, slow_answers
-from reference_model.clients.recording import Recording, SeenRequest
+from reference_model.clients.scripts.recording import Recording, SeenRequest
 from tests.reference_model.clients.recordings import opened, recorded, sent
 from wire.api_keys import CREATE_TOPICS_KEY, JOIN_GROUP_KEY, METADATA_KEY, PRODUCE_KEY
 

@@ -15,9 +15,10 @@ from fixtures.client.preflight import check_address
 from fixtures.client.running_broker import Address
 from fixtures.errors import NotJudgeable
 from fixtures.launchers.given_broker import parse_address
-from reference_model.defects.registry import replace_reaction
-from reference_model.fault_injection import RequestContext, Stage, Tampering
-from reference_model.profile import KIP_TEXT, NEWEST_RELEASE, profile_of
+from reference_model.broker.model.fault_injection import RequestContext
+from reference_model.broker.model.stages import Stage, Tampering
+from reference_model.faults.broker.registry import replace_reaction
+from reference_model.profiles.profile import KIP_TEXT, NEWEST_RELEASE, profile_of
 from reports.records import Verdict
 from reports.run.run_folder import read_run_header
 from tests.conformance.fake_targets import (
@@ -221,7 +222,9 @@ def test_broker_that_dies_leaves_what_was_judged(tmp_path: Path) -> None:
     process = start_suite("--broker", "reference", "--tier", "smoke", "-v", runs=runs)
     before = await_line(process, "PASSED")
     (server,) = (
-        child for child in children_of(process) if "reference_model.server" in child.cmdline()
+        child
+        for child in children_of(process)
+        if "fixtures.model_processes.server" in child.cmdline()
     )
     server.kill()
     run = finish(process)

@@ -15,8 +15,9 @@ from conformance.engine.property_judge import PropertyJudge
 from fixtures.client.connection import Connection
 from fixtures.launchers.built_in import reference_targets
 from fixtures.under_test.in_memory import InMemoryBroker, in_memory_target
-from reference_model.defects.registry import replace_reaction
-from reference_model.fault_injection import RequestContext, Stage, Tampering
+from reference_model.broker.model.fault_injection import RequestContext
+from reference_model.broker.model.stages import Stage, Tampering
+from reference_model.faults.broker.registry import replace_reaction
 from wire.exchange import Exchange, Outcome, Request
 
 

@@ -15,7 +15,7 @@ from fixtures.client.running_broker import RunningBroker
 from fixtures.launchers import address
 from fixtures.launchers.given_broker import GivenListener
 from fixtures.registry.targets import Target
-from reference_model.listeners import SSL
+from reference_model.profiles.listeners import SSL
 
 
 def _tls_target(given: Sequence[GivenListener], **_: object) -> Target:

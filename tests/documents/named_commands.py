@@ -14,7 +14,7 @@ from itertools import groupby, takewhile
 import click
 
 from conformance.__main__ import main as console_script
-from reference_model import server
+from fixtures.model_processes import server
 from spark_aggregation import job, py_files
 from tests.conformance.suite_runs import REPOSITORY
 

@@ -8,7 +8,7 @@ import tomllib
 
 from packaging.requirements import Requirement
 
-from reference_model.fault_injection import Stage
+from reference_model.broker.model.stages import Stage
 from tests.conformance.suite_runs import REPOSITORY
 
 PACKAGES = tuple(path.parent.name for path in REPOSITORY.glob("*/__init__.py"))

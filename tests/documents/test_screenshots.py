@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from reference_model.profile import APACHE_KAFKA
+from reference_model.profiles.profile import APACHE_KAFKA
 from reports.site.rendering import Site
 from workflows.documents.screenshots import GRID, SAMPLE, navigation_of, pictures
 

@@ -6,7 +6,7 @@ import csv
 
 import pytest
 
-from reference_model.profile import FOLDER
+from reference_model.profiles.profile import FOLDER
 from reports.site.advertised import RECORDED_COLUMNS
 from workflows.documents.table_schema import DOCUMENT, document
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from reference_model.connection_states import ConnectionState
-from reference_model.listeners import PLAINTEXT
-from reference_model.planted import plant
-from reference_model.profile import NEWEST_RELEASE
-from reference_model.proxies import FAULTS, ModelProxy, ProxyConnection
-from reference_model.proxies.model_proxy import LOWERED_KEYS, api_versions_body
-from reference_model.server import CLUSTER_ID, NODE_ID, broker_for_listener
-from reference_model.state_machine import THROTTLED_CLIENT_IDS
+from fixtures.model_processes.server import CLUSTER_ID, NODE_ID, broker_for_listener
+from reference_model.broker.model.state_machine import THROTTLED_CLIENT_IDS
+from reference_model.broker.rules.connection_states import ConnectionState
+from reference_model.faults.planted import plant
+from reference_model.faults.proxies import FAULTS
+from reference_model.profiles.listeners import PLAINTEXT
+from reference_model.profiles.profile import NEWEST_RELEASE
+from reference_model.proxies.model_proxy import (
+    LOWERED_KEYS,
+    ModelProxy,
+    ProxyConnection,
+    api_versions_body,
+)
 from strategies.api_versions import build_request
 from strategies.bare_requests import build_bare_request
 from strategies.odd_frames import build_cut_short, build_with_frame_inside

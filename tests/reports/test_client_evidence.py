@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from reference_model.clients.recording import Recording, SeenConnection, SeenRequest
-from reference_model.clients.script import HEALTHY_SCRIPT
-from reference_model.clients.steps import steps_of
+from reference_model.clients.scripts.recording import Recording, SeenConnection, SeenRequest
+from reference_model.clients.scripts.script import HEALTHY_SCRIPT
+from reference_model.clients.scripts.steps import steps_of
 from reports.run import failures
 from reports.run.exchange_dump import FIRST_STEPS, LAST_STEPS, render_play
 from reports.run.failures import Failure, render_dump, write_failure

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from reference_model.clients.recording import Recording, SeenConnection, SeenRequest
-from reference_model.clients.script import (
+from reference_model.clients.scripts.recording import Recording, SeenConnection, SeenRequest
+from reference_model.clients.scripts.script import (
     ITSELF,
     Answer,
     ConnectionScript,
@@ -26,7 +26,7 @@ from reference_model.clients.script import (
     healthy_ranges,
     one_node,
 )
-from reference_model.clients.steps import steps_of
+from reference_model.clients.scripts.steps import steps_of
 from reports.run.failures import LONGEST_REPRODUCER_BYTES, Failure, render_reproducer, write_failure
 from strategies.api_versions import build_request
 from wire.api_versions import (

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reference_model.clients.script import (
+from reference_model.clients.scripts.script import (
     ITSELF,
     Answer,
     ConnectionScript,
@@ -18,7 +18,11 @@ from reference_model.clients.script import (
     all_connections,
     one_node,
 )
-from reference_model.clients.scripted_cluster import ScriptedCluster, ScriptedConnection, Write
+from reference_model.clients.scripts.scripted_cluster import (
+    ScriptedCluster,
+    ScriptedConnection,
+    Write,
+)
 from strategies.api_versions import build_request
 from strategies.release_scripts import broker_of
 from tests.reports.test_client_reproducer import core_of, failure_of

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from reference_model.listeners import USUAL_LISTENERS
+from reference_model.profiles.listeners import USUAL_LISTENERS
 from reports.escaping import printable
 from reports.records import Verdict
 from reports.run.judged_examples import CellKey

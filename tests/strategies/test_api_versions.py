@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reference_model.profile import traits_of
+from reference_model.profiles.profile import traits_of
 from strategies.api_versions import (
     ORDINARY_CORRELATION_IDS,
     UnservedRequest,
@@ -22,7 +22,7 @@ from strategies.api_versions import (
 )
 from strategies.cluster_ids import requests_with_cluster_ids
 from strategies.software_names import Software
-from tests.reference_model.release_lines import LINES
+from tests.reference_model.broker.release_lines import LINES
 from tests.strategies.search import find_any, minimal
 from wire.api_versions import ApiVersionsRequest
 from wire.exchange import Request

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reference_model.clients import script as scripts
-from reference_model.clients.answer_bytes import answer_bytes
-from reference_model.clients.script import (
+from reference_model.clients.scripts import script as scripts
+from reference_model.clients.scripts.answer_bytes import answer_bytes
+from reference_model.clients.scripts.script import (
     EMPTY,
     ITSELF,
     Answer,

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reference_model.profile import FOLDER
-from reference_model.state_machine import reactions
-from reference_model.stored_inputs import cut_frames
+from reference_model.broker.rules.oracle import reactions
+from reference_model.judging.stored_inputs import cut_frames
+from reference_model.profiles.profile import FOLDER
 from strategies.broken_requests import LARGEST_HARMLESS_SIZE
-from tests.reference_model.release_lines import IDENTITY, LINES, profile_at
+from tests.reference_model.broker.release_lines import IDENTITY, LINES, profile_at
 from tests.strategies.every_request import (
     BROKEN_IN_SIZE,
     BROKEN_IN_WHOLE_FRAMES,

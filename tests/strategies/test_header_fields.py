@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reference_model.profile import traits_of
+from reference_model.profiles.profile import traits_of
 from strategies.header_fields import (
     BUFFER_SIZES,
     FIRST_TAG_NOBODY_KNOWS,

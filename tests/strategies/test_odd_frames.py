@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from reference_model.stored_inputs import cut_frames
+from reference_model.judging.stored_inputs import cut_frames
 from strategies.api_versions import build_request
 from strategies.odd_frames import (
     CLIENT_ID_LENGTH_END,

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reference_model.clients import script as scripts
-from reference_model.clients.script import Answer, Script
-from reference_model.listeners import PLAINTEXT, SASL_PLAINTEXT, SSL
+from reference_model.clients.scripts import script as scripts
+from reference_model.clients.scripts.script import Answer, Script
+from reference_model.profiles.listeners import PLAINTEXT, SASL_PLAINTEXT, SSL
 from strategies.broker_scripts import broker_up_to
 from strategies.connection_scripts import brokers_that_close, closing_broker
 from strategies.release_scripts import brokers_of_releases

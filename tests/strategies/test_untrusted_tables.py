@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reference_model.clients import script as scripts
-from reference_model.clients.script import Script
+from reference_model.clients.scripts import script as scripts
+from reference_model.clients.scripts.script import Script
 from strategies.broker_scripts import range_of_metadata
 from strategies.release_scripts import cluster_with_an_old_node, clusters_with_an_old_node
 from strategies.untrusted_tables import (

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from fixtures.artefacts.message_schemas import clients_jar
 from fixtures.registry.clients import all_clients
-from reference_model import java_requests
-from reference_model.known_apis import known_apis
+from reference_model.profiles import java_requests
+from reference_model.profiles.known_apis import known_apis
 from workflows import java_requests as workflow
 
 METADATA, PRODUCE, FOR_LEADER_EPOCH = 3, 0, 23

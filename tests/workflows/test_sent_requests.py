@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from conformance.api_versions import sent_requests
 from conformance.api_versions.sent_requests import sent_ranges
 from fixtures.registry.clients import all_clients
-from reference_model.known_apis import Range, known_apis
+from reference_model.profiles.known_apis import Range, known_apis
 from wire.frames import encode_frame
 from workflows import sent_requests as workflow
 

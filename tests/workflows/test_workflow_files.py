@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from reference_model.listeners import USUAL_LISTENERS
+from reference_model.profiles.listeners import USUAL_LISTENERS
 from tests.conformance.suite_runs import REPOSITORY
 from tests.programs import require_program
 from workflows.night_roll_up import KEEP_DAYS

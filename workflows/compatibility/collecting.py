@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from clauses.catalogue import Level
-from reference_model.profile import line_of, release_order
-from reference_model.release_tables import RecordedRelease, recorded_releases
-from reference_model.version_tables import RequestKind
+from reference_model.profiles.profile import line_of, release_order
+from reference_model.profiles.release_tables import RecordedRelease, recorded_releases
+from reference_model.profiles.version_tables import RequestKind
 from reports.escaping import one_line
 from reports.grid.bugs import Bug, Evidence, bugs_of
 from reports.grid.grid_tables import implementation_name

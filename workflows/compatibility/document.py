@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from clauses.catalogue import Level
 from clauses.operations import OPERATIONS
-from reference_model.profile import line_of
+from reference_model.profiles.profile import line_of
 from reports.escaping import markdown_text
 from reports.verdict_labels import CRASHES, counted
 from workflows.compatibility.data import (

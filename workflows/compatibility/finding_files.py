@@ -21,7 +21,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from conformance.failures.drawn_values import UnreadableValues, read_values
-from reference_model.clients.script import Script
+from reference_model.clients.scripts.script import Script
 from reports.escaping import markdown_code_block, markdown_text
 from reports.exports.issue_texts import evidence_lines, reported_of
 from reports.grid.bugs import Evidence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from reference_model.planted import Fault, planting
+from reference_model.faults.planted import Fault, planting
 
 FAULTS: dict[str, Fault] = {}
 """Every planted fault, by name."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.api_versions.cluster_tables import BrokerTable, ClusterTables
-from reference_model.known_apis import Range
+from reference_model.profiles.known_apis import Range
 
 
 def broker(

@@ -16,7 +16,7 @@ from conformance.api_versions.features import (
     read_features,
     verdict_on,
 )
-from reference_model.known_apis import Range
+from reference_model.profiles.known_apis import Range
 from tests.conformance.api_versions.clusters import broker, cluster
 
 FETCH = 1

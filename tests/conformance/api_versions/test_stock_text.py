@@ -14,7 +14,7 @@ from conformance.api_versions.release_tables import tables_of_release
 from conformance.api_versions.stock_text import stock_text
 from fixtures.artefacts.message_schemas import clients_jar, read_schemas
 from fixtures.registry.targets import load_targets
-from reference_model.known_apis import known_apis
+from reference_model.profiles.known_apis import known_apis
 from tests.conformance.api_versions.clusters import broker, cluster
 from wire.message_schemas import ApiCatalogue
 

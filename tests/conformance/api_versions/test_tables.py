@@ -22,9 +22,9 @@ from fixtures.client.command_config import CommandConfig
 from fixtures.client.running_broker import Address
 from fixtures.errors import ConnectionFailed
 from fixtures.registry.targets import load_targets
-from reference_model.java_requests import ranges_of_client
-from reference_model.known_apis import Range, known_apis
-from reference_model.version_tables import Support
+from reference_model.profiles.java_requests import ranges_of_client
+from reference_model.profiles.known_apis import Range, known_apis
+from reference_model.profiles.version_tables import Support
 from tests.conformance.api_versions.clusters import broker, cluster
 
 TARGETS = {target.id: target for target in load_targets()}

@@ -14,8 +14,8 @@ from conformance.api_versions import stock_text as text
 from conformance.api_versions.cluster_tables import ClusterTables
 from conformance.api_versions.features import FeatureVerdict, Need
 from conformance.commands import api_versions as tool
-from reference_model.known_apis import Range
-from reference_model.version_tables import Ranges
+from reference_model.profiles.known_apis import Range
+from reference_model.profiles.version_tables import Ranges
 from tests.conformance.api_versions import test_features, test_stock_text
 from tests.conformance.commands import test_api_versions
 

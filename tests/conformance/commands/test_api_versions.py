@@ -26,7 +26,8 @@ from fixtures.client.running_broker import Address
 from fixtures.errors import ExchangeTimedOut
 from fixtures.registry.targets import load_targets
 from fixtures.scripted_broker.server import HOST, serving
-from reference_model.clients.script import (
+from reference_model.broker.rules.sasl import CREDENTIALS
+from reference_model.clients.scripts.script import (
     EMPTY,
     Answer,
     ConnectionScript,
@@ -35,7 +36,6 @@ from reference_model.clients.script import (
     Table,
     healthy_ranges,
 )
-from reference_model.sasl import CREDENTIALS
 from tests.conformance.api_versions.clusters import broker, cluster
 from wire.api_versions import NEWEST_VERSION, ApiVersionsResponse
 from wire.codec import encode

@@ -23,7 +23,7 @@ from conformance.runs.target_runs import TargetRun, TargetRuns, arguments_naming
 from fixtures.launchers.given_broker import given_listener
 from fixtures.launchers.kafka_home import home_target, origin_of
 from fixtures.registry.targets import Target, newest_release
-from reference_model.known_apis import Range
+from reference_model.profiles.known_apis import Range
 from reports.grid.change_log import table_lines, write_change_log
 from reports.run.failures import facts
 from tests.conformance.commands.test_matrix import write_finished_run

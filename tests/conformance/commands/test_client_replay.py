@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from conformance.commands.replay import replay
-from reference_model.clients.recording import Recording, SeenConnection
-from reference_model.clients.steps import steps_of
+from reference_model.clients.scripts.recording import Recording, SeenConnection
+from reference_model.clients.scripts.steps import steps_of
 from reports.run.failures import Failure, write_failure
 from strategies.api_versions import build_request
 from strategies.broker_scripts import REFUSAL_WITHOUT_RANGE, refuses_everything

@@ -19,7 +19,7 @@ from fixtures.client_processes.driver_process import DriverResult
 from fixtures.recording_proxy.rerouting import ReroutedPlay
 from fixtures.recording_proxy.trying import TriedPlay
 from fixtures.under_test import trial as trial_module
-from reference_model.listeners import PLAINTEXT
+from reference_model.profiles.listeners import PLAINTEXT
 from reports.records import OPERATION
 from reports.run.failures import Failure, write_failure
 from tests.conformance.client_plays import FAILED, HEALTHY, STOPPED, WELL

@@ -32,9 +32,15 @@ from fixtures.launchers.process import launch_process
 from fixtures.launchers.scripted import launch_scripted, scripted_target
 from fixtures.polling import poll_until
 from fixtures.registry.targets import newest_release
-from reference_model.clients.named_scripts import NAMED_SCRIPTS
-from reference_model.clients.script import Answer, one_node
-from reference_model.listeners import BROKER_LISTENERS, CONTROLLER, PLAINTEXT, SSL, USUAL_LISTENERS
+from reference_model.clients.scripts.named_scripts import NAMED_SCRIPTS
+from reference_model.clients.scripts.script import Answer, one_node
+from reference_model.profiles.listeners import (
+    BROKER_LISTENERS,
+    CONTROLLER,
+    PLAINTEXT,
+    SSL,
+    USUAL_LISTENERS,
+)
 from tests.fixtures.running_targets import running_at
 
 REFERENCE = reference_targets()[0]

@@ -32,7 +32,7 @@ from conformance.failures.stored_failures import (
 from conformance.mutation.properties import Property, all_properties
 from fixtures.errors import InvalidTargetFile
 from fixtures.registry.targets import load_target
-from reference_model.clients.script import Answer, ConnectionScript, Table, all_connections
+from reference_model.clients.scripts.script import Answer, ConnectionScript, Table, all_connections
 from strategies.api_versions import build_request
 from strategies.hypothesis_adapter import strategies_of
 from tests.conformance.suite_runs import SuiteRun, run_suite

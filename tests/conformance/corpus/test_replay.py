@@ -19,10 +19,10 @@ from conformance.corpus.replay import (
     Stored,
     batches,
 )
-from reference_model.profile import NEWEST_RELEASE, profile_of
-from reference_model.reaction import Identity, NotModelled
-from reference_model.responses import encode_body, response_for
-from reference_model.stored_inputs import StoredInputOracle
+from reference_model.broker.rules.reaction import Identity, NotModelled
+from reference_model.broker.rules.responses import encode_body, response_for
+from reference_model.judging.stored_inputs import StoredInputOracle
+from reference_model.profiles.profile import NEWEST_RELEASE, profile_of
 from reports.records import Verdict
 from strategies.api_versions import build_request
 from tests.conformance.suite_runs import run_suite

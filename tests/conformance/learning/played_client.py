@@ -12,8 +12,8 @@ from types import MappingProxyType
 
 from fixtures.client_processes.driver_process import DriverResult
 from fixtures.under_test.in_memory_client import play_in_memory
-from reference_model.clients.recording import SeenRequest
-from reference_model.clients.script import (
+from reference_model.clients.scripts.recording import SeenRequest
+from reference_model.clients.scripts.script import (
     EMPTY,
     ITSELF,
     Answer,
@@ -22,7 +22,7 @@ from reference_model.clients.script import (
     Script,
     Table,
 )
-from reference_model.known_apis import label_of
+from reference_model.profiles.known_apis import label_of
 from reports.machines.machine import AND_THEN, ENDED, Outputs, Word, ends_word
 from wire.api_keys import METADATA_KEY
 from wire.error_codes import ErrorCode

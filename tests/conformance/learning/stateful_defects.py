@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from reference_model.connection_states import ConnectionEvent, ConnectionState
-from reference_model.fault_injection import RequestContext, Stage, Tampering
-from reference_model.listeners import PLAINTEXT, SASL_PLAINTEXT
-from reference_model.reaction import AnswerKind, Listing, Reaction
+from reference_model.broker.model.fault_injection import RequestContext
+from reference_model.broker.model.stages import Stage, Tampering
+from reference_model.broker.rules.connection_states import ConnectionEvent, ConnectionState
+from reference_model.broker.rules.reaction import AnswerKind, Listing, Reaction
+from reference_model.profiles.listeners import PLAINTEXT, SASL_PLAINTEXT
 from wire.api_keys import LIST_GROUPS_KEY, METADATA_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome

@@ -10,8 +10,8 @@ from conformance.learning.subjects import listening_to, machine_of_model, model_
 from fixtures.client.patience import Patience
 from fixtures.launchers.built_in import reference_targets
 from fixtures.under_test.in_memory import InMemoryBroker, in_memory_target
-from reference_model.fault_injection import Tampering
-from reference_model.listeners import PLAINTEXT
+from reference_model.broker.model.stages import Tampering
+from reference_model.profiles.listeners import PLAINTEXT
 from reports.machines.machine import Machine
 
 PATIENCE_S = 600.0

@@ -13,7 +13,7 @@ from conformance.commands import learn as learn_command
 from conformance.commands.learn import learn
 from conformance.learning.results import learn_listener
 from fixtures.client.traffic import TRAFFIC
-from reference_model.defects import DEFECTS
+from reference_model.faults.broker import DEFECTS
 from reports.machines.learned import as_json, from_json, moves_as_json
 from reports.machines.machine import Machine, Move, minimal
 from reports.machines.pictures import as_dot, as_mermaid, as_table

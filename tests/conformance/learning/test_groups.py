@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from conformance.learning.results import learn_listener
-from reference_model.defects import DEFECTS
+from reference_model.faults.broker import DEFECTS
 from reports.machines.groups import boundaries_of, groups_of
 from reports.machines.learned import Learned
 from reports.machines.pictures import as_svg

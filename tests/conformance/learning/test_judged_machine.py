@@ -20,9 +20,10 @@ from conformance.engine.planning import is_left_out
 from conformance.mutation.properties import all_properties, holds
 from fixtures.errors import HarnessError
 from fixtures.tiers import Kind
-from reference_model.defects import DEFECTS
-from reference_model.fault_injection import RequestContext, Stage, Tampering
-from reference_model.listeners import SASL_PLAINTEXT
+from reference_model.broker.model.fault_injection import RequestContext
+from reference_model.broker.model.stages import Stage, Tampering
+from reference_model.faults.broker import DEFECTS
+from reference_model.profiles.listeners import SASL_PLAINTEXT
 from reports.machines.learned import Difference, Learned, from_json
 from tests.conformance.learning.stateful_defects import STATEFUL_DEFECTS
 from tests.conformance.learning.subjects_in_memory import broker_in_memory, listening, model_machine

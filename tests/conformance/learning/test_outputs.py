@@ -9,8 +9,8 @@ import pytest
 from conformance.learning.alphabets import LARGE, ODD_TAG, SMALL, TargetFacts, alphabet_of
 from conformance.learning.letters import Letter, Sending
 from conformance.learning.outputs import Abstraction
-from reference_model.reaction import AnswerKind, Identity
-from reference_model.same_response import stable_part
+from reference_model.broker.rules.reaction import AnswerKind, Identity
+from reference_model.judging.same_response import stable_part
 from reports.machines.machine import ends_word
 from wire.api_versions import ApiVersion, ApiVersionsResponse, SupportedFeatureKey
 from wire.codec import encode

@@ -15,8 +15,9 @@ from conformance.learning.results import learn_listener
 from fixtures.client.connection import Connection
 from fixtures.client.running_broker import SaslAccess
 from fixtures.errors import BrokerGone
-from reference_model.fault_injection import RequestContext, Stage, Tampering
-from reference_model.reaction import Listing
+from reference_model.broker.model.fault_injection import RequestContext
+from reference_model.broker.model.stages import Stage, Tampering
+from reference_model.broker.rules.reaction import Listing
 from reports.machines.machine import ENDED
 from tests.conformance.learning.stateful_defects import STATEFUL_DEFECTS
 from tests.conformance.learning.subjects_in_memory import few_letters, listening, model_machine

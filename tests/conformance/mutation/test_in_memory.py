@@ -12,7 +12,7 @@ from conformance.mutation.in_memory import (
 )
 from conformance.mutation.properties import all_properties
 from conformance.mutation.trials import FIRST_SEED, Trial
-from reference_model.defects import DEFECTS
+from reference_model.faults.broker import DEFECTS
 
 DEEP = "test_every_negative_version_gets_unsupported_version"
 CLAUSE = "KIP-35.negative-version-gives-35"

@@ -18,9 +18,9 @@ from conformance.mutation.score import Score
 from fixtures.registry.model_clients import MODEL
 from fixtures.under_test.in_memory_instance_ids import MODEL_INSTANCE_IDS
 from fixtures.under_test.in_memory_proxy import MODEL_PROXY
-from reference_model.clients.faults import FAULTS
-from reference_model.defects import DEFECTS
-from reference_model.proxies import FAULTS as PROXY_FAULTS
+from reference_model.faults.broker import DEFECTS
+from reference_model.faults.clients import FAULTS
+from reference_model.faults.proxies import FAULTS as PROXY_FAULTS
 
 NULL_TABLE = "null-table-aborts"
 PROPERTY = "test_nonsense_is_survived"

@@ -9,7 +9,7 @@ import pytest
 from clauses.tiers import Tier
 from conformance.mutation.over_tcp import SAMPLE, Run, judge, planned_runs, run_all
 from conformance.mutation.properties import all_properties
-from reference_model.defects import DEFECTS
+from reference_model.faults.broker import DEFECTS
 
 TLS_DEFECT = "tls-listeners-serve-without-tls"
 TLS_CLAUSE = "KIP-35.nothing-before-tls"

@@ -9,7 +9,7 @@ import pytest
 from clauses.catalogue import catalogue
 from conformance.mutation.releases import CLAUSE, ReleaseResult, measure
 from conformance.mutation.score import Score
-from reference_model.defects import DEFECTS
+from reference_model.faults.broker import DEFECTS
 
 PLANTED = [name for name, defect in DEFECTS.items() if CLAUSE in defect.breaks]
 OTHER = "tags-descend"

@@ -9,7 +9,7 @@ import pytest
 from conformance.watch.prediction import Outcome, Prediction, predict, worst
 from conformance.watch.releases import UnknownRelease, release_named
 from conformance.watch.sightings import ClientIdentity, Sighting, Sightings
-from reference_model.known_apis import Range
+from reference_model.profiles.known_apis import Range
 
 CLIENT = ClientIdentity("app", "127.0.0.1")
 OF_3_9 = {0: Range(0, 11), 1: Range(0, 17), 3: Range(0, 12), 18: Range(0, 4), 19: Range(0, 7)}

@@ -18,7 +18,7 @@ from conformance.watch.report import WatchReport, as_json, as_markdown, report_o
 from conformance.watch.sightings import ClientIdentity, Sighting, Sightings
 from conformance.watch.terminal import show_result
 from conformance.watch.watcher import Violation
-from reference_model.known_apis import Range
+from reference_model.profiles.known_apis import Range
 
 OLD = ClientIdentity("old\x1b[31m<b>", "10.0.0.1", software_name="sarama", software_version="1.2")
 

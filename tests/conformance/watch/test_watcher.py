@@ -9,7 +9,7 @@ from conformance.watch.prediction import Outcome, predict
 from conformance.watch.releases import release_named
 from conformance.watch.request_headers import RequestHead, RequestHeaders
 from conformance.watch.watcher import Watcher
-from reference_model.clients import recording
+from reference_model.clients.scripts import recording
 from tests.conformance.watch.relay import (
     API_VERSIONS,
     SASL_HANDSHAKE,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from reference_model.clients.answer_bytes import answer_bytes
-from reference_model.clients.recording import Recording, SeenConnection, SeenRequest
-from reference_model.clients.script import HEALTHY_SCRIPT, Answer, Range, Script, Table
+from reference_model.clients.scripts.answer_bytes import answer_bytes
+from reference_model.clients.scripts.recording import Recording, SeenConnection, SeenRequest
+from reference_model.clients.scripts.script import HEALTHY_SCRIPT, Answer, Range, Script, Table
 from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY
 from wire.api_versions import ApiVersionsRequest
 from wire.error_codes import ErrorCode

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from reference_model.clients.recording import (
+from reference_model.clients.scripts.recording import (
     Recording,
     SeenRequest,
 )
-from reference_model.clients.script import (
-    Script,
-)
-from reference_model.clients.scripted_cluster import ScriptedCluster
-from reference_model.clients.scripted_connection import (
+from reference_model.clients.scripts.script import Script
+from reference_model.clients.scripts.scripted_cluster import ScriptedCluster
+from reference_model.clients.scripts.scripted_connection import (
     ScriptedConnection,
     Write,
 )
@@ -23,9 +21,7 @@ from wire.exchange import encode_request
 from wire.frames import encode_frame
 from wire.headers import RequestHeader
 from wire.message_schemas import Api
-from wire.startup_messages import (
-    METADATA,
-)
+from wire.startup_messages import METADATA
 
 ADDRESSES = [("127.0.0.1", 9092), ("127.0.0.1", 9093)]
 NAMED = ApiVersionsRequest(client_software_name="some", client_software_version="1")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from reference_model.clients.answer_bytes import answer_bytes
-from reference_model.clients.script import EMPTY, ITSELF, Answer, Table, healthy_ranges
+from reference_model.clients.scripts.answer_bytes import answer_bytes
+from reference_model.clients.scripts.script import EMPTY, ITSELF, Answer, Table, healthy_ranges
 from wire.api_versions import (
     ApiVersionsResponse,
     FinalizedFeatureKey,

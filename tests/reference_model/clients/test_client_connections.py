@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from reference_model.clients.client_connections import KnownCluster, Link, Node
-from reference_model.clients.client_errors import ConnectionLost, Nonsense
-from reference_model.clients.model_client import ModelClient
-from reference_model.clients.network import Address, Unreachable
+from reference_model.clients.model.client_connections import KnownCluster, Link, Node
+from reference_model.clients.model.client_errors import ConnectionLost, Nonsense
+from reference_model.clients.model.model_client import ModelClient
+from reference_model.clients.model.network import Address, Unreachable
 from wire.api_keys import METADATA_KEY
 
 BOOTSTRAP, MOVED = Address("a", 1), Address("b", 2)

@@ -6,14 +6,14 @@ import dataclasses
 
 import pytest
 
-from reference_model.clients.first_reaction import (
+from reference_model.clients.rules.first_reaction import (
     CONNECTED_ONLY,
     NEVER_ASKED,
     NEVER_CONNECTED,
     first_reaction,
     stops_short,
 )
-from reference_model.clients.recording import Recording
+from reference_model.clients.scripts.recording import Recording
 from tests.reference_model.clients.recordings import asked, opened, recorded, sent
 
 UNSERVED = dataclasses.replace(recorded(asked(0), sent(2, api_key=1)), unserved=((1, 2),))

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from reference_model.clients.header_rules import OLD_ENCODING
-from reference_model.clients.oracle import forbidden_moves
-from reference_model.clients.reading import read_request
-from reference_model.clients.recording import SeenRequest
+from reference_model.clients.rules.header_rules import OLD_ENCODING
+from reference_model.clients.rules.oracle import forbidden_moves
+from reference_model.clients.scripts.reading import read_request
+from reference_model.clients.scripts.recording import SeenRequest
 from tests.reference_model.clients.recordings import recorded
 from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsRequest

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from clauses.catalogue import Role, catalogue
-from reference_model.clients.oracle import forbidden_moves
-from reference_model.clients.recording import Recording
-from reference_model.clients.script import (
+from reference_model.clients.rules.oracle import forbidden_moves
+from reference_model.clients.scripts.recording import Recording
+from reference_model.clients.scripts.script import (
     EMPTY,
     Answer,
     ConnectionScript,

@@ -22,8 +22,8 @@ from reference_model.clients.instance_id_rules import (
     wrong_reported_ids,
     wrong_telemetry,
 )
-from reference_model.clients.recording import Recording, SeenRequest
-from reference_model.clients.script import Answer, Table
+from reference_model.clients.scripts.recording import Recording, SeenRequest
+from reference_model.clients.scripts.script import Answer, Table
 from tests.reference_model.clients.recordings import asked, recorded
 from wire.api_keys import (
     API_VERSIONS_KEY,

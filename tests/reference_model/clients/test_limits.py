@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from reference_model.clients.limits import left_open, loop_in, rate_of, reconnects_in
-from reference_model.clients.recording import Recording
-from reference_model.clients.script import EMPTY, Answer
+from reference_model.clients.rules.limits import left_open, loop_in, rate_of, reconnects_in
+from reference_model.clients.scripts.recording import Recording
+from reference_model.clients.scripts.script import EMPTY, Answer
 from tests.reference_model.clients.recordings import asked, opened, recorded
 from wire.error_codes import ErrorCode
 

@@ -6,8 +6,8 @@ import pytest
 
 from fixtures.scripted_broker.playing import Play
 from fixtures.under_test.in_memory_client import play_in_memory
-from reference_model.clients.oracle import forbidden_moves
-from reference_model.clients.script import (
+from reference_model.clients.rules.oracle import forbidden_moves
+from reference_model.clients.scripts.script import (
     CLUSTER_ID,
     EMPTY,
     HEALTHY_SCRIPT,

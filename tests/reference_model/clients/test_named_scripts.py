@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reference_model.clients.named_scripts import NAMED_SCRIPTS, scripted_name
+from reference_model.clients.scripts.named_scripts import NAMED_SCRIPTS, scripted_name
 
 
 @pytest.mark.parametrize(

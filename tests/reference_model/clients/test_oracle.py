@@ -7,13 +7,13 @@ from collections.abc import Iterable
 import pytest
 
 from clauses.catalogue import Role, catalogue
-from reference_model.clients.oracle import (
+from reference_model.clients.rules.oracle import (
     ForbiddenMove,
     begins_below,
     forbidden_moves,
 )
-from reference_model.clients.recording import Recording
-from reference_model.clients.script import (
+from reference_model.clients.scripts.recording import Recording
+from reference_model.clients.scripts.script import (
     EMPTY,
     Answer,
     Table,

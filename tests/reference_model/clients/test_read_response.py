@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from reference_model.clients.read_response import ResponseKind, read_response
-from reference_model.clients.script import EMPTY, Answer, Table
+from reference_model.clients.rules.read_response import ResponseKind, read_response
+from reference_model.clients.scripts.script import EMPTY, Answer, Table
 from tests.reference_model.clients.recordings import asked, listing, refused
 from wire.error_codes import ErrorCode
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from reference_model.clients.routes import Route, as_scripted
-from reference_model.clients.script import ConnectionScript, NodeScript, Script
+from reference_model.clients.scripts.routes import Route, as_scripted
+from reference_model.clients.scripts.script import ConnectionScript, NodeScript, Script
 from tests.reference_model.clients.recordings import opened, recorded
 
 HOME = Route(when="at home", from_ms=0, cluster_id="home", node_ids=(1, 2))

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from fixtures.under_test.in_memory_client import play_in_memory
-from reference_model.clients.client_errors import BrokerError
-from reference_model.clients.model_client import ModelClient
-from reference_model.clients.network import Address
-from reference_model.clients.oracle import begins_below, forbidden_moves
-from reference_model.clients.recording import Recording, SeenRequest
-from reference_model.clients.script import Answer, Script
-from reference_model.listeners import SASL_PLAINTEXT
+from reference_model.clients.model.client_errors import BrokerError
+from reference_model.clients.model.model_client import ModelClient
+from reference_model.clients.model.network import Address
+from reference_model.clients.rules.oracle import begins_below, forbidden_moves
+from reference_model.clients.scripts.recording import Recording, SeenRequest
+from reference_model.clients.scripts.script import Answer, Script
+from reference_model.profiles.listeners import SASL_PLAINTEXT
 from tests.reference_model.clients.recordings import asked, listing, recorded, sent
 from wire.api_keys import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.startup_messages import SASL_HANDSHAKE

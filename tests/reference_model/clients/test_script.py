@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reference_model.clients.script import (
+from reference_model.clients.scripts.script import (
     EMPTY,
     HEALTHY,
     HEALTHY_SCRIPT,

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from reference_model.clients import scripted_cluster
-from reference_model.clients.recording import (
+from reference_model.clients.scripts import scripted_cluster
+from reference_model.clients.scripts.recording import (
     MOST_CONNECTIONS,
     MOST_REQUESTS,
     Recording,
     SeenConnection,
     SeenRequest,
 )
-from reference_model.clients.script import (
+from reference_model.clients.scripts.script import (
     Answer,
     ConnectionScript,
     NodeScript,
@@ -22,7 +22,7 @@ from reference_model.clients.script import (
     Table,
     one_node,
 )
-from reference_model.clients.scripted_cluster import (
+from reference_model.clients.scripts.scripted_cluster import (
     LOOP_IS_MEASURED_MS,
     MOST_IN_ALL,
     MOST_ON_ONE_CONNECTION,

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from reference_model.clients.script import (
+from reference_model.clients.scripts.script import (
     CLUSTER_ID,
     EMPTY,
     ITSELF,
@@ -19,7 +19,7 @@ from reference_model.clients.script import (
     all_connections,
     one_node,
 )
-from reference_model.clients.scripted_connection import (
+from reference_model.clients.scripts.scripted_connection import (
     LARGEST_REQUEST_BYTES,
     Write,
 )

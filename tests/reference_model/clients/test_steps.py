@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from reference_model.clients.recording import Recording, SeenConnection, SeenRequest
-from reference_model.clients.script import HEALTHY_SCRIPT, Script
-from reference_model.clients.steps import steps_of
+from reference_model.clients.scripts.recording import Recording, SeenConnection, SeenRequest
+from reference_model.clients.scripts.script import HEALTHY_SCRIPT, Script
+from reference_model.clients.scripts.steps import steps_of
 from wire.exchange import Outcome, Step
 from wire.frames import encode_frame
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from clauses.catalogue import Role, catalogue
-from reference_model.clients.oracle import begins_below, forbidden_moves
-from reference_model.clients.recording import Recording
-from reference_model.clients.script import HEALTHY_SCRIPT, Answer, NodeScript, Script
-from reference_model.listeners import SASL_PLAINTEXT
+from reference_model.clients.rules.oracle import begins_below, forbidden_moves
+from reference_model.clients.scripts.recording import Recording
+from reference_model.clients.scripts.script import HEALTHY_SCRIPT, Answer, NodeScript, Script
+from reference_model.profiles.listeners import SASL_PLAINTEXT
 from tests.reference_model.clients.recordings import asked, opened, recorded, refused, sent
 from wire.api_keys import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 

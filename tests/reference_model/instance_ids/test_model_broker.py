@@ -7,14 +7,14 @@ from uuid import UUID
 
 import pytest
 
-from reference_model.connection_states import ConnectionState
+from fixtures.model_processes.server import broker_for_listener
+from reference_model.broker.rules.connection_states import ConnectionState
+from reference_model.broker.rules.sasl import CREDENTIALS
+from reference_model.faults.planted import plant
 from reference_model.instance_ids import FAULTS, InstanceIdBroker, InstanceIdConnection
 from reference_model.instance_ids.model_broker import GIVEN_ID
-from reference_model.listeners import PLAINTEXT, SASL_PLAINTEXT
-from reference_model.planted import plant
-from reference_model.profile import NEWEST_RELEASE
-from reference_model.sasl import CREDENTIALS
-from reference_model.server import broker_for_listener
+from reference_model.profiles.listeners import PLAINTEXT, SASL_PLAINTEXT
+from reference_model.profiles.profile import NEWEST_RELEASE
 from wire.api_keys import (
     API_VERSIONS_KEY,
     GET_TELEMETRY_SUBSCRIPTIONS_KEY,

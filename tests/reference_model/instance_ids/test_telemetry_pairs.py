@@ -7,12 +7,12 @@ from uuid import UUID
 
 import pytest
 
+from fixtures.model_processes.server import broker_for_listener
+from reference_model.broker.model.state_machine import BrokerConnection
 from reference_model.instance_ids import InstanceIdBroker, InstanceIdConnection
 from reference_model.instance_ids.model_broker import GIVEN_ID, with_more_served
-from reference_model.listeners import PLAINTEXT
-from reference_model.profile import NEWEST_RELEASE
-from reference_model.server import broker_for_listener
-from reference_model.state_machine import BrokerConnection
+from reference_model.profiles.listeners import PLAINTEXT
+from reference_model.profiles.profile import NEWEST_RELEASE
 from wire.codec import decode_prefix, encode
 from wire.error_codes import ErrorCode
 from wire.frames import FrameReader, encode_frame

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from reference_model.listeners import PLAINTEXT
+from reference_model.profiles.listeners import PLAINTEXT
 from reports.site.advertised import api_table
 from tests.reports.site.accessibility import SIZES
 from tests.reports.site.parsed_pages import all_of, parse, text_of

@@ -7,9 +7,9 @@ from xml.etree.ElementTree import Element
 
 import pytest
 
-from reference_model.clients.recording import Recording, SeenConnection, SeenRequest
-from reference_model.clients.script import HEALTHY_SCRIPT
-from reference_model.clients.steps import steps_of
+from reference_model.clients.scripts.recording import Recording, SeenConnection, SeenRequest
+from reference_model.clients.scripts.script import HEALTHY_SCRIPT
+from reference_model.clients.scripts.steps import steps_of
 from reports.grid import addresses
 from reports.run.exchange_dump import render_play
 from reports.site.byte_tables import read_dump

@@ -12,7 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from markupsafe import Markup
 
-from reference_model.profile import FOLDER
+from reference_model.profiles.profile import FOLDER
 from reports.exports.links import FORMS, table_address
 from reports.exports.table_files import table_schema_text
 from reports.grid import addresses

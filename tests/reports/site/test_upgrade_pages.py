@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from reference_model.release_tables import recorded_releases
+from reference_model.profiles.release_tables import recorded_releases
 from reports.site.grid_page import write_grid
 from reports.site.upgrade_pages import neighbours_of
 from tests.reports.roll_up_tables import write_tables

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reference_model.version_tables import RequestKind
+from reference_model.profiles.version_tables import RequestKind
 from reports.upgrade.ends import ends_named
 from reports.upgrade.request_lines import RequestLines, request_lines
 

@@ -1,0 +1,134 @@
+"""The objects that planted defects change, one for each kind of stage."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from reference_model.broker.model.broker_state import BrokerState, OpenConnection
+from reference_model.broker.model.stages import Pause
+from reference_model.broker.rules.connection_states import ConnectionState
+from reference_model.broker.rules.reaction import Reaction
+from reference_model.broker.rules.request_parser import ParsedHeader
+from reference_model.broker.rules.responses import encode_body
+from wire.api_versions import ApiVersionsResponse
+from wire.codec import encode
+from wire.frames import encode_frame
+from wire.headers import ResponseHeader
+
+
+@dataclass(slots=True, kw_only=True)
+class RequestContext:
+    """One frame while the reference broker handles it; a planted defect changes it at one stage.
+
+    Attributes:
+        broker: the broker that serves the connection.
+        connection: the connection that received the frame.
+        state: the state of the connection when the frame arrived.
+        payload: the frame without its size prefix.
+        segments: the number of pieces in which the frame arrived.
+        header: the parsed header; None if it is unreadable or the frame is a bare token.
+        reaction: the broker's decision.
+        token: the broker's token in its response to a token of the client.
+        response: the body of an ApiVersions response; None if there is none.
+        answer: the frame of the response; empty if there is none.
+        pause: the pause of the connection after this frame; None if there is none.
+    """
+
+    broker: BrokerState
+    connection: OpenConnection
+    state: ConnectionState
+    payload: bytes
+    segments: int
+    header: ParsedHeader | None
+    reaction: Reaction
+    token: bytes = b""
+    response: ApiVersionsResponse | None = None
+    answer: bytes = b""
+    pause: Pause | None = None
+
+    def encode_answer(
+        self,
+        *,
+        layout: int | None = None,
+        header_version: int = 0,
+        raw: Mapping[str, bytes] | None = None,
+    ) -> bytes:
+        """Return the frame of `response`; planted defects pass arguments that encode it wrongly."""
+        assert self.header is not None
+        assert self.response is not None
+        header = ResponseHeader(correlation_id=self.header.correlation_id)
+        version = self.reaction.response_version if layout is None else layout
+        if raw:
+            body = encode(self.response, version=version, raw=raw)
+        else:
+            body = encode_body(self.response, version)
+        return encode_frame(encode(header, version=header_version) + body)
+
+
+@dataclass(slots=True, kw_only=True)
+class TlsOpening:
+    """The first bytes on a TLS listener, and the decisions made on them.
+
+    Attributes:
+        listener: the listener's name.
+        first_bytes: the first bytes from the client.
+        open_connections: number of open connections to the listener, including this one.
+        serves_plaintext: whether the broker speaks Kafka's protocol without TLS.
+        certificate_required: whether a client without a certificate is rejected.
+        accepts_foreign: whether the certificate may be of an authority that the broker does not trust.
+        accepts_expired: whether the certificate may be out of date.
+        plaintext_after_hello: whether bytes that are not TLS are served while the handshake is not complete.
+        header_must_be_whole: whether a record is refused whose header arrives in several pieces.
+        most_pieces: number of pieces in which a record may arrive; one that comes in more is refused.
+        most_tiny_records: number of one-byte records that are read at once; the rest waits for further bytes.
+        refused_version: the version of TLS with which a client is refused after its handshake, such as "TLSv1.2".
+    """
+
+    listener: str
+    first_bytes: bytes
+    open_connections: int = 1
+    serves_plaintext: bool = False
+    certificate_required: bool = False
+    accepts_foreign: bool = False
+    accepts_expired: bool = False
+    plaintext_after_hello: bool = False
+    header_must_be_whole: bool = False
+    most_pieces: float = math.inf
+    most_tiny_records: float = math.inf
+    refused_version: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class StreamEnd:
+    """The end of a connection: a refused size prefix, the end of the client's stream, or a reset.
+
+    Attributes:
+        connection: the connection.
+        unread: received bytes that form no complete frame; after a refused size they begin with the size prefix.
+        answer: bytes to send before the connection closes; empty unless a defect sets them.
+        keeps_open: whether the connection stays open instead of closing.
+        skipped_bytes: number of bytes of `unread` to skip after a refused size before reading on; 0 to close.
+    """
+
+    connection: OpenConnection
+    unread: bytes
+    answer: bytes = b""
+    keeps_open: bool = False
+    skipped_bytes: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class ReceivedBytes:
+    """The bytes of one read, before they are split into frames.
+
+    Attributes:
+        connection: the connection.
+        unread: earlier bytes that form no complete frame.
+        data: the bytes; a defect may replace them.
+    """
+
+    connection: OpenConnection
+    unread: bytes
+    data: bytes

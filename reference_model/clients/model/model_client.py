@@ -1,0 +1,140 @@
+"""A correct client of Kafka: it asks each broker for its versions, then fetches metadata in a version that both support.
+
+Sans-IO: it uses connections and a clock only as `network.Network` provides them. Every decision is a method of its own,
+of this class or of those below it (`introduction.py`, `authentication.py`, `negotiation.py`, `client_connections.py`), so that a planted
+fault can replace exactly one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from reference_model.clients.model.client_connections import KnownCluster, Link, Node
+from reference_model.clients.model.client_errors import (
+    ClientError,
+    Nonsense,
+    RebootstrapRequired,
+    RequestRefused,
+)
+from reference_model.clients.model.introduction import Introduction
+from reference_model.clients.model.negotiation import WITHOUT_REBOOTSTRAP
+from reference_model.clients.model.network import Address, Network
+from wire.api_keys import METADATA_KEY
+from wire.codec import decode_prefix, encode
+from wire.errors import DecodeError
+from wire.headers import ResponseHeader
+from wire.instance_id_messages import CLIENT_APIS
+
+METADATA = CLIENT_APIS[METADATA_KEY]
+FIRST_BACKOFF_MS = 100
+LONGEST_BACKOFF_MS = 1000
+
+
+class ModelClient(Introduction):
+    """A client with one bootstrap server that fetches metadata again and again, as its application asks."""
+
+    def __init__(
+        self,
+        network: Network,
+        bootstrap: Address,
+        options: Iterable[str] = (),
+        credentials: tuple[str, str] | None = None,
+    ) -> None:
+        super().__init__(network, bootstrap, options, credentials)
+        self._turn = 0
+        self._failures_in_a_row = 0
+
+    def fetch_metadata(self, until_ms: int) -> str:
+        """Fetch metadata from a node of the cluster; bootstrap first if none is known.
+
+        Args:
+            until_ms: until when a failure is followed by another attempt.
+
+        Returns:
+            what was found, in words.
+
+        Raises:
+            ClientError: it did not succeed in time.
+        """
+        self.until_ms = until_ms
+        attempt = 0
+        while True:
+            try:
+                return self.attempt()
+            except ClientError as error:
+                self.after_failure(error)
+                pause = self.backoff_ms(error, attempt)
+                if isinstance(error, RequestRefused) or self.left_ms <= pause:
+                    raise
+            attempt += 1
+            self.network.wait(pause)
+
+    def attempt(self) -> str:
+        """Try once to fetch metadata."""
+        if not self.cluster.nodes:
+            self.cluster = self.metadata_from(self.link_to(None))
+        node = self.next_node()
+        self.cluster = self.metadata_from(self.link_to(node))
+        self._failures_in_a_row = 0
+        return f"{len(self.cluster.nodes)} nodes of cluster {self.cluster.cluster_id}"
+
+    def next_node(self) -> Node:
+        """Return the node whose turn it is, beginning with the last one."""
+        if not self.cluster.nodes:
+            raise Nonsense("the metadata lists no node")
+        self._turn += 1
+        return self.cluster.nodes[-self._turn % len(self.cluster.nodes)]
+
+    def metadata_from(self, link: Link) -> KnownCluster:
+        """Fetch metadata on a connection; close it if that fails."""
+        try:
+            link.table = self.authenticated_table(link)
+            version = self.version_of(link, METADATA_KEY)
+            cluster = self.metadata_in(link, version)
+            self.tell_who_it_is(link)
+            return cluster
+        except DecodeError as error:
+            self.close(link)
+            raise Nonsense(f"Metadata: {error}") from error
+        except ClientError:
+            self.close(link)
+            raise
+
+    def metadata_in(self, link: Link, version: int) -> KnownCluster:
+        """Fetch metadata on a connection in a version."""
+        request = METADATA.request(topics=(), allow_auto_topic_creation=False)
+        body = encode(request, version=version)
+        header_version = METADATA.request_header_version(version)
+        response = self.exchange(link, METADATA_KEY, version, body, header_version)
+        _, body_at = decode_prefix(
+            ResponseHeader, response, version=METADATA.response_header_version(version)
+        )
+        metadata, _ = decode_prefix(METADATA.response, response[body_at:], version=version)
+        return KnownCluster(
+            cluster_id=metadata.cluster_id,
+            nodes=tuple(
+                Node(each.node_id, Address(each.host, each.port)) for each in metadata.brokers
+            ),
+        )
+
+    # What happens after a failure.
+
+    def backoff_ms(self, error: ClientError, attempt: int) -> int:
+        """Return the pause after a failed attempt, counted from 0."""
+        return min(FIRST_BACKOFF_MS << attempt, LONGEST_BACKOFF_MS)
+
+    def after_failure(self, error: ClientError) -> None:
+        """Rebootstrap if the broker asks for it, or if no known node can be used."""
+        self._failures_in_a_row += 1
+        no_node_left = 0 < len(self.cluster.nodes) <= self._failures_in_a_row
+        if isinstance(error, RebootstrapRequired) or no_node_left:
+            self.rebootstrap()
+
+    def rebootstrap(self) -> None:
+        """Begin again at the bootstrap server, without anything that was known about the cluster."""
+        if WITHOUT_REBOOTSTRAP in self.options:
+            return
+        for link in list(self.links.values()):
+            self.close(link)
+        self.cluster = KnownCluster()
+        self._failures_in_a_row = 0

@@ -1,0 +1,252 @@
+"""How the model client agrees with a broker on versions, by KIP-35, KIP-511 and KIP-1242."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from reference_model.clients.model.client_connections import ClientConnections, Link, Range
+from reference_model.clients.model.client_errors import (
+    BrokerError,
+    NoCommonVersion,
+    Nonsense,
+    RebootstrapRequired,
+    RequestRefused,
+)
+from reference_model.clients.model.network import Address, Network
+from wire.api_keys import (
+    API_VERSIONS_KEY,
+    CONSUMER_GROUP_HEARTBEAT_KEY,
+    GET_TELEMETRY_SUBSCRIPTIONS_KEY,
+    METADATA_KEY,
+    OFFSET_DELETE_KEY,
+    PUSH_TELEMETRY_KEY,
+    SASL_AUTHENTICATE_KEY,
+    SASL_HANDSHAKE_KEY,
+    SHARE_GROUP_HEARTBEAT_KEY,
+)
+from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest, ApiVersionsResponse
+from wire.codec import decode_prefix, encode
+from wire.error_codes import ErrorCode
+from wire.errors import DecodeError
+from wire.headers import (
+    CORRELATION_ID_BYTES,
+    ERROR_CODE_BYTES,
+    INSTANCE_ID_REQUEST_HEADER,
+    read_error_code,
+    request_header_version,
+)
+from wire.instance_id_messages import API_VERSIONS_WITH_ID
+from wire.primitives import write_int16
+
+WITHOUT_CLUSTER_CHECK = "without_cluster_check"
+WITHOUT_REBOOTSTRAP = "without_rebootstrap"
+OPTIONS = (WITHOUT_CLUSTER_CHECK, WITHOUT_REBOOTSTRAP)
+
+SOFTWARE_NAME = "kafka-conformance-model"
+SOFTWARE_VERSION = "1.0"
+
+UNSUPPORTED_VERSION = write_int16(ErrorCode.UNSUPPORTED_VERSION)
+"""The first bytes of a response that refuses the version of its request."""
+
+OWN_RANGES: Mapping[int, Range] = {
+    API_VERSIONS_KEY: (0, NEWEST_VERSION),
+    METADATA_KEY: (0, 13),
+    GET_TELEMETRY_SUBSCRIPTIONS_KEY: (0, 0),
+    PUSH_TELEMETRY_KEY: (0, 0),
+    SASL_HANDSHAKE_KEY: (1, 1),
+    SASL_AUTHENTICATE_KEY: (0, 2),
+}
+"""The versions that the client can speak, by API key."""
+PROPOSED_RANGES: Mapping[int, Range] = {
+    **OWN_RANGES,
+    METADATA_KEY: (0, 14),
+    GET_TELEMETRY_SUBSCRIPTIONS_KEY: (0, 1),
+    PUSH_TELEMETRY_KEY: (0, 1),
+    CONSUMER_GROUP_HEARTBEAT_KEY: (2, 2),
+    SHARE_GROUP_HEARTBEAT_KEY: (2, 2),
+    OFFSET_DELETE_KEY: (1, 1),
+}
+"""The same with a broker that claims KIP-1313, a proposal, by listing OffsetDelete v1."""
+
+
+def own_ranges(link: Link) -> Mapping[int, Range]:
+    """Return the versions that the client speaks with the broker at the other end of a connection, by API key."""
+    claims = link.table is not None and link.table.get(OFFSET_DELETE_KEY, (0, 0))[1] > 0
+    return PROPOSED_RANGES if claims else OWN_RANGES
+
+
+class Negotiation(ClientConnections):
+    """Asks each broker for its table, in an older version if a newer one is refused, and chooses versions from it."""
+
+    def __init__(
+        self,
+        network: Network,
+        bootstrap: Address,
+        options: Iterable[str] = (),
+        credentials: tuple[str, str] | None = None,
+    ) -> None:
+        super().__init__(network, bootstrap, options, credentials)
+        self._version_to_go_on_with: dict[Address, int] = {}
+        self._takes_ids: set[Address] = set()
+
+    def table_for(self, link: Link) -> Mapping[int, Range]:
+        """Return the table of the broker at the other end of a connection; ask for it once per connection."""
+        return self.negotiated_table(link) if link.table is None else link.table
+
+    def negotiated_table(self, link: Link) -> Mapping[int, Range]:
+        """Ask a broker for its table, beginning with the newest version.
+
+        Raises:
+            ClientError: it has none that this client understands.
+        """
+        return self._table_from(link, self.first_version(link))
+
+    def _table_from(self, link: Link, version: int) -> Mapping[int, Range]:
+        """Ask a broker for its table, in an older version each time that one is refused.
+
+        Raises:
+            ClientError: it has none that this client understands.
+        """
+        while True:
+            response = self.api_versions_response(link, version)
+            self._version_to_go_on_with.pop(link.address, None)
+            error_code = self.error_code_of(link, version, response)
+            if error_code != ErrorCode.UNSUPPORTED_VERSION:
+                break
+            self._takes_ids.discard(link.address)
+            version = self.version_after_refusal(link, version, response)
+            self._version_to_go_on_with[link.address] = version
+        self.raise_error(link, error_code)
+        body = self.body_of(link, version, response)
+        try:
+            decoded = self.decoded_response(link, version, body)
+        except DecodeError as error:
+            raise Nonsense(f"ApiVersions v{version}: {error}") from error
+        if decoded.throttle_time_ms > 0:
+            self.network.wait(min(decoded.throttle_time_ms, self.left_ms))
+        ranges = self.ranges_in(link, decoded)
+        if ranges.get(API_VERSIONS_KEY, (0, 0))[1] >= API_VERSIONS_WITH_ID:
+            self._takes_ids.add(link.address)
+        return ranges
+
+    def first_version(self, link: Link) -> int:
+        """Return the version of ApiVersions that the client begins with on a connection.
+
+        It is the newest one of today, and the one with header v3 only if a broker at this address has listed it, because
+        older ones cannot read that header. If the last connection to this address was lost right after a version was
+        refused there, it is the next one.
+        """
+        newest = API_VERSIONS_WITH_ID if link.address in self._takes_ids else NEWEST_VERSION
+        return self._version_to_go_on_with.pop(link.address, newest)
+
+    def api_versions_response(self, link: Link, version: int) -> bytes:
+        """Ask for the table in a version; return the response, header included."""
+        header_version = request_header_version(API_VERSIONS_KEY, version)
+        if version == API_VERSIONS_WITH_ID:
+            header_version = INSTANCE_ID_REQUEST_HEADER
+        body = self.api_versions_body(link, version)
+        return self.exchange(link, API_VERSIONS_KEY, version, body, header_version)
+
+    def api_versions_body(self, link: Link, version: int) -> bytes:
+        """Return the body of an ApiVersions request."""
+        name, software_version = self.software(link)
+        cluster_id, node_id = self.expected_ids(link)
+        request = ApiVersionsRequest(
+            client_software_name=name,
+            client_software_version=software_version,
+            cluster_id=cluster_id,
+            node_id=node_id,
+        )
+        return encode(request, version=version)
+
+    def software(self, link: Link) -> tuple[str, str]:
+        """Return the name and the version with which the client introduces itself."""
+        return SOFTWARE_NAME, SOFTWARE_VERSION
+
+    def expected_ids(self, link: Link) -> tuple[str | None, int]:
+        """Return the cluster id and the node id that the broker has to have; None and -1 where neither is known."""
+        if self.options & set(OPTIONS) or link.node is None or self.cluster.cluster_id is None:
+            return None, -1
+        return self.cluster.cluster_id, link.node.node_id
+
+    def error_code_of(self, link: Link, version: int, response: bytes) -> int:
+        """Return the error code of an ApiVersions response, which stands at the same place in every version."""
+        error_code = read_error_code(response)
+        if error_code is None:
+            raise Nonsense("the response ends before its error code")
+        return error_code
+
+    def version_after_refusal(self, link: Link, refused: int, response: bytes) -> int:
+        """Return the version to ask in after one was refused: the highest usable one that the broker names, or v0.
+
+        Raises:
+            NoCommonVersion: v0 was refused as well.
+        """
+        if refused == 0:
+            raise NoCommonVersion("the broker refuses every version of ApiVersions")
+        named = self.named_range(link, response)
+        if named is not None:
+            lowest, highest = named
+            version = min(highest, refused - 1)
+            if version >= max(lowest, 0):
+                return version
+        return 0
+
+    def named_range(self, link: Link, response: bytes) -> Range | None:
+        """Return the range of ApiVersions that a refusal names, which is written in the layout of v0."""
+        try:
+            decoded = self.decoded_response(link, 0, response[CORRELATION_ID_BYTES:])
+        except DecodeError:
+            return None
+        entry = decoded.range_of(API_VERSIONS_KEY)
+        return None if entry is None else (entry.min_version, entry.max_version)
+
+    def raise_error(self, link: Link, error_code: int) -> None:
+        """Raise the error that an ApiVersions response reports; do nothing if there is none."""
+        if error_code == ErrorCode.NONE:
+            return
+        name = f"the broker responded with {ErrorCode(error_code).name}"
+        if error_code == ErrorCode.INVALID_REQUEST:
+            raise RequestRefused(name)
+        if error_code == ErrorCode.REBOOTSTRAP_REQUIRED:
+            raise RebootstrapRequired(name)
+        raise BrokerError(name)
+
+    def body_of(self, link: Link, version: int, response: bytes) -> bytes:
+        """Return an ApiVersions response without its header, which is v0 in every version."""
+        return response[CORRELATION_ID_BYTES:]
+
+    def decoded_response(self, link: Link, version: int, body: bytes) -> ApiVersionsResponse:
+        """Decode the body of an ApiVersions response; one that refuses the version is always in the layout of v0.
+
+        Raises:
+            DecodeError: it does not follow the schema.
+        """
+        layout = 0 if body[:ERROR_CODE_BYTES] == UNSUPPORTED_VERSION else version
+        # Bytes after the body are ignored, as Kafka's own client does.
+        return decode_prefix(ApiVersionsResponse, body, version=layout)[0]
+
+    def ranges_in(self, link: Link, response: ApiVersionsResponse) -> Mapping[int, Range]:
+        """Return the ranges that a table lists for the APIs that the client knows; it ignores all others."""
+        return {
+            entry.api_key: (entry.min_version, entry.max_version)
+            for entry in response.api_keys
+            if entry.api_key in PROPOSED_RANGES
+        }
+
+    def version_of(self, link: Link, api_key: int) -> int:
+        """Return the version in which the client sends a request: the newest that both sides support.
+
+        Raises:
+            NoCommonVersion: there is none.
+        """
+        assert link.table is not None
+        if api_key not in link.table:
+            raise NoCommonVersion(f"the broker does not support API {api_key}")
+        own_lowest, own_highest = own_ranges(link)[api_key]
+        lowest, highest = link.table[api_key]
+        if max(own_lowest, lowest) > min(own_highest, highest):
+            raise NoCommonVersion(
+                f"no version of API {api_key} is common: the broker has v{lowest} to v{highest}, the client v{own_lowest} to v{own_highest}"
+            )
+        return min(own_highest, highest)

@@ -1,0 +1,80 @@
+"""How far a client came with a healthy broker, and the clause that its first wrong reaction there fits.
+
+A client that fails even there is not judged: these are words about it, not verdicts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reference_model.clients.rules.moves import History, Move
+from reference_model.clients.rules.oracle import forbidden_moves
+from reference_model.clients.rules.read_response import ResponseKind
+from reference_model.clients.scripts.recording import Recording
+from reference_model.profiles.known_apis import label_of
+from wire.api_versions import FIRST_FLEXIBLE_VERSION
+
+NEVER_CONNECTED = "the client never connected to the broker"
+CONNECTED_ONLY = "the client connected to the broker, but never sent a request"
+NEVER_ASKED = "the client connected to the broker, but never asked it for versions"
+
+_TAGS_BEFORE_ERROR = slice(9, 11)
+"""Where a client finds the error code in a frame if it reads a tag section, which is not there, after the correlation id."""
+
+_Reaction = tuple[tuple[int, int], str, str]
+"""Connection and place of a request, a clause or "" if it fits none, and what the client did."""
+
+
+def stops_short(recording: Recording) -> str:
+    """Return what a client never did, so that hardly anything can be judged; empty if it asked for versions."""
+    if not recording.connections:
+        return NEVER_CONNECTED
+    if not recording.requests:
+        return CONNECTED_ONLY
+    return "" if recording.versions_of_api_versions else NEVER_ASKED
+
+
+def first_reaction(recording: Recording, said: str) -> str:
+    """Return the clause that a client's first wrong reaction to a healthy broker fits, with what it did in further lines; empty if there is none.
+
+    Args:
+        recording: the play of a healthy broker.
+        said: what the client printed.
+    """
+    if not recording.requests:
+        return stops_short(recording)
+    reactions = [*_forbidden(recording), *_dropped_tables(History(recording), said)]
+    if reactions:
+        _, clause, what = min(reactions)
+        return f"its first reaction fits {clause}:\n{what}" if clause else what
+    if recording.unserved:
+        names = ", ".join(f"{label_of(key)} v{version}" for key, version in recording.unserved)
+        return f"the scripted broker has no response to {names}"
+    return ""
+
+
+def _forbidden(recording: Recording) -> Iterator[_Reaction]:
+    for move in forbidden_moves(recording):
+        yield (move.connection, move.request), move.clause, move.sentence
+
+
+def _dropped_tables(history: History, said: str) -> Iterator[_Reaction]:
+    """Yield each healthy table after which nothing more was sent on its connection."""
+    for moves in history.by_connection.values():
+        last = moves[-1]
+        if last.response_kind is not ResponseKind.TABLE:
+            continue
+        is_flexible = last.request.api_version >= FIRST_FLEXIBLE_VERSION
+        # What kept a client from a table that is not flexible, nothing shows.
+        clause = "KIP-511.client-reads-fixed-header" if is_flexible else ""
+        what = f"nothing was sent after the table that {last} got"
+        hint = _misread_header(last, said) if is_flexible else ""
+        yield (last.request.connection, last.number), clause, what + hint
+
+
+def _misread_header(move: Move, said: str) -> str:
+    """Return what explains an error in a client's words: the bytes where the error code seems to be in a longer header."""
+    code = int.from_bytes(move.request.response[_TAGS_BEFORE_ERROR], "big")
+    if str(code) not in said:
+        return ""
+    return f"\nits header, read as if it had a tag section, gives that error {code}"

@@ -1,0 +1,192 @@
+"""The requests of a client as moves: each with what the client knew on its connection when it sent the request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from reference_model.clients.rules.read_response import ReadResponse, ResponseKind, read_response
+from reference_model.clients.scripts.recording import Recording, SeenConnection, SeenRequest
+from reference_model.clients.scripts.script import ConnectionScript
+from reference_model.profiles.known_apis import label_of
+from wire.api_keys import (
+    DESCRIBE_CLUSTER_KEY,
+    METADATA_KEY,
+    SASL_AUTHENTICATE_KEY,
+    SASL_HANDSHAKE_KEY,
+)
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, FIRST_VERSION_WITH_CLUSTER_CHECK
+from wire.error_codes import ErrorCode
+
+SASL_KEYS = (SASL_HANDSHAKE_KEY, SASL_AUTHENTICATE_KEY)
+ENDS_FROM_VERSION: Mapping[ErrorCode, int] = {
+    ErrorCode.INVALID_REQUEST: FIRST_FLEXIBLE_VERSION,
+    ErrorCode.REBOOTSTRAP_REQUIRED: FIRST_VERSION_WITH_CLUSTER_CHECK,
+}
+"""Errors after which a connection must not be used any more, with the first version that can be answered with them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """One request of a client, and what the client knew on this connection when it sent it.
+
+    A response counts as known once it was written completely; a request that was sent before is not judged by it.
+
+    Attributes:
+        request: the request.
+        number: its place among the requests of its connection, counted from 0.
+        response: what the client could read in the response; None for an API other than ApiVersions.
+        has_asked: whether there was an ApiVersions request before it.
+        table: the latest table.
+        latest: the latest ApiVersions request whose response was known.
+        ended_by: the first one whose response ends the use of the connection.
+        is_authenticated: whether a step of SASL came before it, and it is none itself.
+        is_token: whether it is no request but a token without a header, as it follows SaslHandshake v0.
+    """
+
+    request: SeenRequest
+    number: int
+    response: ReadResponse | None = None
+    has_asked: bool = False
+    table: ReadResponse | None = None
+    latest: Move | None = None
+    ended_by: Move | None = None
+    is_authenticated: bool = False
+    is_token: bool = False
+
+    def __str__(self) -> str:
+        seen = self.request
+        return f"{label_of(seen.api_key)} v{seen.api_version} on connection {seen.connection}"
+
+    @property
+    def response_kind(self) -> ResponseKind | None:
+        """What kind of response an ApiVersions request got."""
+        return None if self.response is None else self.response.kind
+
+    @property
+    def ends_connection(self) -> bool:
+        """Whether nothing more may be sent on the connection once the client knows the response."""
+        error = None if self.response is None else self.response.error_code
+        first = None if error is None else ENDS_FROM_VERSION.get(error)
+        return first is not None and self.request.api_version >= first
+
+    @property
+    def gives_ids(self) -> tuple[bool, bool]:
+        """Whether an ApiVersions request has a cluster id, and a node id."""
+        body = self.request.body
+        if body is None or self.request.api_version < FIRST_VERSION_WITH_CLUSTER_CHECK:
+            return False, False
+        return body.cluster_id is not None, body.node_id != -1
+
+
+Forbidden = Iterator[tuple[str, str]]
+"""A clause that forbids a move, and what the move did, to be read after the move's name."""
+
+
+class History:
+    """A recording in the order in which the client acted.
+
+    Attributes:
+        recording: the recording.
+        moves: all moves.
+        by_connection: the moves of each connection, by its number.
+        metadata: the moves that were answered with metadata.
+        misrouted: the moves that were answered with REBOOTSTRAP_REQUIRED.
+    """
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self.moves: list[Move] = []
+        self.by_connection: dict[int, list[Move]] = {}
+        for request in recording.requests:
+            # Requests on connections that are only counted say too little about what the client knew.
+            if request.connection < len(recording.connections):
+                earlier = self.by_connection.setdefault(request.connection, [])
+                move = _move(request, earlier)
+                earlier.append(move)
+                self.moves.append(move)
+        self.metadata = [
+            move
+            for move in self.moves
+            if move.request.api_key in (METADATA_KEY, DESCRIBE_CLUSTER_KEY)
+            and move.request.response
+        ]
+        self.misrouted = [
+            move
+            for move in self.moves
+            if move.ends_connection
+            and move.response is not None
+            and move.response.error_code is ErrorCode.REBOOTSTRAP_REQUIRED
+        ]
+
+    def moves_on(self, connection: SeenConnection) -> list[Move]:
+        """Return the moves on a connection."""
+        return self.by_connection.get(connection.number, [])
+
+    def connection_of(self, move: Move) -> SeenConnection:
+        """Return the connection of a move."""
+        return self.recording.connections[move.request.connection]
+
+    def script_of(self, connection: SeenConnection) -> ConnectionScript:
+        """Return what the broker did on a connection."""
+        if connection.is_healthy:
+            return ConnectionScript()
+        earlier = sum(1 for _ in self.earlier_connections(connection))
+        return self.recording.script.nodes[connection.node].connection(earlier)
+
+    def is_unanswered(self, connection: SeenConnection) -> bool:
+        """Return whether no request on a connection got a response."""
+        return not any(move.request.response for move in self.moves_on(connection))
+
+    def failed(self, connection: SeenConnection) -> bool:
+        """Return whether an ApiVersions request on a connection got anything but a table."""
+        return any(
+            move.response_kind not in (None, ResponseKind.TABLE)
+            for move in self.moves_on(connection)
+        )
+
+    def had_metadata(self, at_ms: int, *, since_ms: int = -1) -> bool:
+        """Return whether the client asked for metadata after a time, and got it before another one."""
+        return any(
+            since_ms < move.request.at_ms and move.request.responded_ms <= at_ms
+            for move in self.metadata
+        )
+
+    def earlier_connections(self, connection: SeenConnection) -> Iterator[SeenConnection]:
+        """Yield the earlier connections to the same node."""
+        return (
+            other
+            for other in self.recording.connections[: connection.number]
+            if other.node == connection.node
+        )
+
+
+def _move(request: SeenRequest, earlier: list[Move]) -> Move:
+    before = earlier[-1] if earlier else None
+    table = latest = ended_by = None
+    if before is not None:
+        table, latest, ended_by = before.table, before.latest, before.ended_by
+    for move in earlier[0 if latest is None else latest.number + 1 :]:
+        if move.response is not None and move.response.from_ms <= request.at_ms:
+            latest = move
+            table = move.response if move.response_kind is ResponseKind.TABLE else table
+            ended_by = ended_by or (move if move.ends_connection else None)
+    is_token = before is not None and _announces_token(before)
+    return Move(
+        request=request,
+        number=len(earlier),
+        response=read_response(request) if request.is_about_versions and not is_token else None,
+        has_asked=before is not None and (before.has_asked or before.request.is_about_versions),
+        table=table,
+        latest=latest,
+        ended_by=ended_by,
+        is_authenticated=request.api_key not in SASL_KEYS
+        and any(each.request.api_key in SASL_KEYS for each in earlier),
+        is_token=is_token,
+    )
+
+
+def _announces_token(move: Move) -> bool:
+    seen = move.request
+    is_first_handshake = seen.api_key == SASL_HANDSHAKE_KEY and seen.api_version == 0
+    return is_first_handshake and bool(seen.response) and not move.is_token

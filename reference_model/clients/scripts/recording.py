@@ -1,0 +1,148 @@
+"""What a scripted broker saw of a client: its connections and requests, each with what it got."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from reference_model.clients.scripts.script import Answer, Script
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import ApiVersionsRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenRequest:
+    """One request of a client, and what the scripted broker did with it.
+
+    Attributes:
+        connection: the number of its connection.
+        at_ms: when it was complete, from the start of the play.
+        data: its bytes, size prefix included.
+        api_key: its API key.
+        api_version: its version.
+        correlation_id: its correlation id.
+        client_id: its client id; None if it is null or cannot be read.
+        has_compact_client_id: whether its bytes make sense only with a client id of compact length, which no header has.
+        body: the body, decoded exactly; None for another API, or if it cannot be decoded.
+        problem: why an ApiVersions request cannot be decoded; empty if it can.
+        answer: what the script, or the healthy broker after it, does with an ApiVersions request; None for another API,
+            and if the connection was silent already.
+        response: the bytes that were written in response before the connection and the play ended.
+        answered_ms: when the response was written, if a real broker gave it; a scripted broker answers when its script says.
+        is_served: whether it is one that the broker supports; otherwise it got UNSUPPORTED_VERSION, a close or, on a
+            silent connection, nothing.
+    """
+
+    connection: int
+    at_ms: int
+    data: bytes
+    api_key: int
+    api_version: int
+    correlation_id: int
+    client_id: str | None = None
+    has_compact_client_id: bool = False
+    body: ApiVersionsRequest | None = None
+    problem: str = ""
+    answer: Answer | None = None
+    response: bytes = b""
+    answered_ms: int | None = None
+    is_served: bool = True
+
+    @property
+    def is_about_versions(self) -> bool:
+        """Whether it is an ApiVersions request."""
+        return self.api_key == API_VERSIONS_KEY
+
+    @property
+    def responded_ms(self) -> int:
+        """When its response, if it got one, was written completely: as recorded, or after the delays of the script."""
+        if self.answered_ms is not None:
+            return self.answered_ms
+        return self.at_ms + (
+            0 if self.answer is None else self.answer.delay_ms * self.answer.pieces
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenConnection:
+    """One connection that a client opened.
+
+    Attributes:
+        number: counted from 0 over all nodes, in the order in which they were accepted.
+        node: the place of its node in the script.
+        opened_ms: when it was accepted.
+        closed_ms: when it ended; None if it was open when the play ended.
+        closed_by: who ended it; empty if neither side did.
+        is_healthy: whether it was opened after the script had healed.
+        requests: how many requests came on it, also those that are not recorded.
+        api_versions_requests: how many of them were ApiVersions requests.
+        unreadable: the first bytes of what is no request; empty if everything was one.
+    """
+
+    number: int
+    node: int
+    opened_ms: int
+    closed_ms: int | None = None
+    closed_by: Literal["", "client", "broker"] = ""
+    is_healthy: bool = False
+    requests: int = 0
+    api_versions_requests: int = 0
+    unreadable: bytes = b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recording:
+    """Everything that a scripted broker saw of one client under one script.
+
+    Attributes:
+        script: the script.
+        connections: the connections, by number; at most `MOST_CONNECTIONS` of them.
+        requests: the requests in the order in which they came; at most `MOST_REQUESTS` of them.
+        all_connections: how many connections there were.
+        all_requests: how many requests there were.
+        api_versions_requests: how many of these were ApiVersions requests.
+        duration_ms: how long the play took.
+        cut_short: why the play ended before the client did, in words; empty if it did not.
+        unserved: API key and version of requests that the scripted broker cannot answer; it closed their connections.
+    """
+
+    script: Script
+    connections: tuple[SeenConnection, ...] = ()
+    requests: tuple[SeenRequest, ...] = ()
+    all_connections: int = 0
+    all_requests: int = 0
+    api_versions_requests: int = 0
+    duration_ms: int = 0
+    cut_short: str = ""
+    unserved: tuple[tuple[int, int], ...] = ()
+
+    def requests_on(self, connection: SeenConnection) -> Iterator[SeenRequest]:
+        """Return the recorded requests of a connection, in order."""
+        return (each for each in self.requests if each.connection == connection.number)
+
+    @property
+    def healed_ms(self) -> int | None:
+        """When the nodes became healthy; None if they never do, or if there was no connection."""
+        heals_after_ms = self.script.heals_after_ms
+        if heals_after_ms is None or not self.connections:
+            return None
+        return self.connections[0].opened_ms + heals_after_ms
+
+    @property
+    def versions_of_api_versions(self) -> tuple[int, ...]:
+        """The versions of the recorded ApiVersions requests, in order."""
+        return tuple(each.api_version for each in self.requests if each.is_about_versions)
+
+
+MOST_CONNECTIONS = 250
+"""How many connections of a play are recorded; further ones are counted.
+
+They are more than the ApiVersions requests that a client may send in some seconds (`limits.MOST_IN_WINDOW`): one that opens a
+connection for each would not be noticed otherwise."""
+MOST_REQUESTS = 400
+"""How many requests of a play are recorded; further ones are counted."""
+MOST_BYTES = 2 << 20
+"""How many bytes of a play are recorded before further requests are only counted, because a run keeps all of its plays.
+
+A client that only starts sends less than 100 KiB."""

@@ -1,0 +1,84 @@
+"""How far the client of a connection to a scripted broker has authenticated, in the order of Kafka's authenticator.
+
+ApiVersions succeeds once, SaslHandshake follows, and then one token of any mechanism, because a script is about ApiVersions. The
+states are those of the model of a broker.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reference_model.broker.rules.connection_states import (
+    SERVING,
+    TRANSITIONS,
+    ConnectionEvent,
+    ConnectionState,
+)
+from reference_model.clients.scripts.script import EMPTY, Answer, Table
+from wire.api_keys import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
+from wire.error_codes import ErrorCode
+from wire.instance_id_messages import SASL_AUTHENTICATE_WITH_ID
+from wire.message_schemas import Api
+from wire.sasl import PLAIN
+from wire.startup_messages import SASL_APIS
+
+_BEFORE_HANDSHAKE = (ConnectionState.BEFORE_HANDSHAKE, ConnectionState.API_VERSIONS_SERVED)
+_STEPS = {**SASL_APIS, SASL_AUTHENTICATE_KEY: SASL_AUTHENTICATE_WITH_ID}
+"""The APIs of SASL; a table that claims KIP-1313, a proposal, lists one version more of SaslAuthenticate."""
+
+
+class SaslSteps:
+    """The authentication on one connection."""
+
+    def __init__(self, *, needed: bool) -> None:
+        self._state = ConnectionState.BEFORE_HANDSHAKE if needed else ConnectionState.OPEN
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the connection is authenticated, or needs no authentication."""
+        return self._state in SERVING
+
+    @property
+    def token_is_bare(self) -> bool:
+        """Whether the next frame is a token without a header, as after SaslHandshake v0."""
+        return self._state is ConnectionState.BARE_TOKENS
+
+    def give_table(self, table: Table) -> None:
+        """Note that ApiVersions succeeded; releases before 1.0, which list no SaslAuthenticate, answer it again."""
+        is_first = self._state is ConnectionState.BEFORE_HANDSHAKE
+        if is_first and table.ranges_of(SASL_AUTHENTICATE_KEY):
+            self._move(ConnectionEvent.VERSIONS_GIVEN)
+
+    def answer_to_late_versions(self, layout: int | None) -> Answer | None:
+        """Return what an ApiVersions request gets that comes too late; None if it does not.
+
+        Args:
+            layout: the version in whose layout an error is written; None for that of the request.
+        """
+        if self._state is ConnectionState.API_VERSIONS_SERVED:
+            return Answer(action="close")
+        if self._state is ConnectionState.WRAPPED_TOKENS:
+            error_code = int(ErrorCode.ILLEGAL_SASL_STATE)
+            return Answer(error_code=error_code, table=EMPTY, layout=layout, then="close")
+        return None
+
+    def api_of(self, api_key: int) -> Api | None:
+        """Return the API of a request if it is the step that comes next; None if it is not."""
+        next_key = SASL_HANDSHAKE_KEY if self._state in _BEFORE_HANDSHAKE else SASL_AUTHENTICATE_KEY
+        return _STEPS[next_key] if api_key == next_key else None
+
+    def take_step(self, api: Api, api_version: int) -> Any:
+        """Accept the step that comes next, with whatever mechanism or token; return the response."""
+        if api.api_key == SASL_AUTHENTICATE_KEY:
+            self.take_token()
+            return api.response(error_message=None)
+        is_oldest = api_version == 0
+        self._move(ConnectionEvent.HANDSHAKE_V0 if is_oldest else ConnectionEvent.HANDSHAKE_V1)
+        return api.response(mechanisms=(PLAIN,))
+
+    def take_token(self) -> None:
+        """Accept a token; PLAIN needs a single one."""
+        self._move(ConnectionEvent.TOKEN_TAKEN)
+
+    def _move(self, event: ConnectionEvent) -> None:
+        self._state = TRANSITIONS[self._state, event]

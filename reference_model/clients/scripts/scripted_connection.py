@@ -1,0 +1,397 @@
+"""One connection to a scripted broker: its requests in, its writes out, each with its time.
+
+Responses have the order of the requests, so a delayed one holds back those after it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal
+
+from reference_model.clients.scripts.answer_bytes import answer_bytes
+from reference_model.clients.scripts.reading import SHORTEST_REQUEST_BYTES, read_request
+from reference_model.clients.scripts.recording import (
+    SeenConnection,
+    SeenRequest,
+)
+from reference_model.clients.scripts.sasl_steps import SaslSteps
+from reference_model.clients.scripts.script import EMPTY, HEALTHY, Answer, ConnectionScript, Table
+from wire.api_keys import API_VERSIONS_KEY, SASL_AUTHENTICATE_KEY
+from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
+from wire.codec import decode_prefix, encode
+from wire.error_codes import ErrorCode
+from wire.errors import DecodeError
+from wire.frames import FrameReader, encode_frame
+from wire.headers import (
+    InstanceIdHeader,
+    ResponseHeader,
+)
+from wire.instance_id_messages import (
+    API_VERSIONS_WITH_ID,
+    CLIENT_APIS,
+)
+from wire.message_schemas import Api
+from wire.sasl import BARE_TOKEN
+from wire.startup_messages import CLUSTER_APIS, NodeAddress, cluster_response
+
+Address = tuple[str, int]
+"""Host and port."""
+LARGEST_REQUEST_BYTES = 1 << 20
+"""No client begins with a request of this size; a larger size prefix is something else than a request."""
+MOST_UNREADABLE_BYTES = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Write:
+    """What a scripted broker does next on a connection.
+
+    Attributes:
+        data: the bytes to write; may be empty.
+        delay_ms: how long to wait before that, counted from the connection's write before, or from the bytes that
+            caused this one if they came later.
+        then: what happens to the connection after it.
+    """
+
+    data: bytes = b""
+    delay_ms: int = 0
+    then: Literal["stay", "close", "reset"] = "stay"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """A request, and what became of it.
+
+    Attributes:
+        request: the request, without its response.
+        connection: its connection.
+        pieces: the bytes of the response, each with the time at which they are written; those of a response that is held
+            back are added later.
+        is_unknown: whether the connection is closed because no scripted broker can answer the request.
+    """
+
+    request: SeenRequest
+    connection: ScriptedConnection
+    pieces: list[tuple[int, bytes]]
+    is_unknown: bool
+
+    def seen_until(self, end_ms: int) -> SeenRequest:
+        """Return the request with the bytes that were written before the end of the play and of its connection."""
+        closed_ms = self.connection.seen.closed_ms
+        until_ms = end_ms if closed_ms is None else min(end_ms, closed_ms)
+        written = [(at_ms, data) for at_ms, data in self.pieces if at_ms <= until_ms]
+        answer = self.request.answer
+        is_late = written and answer is not None and answer.held_back
+        return dataclasses.replace(
+            self.request,
+            response=b"".join(data for _, data in written),
+            answered_ms=written[-1][0] if is_late else None,
+        )
+
+
+class ScriptedConnection:
+    """One connection to a scripted broker.
+
+    Attributes:
+        seen: what is recorded of it; if the broker ends it after a delay, `closed_ms` may lie in the future.
+        opening: what the broker does as soon as it is open.
+    """
+
+    def __init__(
+        self,
+        script: ConnectionScript,
+        seen: SeenConnection,
+        *,
+        addresses: Sequence[Address],
+        needs_sasl: bool,
+        see: Callable[[Answered], None],
+    ) -> None:
+        """Start without requests; only `ScriptedCluster.connect` does this.
+
+        Args:
+            script: what happens on it.
+            seen: what is known of it so far.
+            addresses: the address of each node of the cluster.
+            needs_sasl: whether the client has to authenticate.
+            see: called with each request.
+        """
+        self.seen = seen
+        self.opening: list[Write] = []
+        self._script = script
+        self._addresses = addresses
+        self._see = see
+        self._newest_version = min(script.newest_version, API_VERSIONS_WITH_ID)
+        self._reader = FrameReader(max_frame_bytes=LARGEST_REQUEST_BYTES)
+        self._table: Table | None = None
+        self._answers = 0
+        self._others = 0
+        self._writes_until_ms = seen.opened_ms
+        self._is_silent = script.on_open == "silence"
+        self._sasl = SaslSteps(needed=needs_sasl)
+        self._held: tuple[list[Write], list[tuple[int, bytes]]] | None = None
+        if script.unasked is not None and script.on_open == "serve":
+            frame = answer_bytes(script.unasked, api_version=0, correlation_id=0)
+            self.opening = _in_pieces(frame, script.unasked)
+            self._schedule(self.opening, seen.opened_ms)
+        if script.on_open == "close":
+            self.opening = [Write(then="close")]
+            self._ends("broker", seen.opened_ms)
+
+    def receive_data(self, data: bytes, now_ms: int) -> list[Write]:
+        """Take bytes of the client, and return what the broker does about them."""
+        writes: list[Write] = []
+        if self._is_read(now_ms):
+            self._reader.receive_data(data)
+        try:
+            while self._is_read(now_ms) and (payload := self._reader.next_payload()) is not None:
+                if len(payload) < SHORTEST_REQUEST_BYTES and not self._sasl.token_is_bare:
+                    writes += self._refuse_bytes(encode_frame(payload), now_ms)
+                else:
+                    writes += self._answer(payload, now_ms)
+        except DecodeError:
+            writes += self._refuse_bytes(self._reader.unread, now_ms)
+        return writes
+
+    def client_closed(self, now_ms: int) -> None:
+        """Note that the client has closed the connection, unless the broker did before."""
+        self._ends("client", now_ms)
+
+    def seen_until(self, end_ms: int) -> SeenConnection:
+        """Return what is recorded of the connection if the play ends at this time."""
+        closed_ms = self.seen.closed_ms
+        if closed_ms is None or closed_ms <= end_ms:
+            return self.seen
+        return dataclasses.replace(self.seen, closed_ms=None, closed_by="")
+
+    def _is_read(self, now_ms: int) -> bool:
+        """Whether the broker still takes requests from the connection."""
+        closed_ms = self.seen.closed_ms
+        return not self.seen.unreadable and (closed_ms is None or now_ms < closed_ms)
+
+    def _ends(self, by: Literal["client", "broker"], at_ms: int) -> None:
+        if self.seen.closed_ms is None or at_ms < self.seen.closed_ms:
+            self.seen = dataclasses.replace(self.seen, closed_ms=at_ms, closed_by=by)
+
+    def _refuse_bytes(self, data: bytes, now_ms: int) -> list[Write]:
+        """Close the connection because of bytes that are no request."""
+        self.seen = dataclasses.replace(self.seen, unreadable=data[:MOST_UNREADABLE_BYTES])
+        writes = [] if self._is_mute else [Write(then="close")]
+        self._schedule(writes, now_ms)
+        return writes
+
+    @property
+    def _is_mute(self) -> bool:
+        """Whether nothing more is answered: the connection is silent, or its end is already decided."""
+        return self._is_silent or self.seen.closed_ms is not None
+
+    def _schedule(self, writes: list[Write], now_ms: int) -> list[tuple[int, bytes]]:
+        """Return the bytes of the writes, each with its time, and note whether the last one ends the connection."""
+        at_ms = max(self._writes_until_ms, now_ms)
+        pieces = []
+        for write in writes:
+            at_ms += write.delay_ms
+            pieces.append((at_ms, write.data))
+            if write.then != "stay":
+                self._ends("broker", at_ms)
+        self._writes_until_ms = at_ms
+        return pieces
+
+    def _answer(self, payload: bytes, now_ms: int) -> list[Write]:
+        request = read_request(payload, connection=self.seen.number, at_ms=now_ms)
+        if self._sasl.token_is_bare:
+            request = dataclasses.replace(
+                request,
+                api_key=SASL_AUTHENTICATE_KEY,
+                api_version=BARE_TOKEN,
+                correlation_id=0,
+                client_id=None,
+                body=None,
+                problem="",
+            )
+        self.seen = dataclasses.replace(
+            self.seen,
+            requests=self.seen.requests + 1,
+            api_versions_requests=self.seen.api_versions_requests + request.is_about_versions,
+        )
+        writes: list[Write] = []
+        is_unknown = False
+        if self._is_mute:
+            request = dataclasses.replace(request, is_served=False)
+        elif request.is_about_versions:
+            request, writes = self._answer_api_versions(request)
+        elif self._sasl.token_is_bare:
+            # After SaslHandshake v0 a frame is a token without a header; PLAIN needs a single one.
+            self._sasl.take_token()
+            writes = [Write(data=encode_frame(b""))]
+        elif (api := self._api_of(request)) is not None:
+            request, writes = self._answer_other(request, api, payload)
+        else:
+            is_unknown = self._sasl.is_over and self._lists(request) and request.api_version >= 0
+            request = dataclasses.replace(request, is_served=False)
+            writes = [Write(then="close")]
+        return self._write(request, writes, now_ms, is_unknown=is_unknown)
+
+    def _write(
+        self, request: SeenRequest, writes: list[Write], now_ms: int, *, is_unknown: bool
+    ) -> list[Write]:
+        """Record a request; return its writes, and after them those of the one before, if they were held back."""
+        held, self._held = self._held, None
+        is_held = request.answer is not None and request.answer.held_back and not self._is_mute
+        pieces = [] if is_held else self._schedule(writes, now_ms)
+        self._see(Answered(request=request, connection=self, pieces=pieces, is_unknown=is_unknown))
+        if is_held:
+            self._held, writes = (writes, pieces), []
+        if held is not None:
+            late_writes, late_pieces = held
+            late_pieces += self._schedule(late_writes, now_ms)
+            writes = [*writes, *late_writes]
+        return writes
+
+    def _answer_api_versions(self, request: SeenRequest) -> tuple[SeenRequest, list[Write]]:
+        refusal = self._refusal(request.api_version)
+        late = self._sasl.answer_to_late_versions(None if refusal is None else 0)
+        refusal = refusal if late is None else late
+        answer = self._next_answer(request) if refusal is None else refusal
+        request = dataclasses.replace(request, answer=answer, is_served=refusal is None)
+        if answer.action == "silence":
+            # Responses come in the order of the requests, so nothing can follow the missing one.
+            self._is_silent = True
+            return request, []
+        if answer.action != "answer":
+            return request, [Write(delay_ms=answer.delay_ms, then=answer.action)]
+        frame = answer_bytes(
+            answer, api_version=request.api_version, correlation_id=request.correlation_id
+        )
+        if answer.gives_table:
+            self._table = answer.table
+            self._sasl.give_table(answer.table)
+        return request, _in_pieces(frame, answer)
+
+    def _refusal(self, version: int) -> Answer | None:
+        """Return what a version of ApiVersions gets that the broker does not support; None if it supports it."""
+        ranges: Sequence[tuple[int, int]] = [(0, self._newest_version)]
+        if not _lies_in(ranges, version):
+            if self._script.refusal is not None:
+                return self._script.refusal
+        else:
+            # A connection whose table does not list ApiVersions can still ask for it.
+            ranges = (self._table and self._table.ranges_of(API_VERSIONS_KEY)) or ranges
+            if _lies_in(ranges, version):
+                return None
+        own = tuple((API_VERSIONS_KEY, low, high) for low, high in ranges)
+        return Answer(
+            error_code=int(ErrorCode.UNSUPPORTED_VERSION),
+            table=Table(base="empty", before=own),
+            layout=0,
+        )
+
+    def _next_answer(self, request: SeenRequest) -> Answer:
+        answer = self._script.answer(self._answers)
+        self._answers += 1
+        if request.api_version < answer.from_version:
+            answer = Answer()
+        error = self._error_of_ids(request.body)
+        if answer.gives_table and error is not ErrorCode.NONE:
+            return Answer(error_code=int(error), table=EMPTY)
+        table = served_table(answer.table, self._newest_version)
+        return dataclasses.replace(answer, table=table)
+
+    def _error_of_ids(self, body: ApiVersionsRequest | None) -> ErrorCode:
+        """Return what a broker that follows KIP-1242 says to the ids of a request."""
+        if body is None or (body.cluster_id is None and body.node_id == -1):
+            return ErrorCode.NONE
+        if body.cluster_id is None or body.node_id == -1:
+            return ErrorCode.INVALID_REQUEST
+        own = (self._script.cluster_id, self._script.id_of(self.seen.node))
+        is_own = (body.cluster_id, body.node_id) == own
+        return ErrorCode.NONE if is_own else ErrorCode.REBOOTSTRAP_REQUIRED
+
+    def _answer_other(
+        self, request: SeenRequest, api: Api, payload: bytes
+    ) -> tuple[SeenRequest, list[Write]]:
+        try:
+            message = _read(api, payload, request.api_version)
+        except DecodeError as error:
+            refused = dataclasses.replace(request, problem=str(error), is_served=False)
+            return refused, [Write(then="close")]
+        if request.api_key in CLUSTER_APIS:
+            response = self._describe_cluster(api, message)
+        elif self._sasl.is_over:
+            response = api.response()
+        else:
+            response = self._sasl.take_step(api, request.api_version)
+        self._others += 1
+        closes = self._script.closes_after is not None and self._others >= self._script.closes_after
+        data = _response_bytes(api, request, response)
+        return request, [Write(data=data, then="close" if closes else "stay")]
+
+    def _api_of(self, request: SeenRequest) -> Api | None:
+        """Return the API of a request that is answered at this point; None if its connection is closed instead."""
+        key = request.api_key
+        api = CLIENT_APIS.get(key) if self._sasl.is_over else self._sasl.api_of(key)
+        is_known = api is not None and request.api_version in api.valid_versions
+        return api if is_known and self._lists(request) else None
+
+    def _lists(self, request: SeenRequest) -> bool:
+        """Whether the latest table of the connection lists a request; before the first one, whether the table does that comes next.
+
+        What a broker serves does not depend on whether it was asked.
+        """
+        table = self._table
+        if table is None:
+            next_answer = self._script.answer(self._answers)
+            table = next_answer.table if next_answer.gives_table else HEALTHY
+        return _lies_in(table.ranges_of(request.api_key), request.api_version)
+
+    def _describe_cluster(self, api: Api, message: Any) -> Any:
+        nodes: list[NodeAddress] = [
+            (self._script.id_of(place), host, port)
+            for place, (host, port) in enumerate(self._addresses)
+        ]
+        return cluster_response(api, message, nodes=nodes, cluster_id=self._script.cluster_id)
+
+
+def served_table(table: Table, newest_version: int) -> Table:
+    """Return the table that a broker writes: one that says nothing else of ApiVersions lists what it supports."""
+    own = set(table.ranges_of(API_VERSIONS_KEY))
+    if newest_version == NEWEST_VERSION or own != {(0, NEWEST_VERSION)}:
+        return table
+    changed = (*table.changed, (API_VERSIONS_KEY, 0, newest_version))
+    return dataclasses.replace(table, changed=changed)
+
+
+def _lies_in(ranges: Sequence[tuple[int, int]], version: int) -> bool:
+    return any(low <= version <= high for low, high in ranges)
+
+
+def _read(api: Api, payload: bytes, version: int) -> Any:
+    """Decode a request; like Kafka, ignore bytes after its body, which librdkafka sends after Metadata v13."""
+    header_version = api.request_header_version(version)
+    _, body_at = decode_prefix(InstanceIdHeader, payload, version=header_version)
+    message, _ = decode_prefix(api.request, payload, version=version, offset=body_at)
+    return message
+
+
+def _response_bytes(api: Api, request: SeenRequest, message: Any) -> bytes:
+    version = request.api_version
+    header = encode(
+        ResponseHeader(correlation_id=request.correlation_id),
+        version=api.response_header_version(version),
+    )
+    return encode_frame(header + encode(message, version=version))
+
+
+def _in_pieces(frame: bytes, answer: Answer) -> list[Write]:
+    """Cut a frame into the pieces of an answer; the last one carries what happens then."""
+    count = max(1, min(answer.pieces, len(frame)))
+    cuts = [len(frame) * place // count for place in range(count + 1)]
+    return [
+        Write(
+            data=frame[begin:end],
+            delay_ms=answer.delay_ms,
+            then=answer.then if end == len(frame) else "stay",
+        )
+        for begin, end in pairwise(cuts)
+    ]

@@ -1,0 +1,47 @@
+"""Planted defects: deliberately wrong behaviour, to show that the suite detects it.
+
+There are one or more modules per source of clauses. `registry.py` defines what a defect is.
+"""
+
+from reference_model.faults.broker import (
+    connections,
+    features,
+    framing,
+    kip_035,
+    kip_035_versions,
+    kip_482,
+    kip_511,
+    kip_511_names,
+    kip_1242,
+    listeners,
+    model,
+    other_apis,
+    protocol,
+    protocol_headers,
+    sasl,
+    served_versions,
+    software_metrics,
+)
+from reference_model.faults.broker.registry import DEFECTS, Defect
+
+__all__ = [
+    "DEFECTS",
+    "Defect",
+    "connections",
+    "features",
+    "framing",
+    "kip_035",
+    "kip_035_versions",
+    "kip_482",
+    "kip_511",
+    "kip_511_names",
+    "kip_1242",
+    "listeners",
+    "model",
+    "other_apis",
+    "protocol",
+    "protocol_headers",
+    "sasl",
+    "served_versions",
+    "software_metrics",
+]

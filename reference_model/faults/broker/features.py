@@ -1,0 +1,239 @@
+"""Defects in the features of responses."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from reference_model.broker.model.fault_injection import RequestContext
+from reference_model.broker.model.stages import Stage
+from reference_model.faults.broker.registry import defect, replace_response, succeeds
+from reference_model.profiles.listeners import CONTROLLER, SASL_PLAINTEXT
+from wire.api_versions import (
+    FIRST_FLEXIBLE_VERSION,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
+from wire.frames import SIZE_BYTES, encode_frame
+from wire.primitives import (
+    TaggedField,
+    write_int64,
+    write_nullable_string,
+    write_raw_tagged_fields,
+)
+
+SUPPORTED_FEATURES_TAG = 0
+EPOCH_TAG = 1
+FIRST_EPOCH = 1000
+FIRST_VERSION_WITH_ZERO_MINIMUM = 4
+
+
+def _carries_features(context: RequestContext) -> bool:
+    return succeeds(context) and context.reaction.response_version >= FIRST_FLEXIBLE_VERSION
+
+
+def _append(context: RequestContext, layout: int, data: bytes) -> None:
+    """Append bytes to the body of a successful response in one layout."""
+    if context.answer and succeeds(context) and context.reaction.response_version == layout:
+        context.answer = encode_frame(context.answer[SIZE_BYTES:] + data)
+
+
+@defect(
+    Stage.ANSWER,
+    "FEATURES.absent-below-v3",
+    "PROTOCOL.size-prefix-exact",
+)
+def v2_answers_have_a_tag_section_with_features(context: RequestContext) -> None:
+    """A v2 response ends with a tag section that contains the supported features."""
+    _append(context, 2, write_raw_tagged_fields((TaggedField(SUPPORTED_FEATURES_TAG, b"\x01"),)))
+
+
+@defect(
+    Stage.ANSWER,
+    "FEATURES.absent-below-v3",
+    "PROTOCOL.size-prefix-exact",
+)
+def v0_answers_have_a_tag_section_with_the_epoch(context: RequestContext) -> None:
+    """A v0 response ends with a tag section that contains the epoch of the features."""
+    _append(context, 0, write_raw_tagged_fields((TaggedField(EPOCH_TAG, write_int64(5)),)))
+
+
+@defect(
+    Stage.ANSWER,
+    "FEATURES.absent-below-v3",
+    "PROTOCOL.size-prefix-exact",
+)
+def v1_answers_name_a_feature(context: RequestContext) -> None:
+    """A v1 response ends with the name of a supported feature."""
+    feature = context.broker.profile.supported_features[0]
+    _append(context, 1, write_nullable_string(feature.name))
+
+
+def _with_minimum_1(feature: SupportedFeatureKey) -> SupportedFeatureKey:
+    return dataclasses.replace(feature, min_version=max(feature.min_version, 1))
+
+
+@defect(Stage.RESPONSE, "FEATURES.min-zero-only-from-v4")
+def v3_lists_features_from_level_0(context: RequestContext) -> None:
+    """v3 lists features whose lowest level is 0."""
+    if succeeds(context) and context.reaction.response_version == FIRST_FLEXIBLE_VERSION:
+        replace_response(context, supported_features=context.broker.profile.supported_features)
+
+
+@defect(Stage.RESPONSE, "FEATURES.min-zero-only-from-v4")
+def v3_raises_lowest_levels_of_0(context: RequestContext) -> None:
+    """v3 lists features whose lowest level is 0 as if it were 1."""
+    if succeeds(context) and context.reaction.response_version == FIRST_FLEXIBLE_VERSION:
+        features = context.broker.profile.supported_features
+        replace_response(context, supported_features=tuple(map(_with_minimum_1, features)))
+
+
+@defect(Stage.RESPONSE, "FEATURES.min-zero-only-from-v4")
+def v4_raises_lowest_levels_of_0(context: RequestContext) -> None:
+    """v4 lists features whose lowest level is 0 as if it were 1."""
+    if succeeds(context) and context.reaction.response_version == FIRST_VERSION_WITH_ZERO_MINIMUM:
+        assert context.response is not None
+        features = context.response.supported_features
+        replace_response(context, supported_features=tuple(map(_with_minimum_1, features)))
+
+
+@defect(Stage.RESPONSE, "FEATURES.ranges-ordered")
+def a_feature_stands_twice(context: RequestContext) -> None:
+    """The last supported feature is listed twice."""
+    if _carries_features(context):
+        assert context.response is not None
+        features = context.response.supported_features
+        replace_response(context, supported_features=features + features[-1:])
+
+
+@defect(Stage.RESPONSE, "FEATURES.ranges-ordered")
+def finalized_levels_exceed_what_is_supported(context: RequestContext) -> None:
+    """The finalized level of every feature is one above the highest supported level."""
+    if _carries_features(context):
+        assert context.response is not None
+        highest = {f.name: f.max_version + 1 for f in context.broker.profile.supported_features}
+        replace_response(
+            context,
+            finalized_features=tuple(
+                dataclasses.replace(feature, max_version_level=highest[feature.name])
+                for feature in context.response.finalized_features
+            ),
+        )
+
+
+@defect(Stage.RESPONSE, "FEATURES.ranges-ordered")
+def a_feature_is_finalized_that_nobody_supports(context: RequestContext) -> None:
+    """A feature is finalized that is not listed as supported."""
+    if _carries_features(context):
+        assert context.response is not None
+        stranger = FinalizedFeatureKey(
+            name="nobody.version", max_version_level=1, min_version_level=1
+        )
+        finalized = (*context.response.finalized_features, stranger)
+        replace_response(context, finalized_features=finalized)
+
+
+@defect(Stage.RESPONSE, "FEATURES.ranges-ordered")
+def a_range_of_levels_is_reversed(context: RequestContext) -> None:
+    """Supported features whose lowest level is above 0 are listed with minimum and maximum swapped."""
+    if _carries_features(context):
+        assert context.response is not None
+        replace_response(
+            context,
+            supported_features=tuple(
+                dataclasses.replace(f, min_version=f.max_version, max_version=f.min_version)
+                if f.min_version
+                else f
+                for f in context.response.supported_features
+            ),
+        )
+
+
+@defect(Stage.RESPONSE, "FEATURES.epoch-monotone")
+def the_epoch_falls_with_every_answer(context: RequestContext) -> None:
+    """Each response on a connection has a lower epoch than the one before it."""
+    if _carries_features(context):
+        answers = context.connection.memory.get("answers", 0)
+        context.connection.memory["answers"] = answers + 1
+        replace_response(context, finalized_features_epoch=FIRST_EPOCH - answers)
+
+
+@defect(Stage.RESPONSE, "FEATURES.epoch-monotone")
+def newer_versions_tell_an_older_epoch(context: RequestContext) -> None:
+    """The higher the version, the lower the epoch."""
+    if _carries_features(context):
+        epoch = FIRST_EPOCH - context.reaction.response_version
+        replace_response(context, finalized_features_epoch=epoch)
+
+
+@defect(Stage.RESPONSE, "FEATURES.epoch-monotone")
+def the_epoch_falls_with_open_connections(context: RequestContext) -> None:
+    """The more connections are open, the lower the epoch."""
+    if _carries_features(context):
+        epoch = FIRST_EPOCH - len(context.broker.connections)
+        replace_response(context, finalized_features_epoch=epoch)
+
+
+@defect(Stage.RESPONSE, "FEATURES.epoch-monotone")
+def features_are_finalized_at_no_epoch(context: RequestContext) -> None:
+    """Finalized features come without their epoch."""
+    if _carries_features(context):
+        replace_response(context, finalized_features_epoch=-1)
+
+
+@defect(Stage.RESPONSE, "FEATURES.same-on-repeat")
+def a_second_answer_has_one_feature_more(context: RequestContext) -> None:
+    """From the second flexible response on a connection onwards, one more feature is listed."""
+    if _carries_features(context):
+        assert context.response is not None
+        if context.connection.memory.get("told features"):
+            late = SupportedFeatureKey(name="late.version", min_version=0, max_version=1)
+            features = (*context.response.supported_features, late)
+            replace_response(context, supported_features=features)
+        context.connection.memory["told features"] = True
+
+
+@defect(Stage.RESPONSE, "FEATURES.same-on-repeat")
+def newer_versions_finalize_lower_levels(context: RequestContext) -> None:
+    """From v4 on each finalized level is the lowest that is supported."""
+    if _carries_features(context) and context.reaction.response_version > FIRST_FLEXIBLE_VERSION:
+        assert context.response is not None
+        lowest = {each.name: each.min_version for each in context.response.supported_features}
+        features = tuple(
+            _at_level(each, lowest[each.name]) for each in context.response.finalized_features
+        )
+        replace_response(context, finalized_features=features)
+
+
+@defect(Stage.RESPONSE, "FEATURES.same-on-repeat")
+def a_second_answer_has_another_level(context: RequestContext) -> None:
+    """From the second flexible answer of a connection on, finalized levels are one lower if that is supported."""
+    if _carries_features(context):
+        assert context.response is not None
+        if context.connection.memory.get("told levels"):
+            lowest = {f.name: f.min_version for f in context.broker.profile.supported_features}
+            replace_response(
+                context,
+                finalized_features=tuple(
+                    _at_level(feature, max(feature.max_version_level - 1, lowest[feature.name]))
+                    for feature in context.response.finalized_features
+                ),
+            )
+        context.connection.memory["told levels"] = True
+
+
+@defect(Stage.RESPONSE, "FEATURES.listed-on-every-listener", listeners=(CONTROLLER,))
+def controllers_list_no_features(context: RequestContext) -> None:
+    """The controller listener lists no feature."""
+    if _carries_features(context):
+        replace_response(context, supported_features=(), finalized_features=())
+
+
+@defect(Stage.RESPONSE, "FEATURES.listed-on-every-listener", listeners=(SASL_PLAINTEXT,))
+def listeners_with_sasl_list_no_finalized_features(context: RequestContext) -> None:
+    """The listener with SASL lists the supported features, but no finalized one."""
+    if _carries_features(context) and context.broker.profile.listener == SASL_PLAINTEXT:
+        replace_response(context, finalized_features=())
+
+
+def _at_level(feature: FinalizedFeatureKey, level: int) -> FinalizedFeatureKey:
+    return dataclasses.replace(feature, max_version_level=level, min_version_level=level)

@@ -1,0 +1,243 @@
+"""Defects against KIP-35: the table and other parts of a response in a supported version."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from reference_model.broker.model.fault_injection import RequestContext
+from reference_model.broker.model.stages import Stage
+from reference_model.faults.broker.registry import (
+    CLIENT_ID_OFFSET,
+    OPEN_LISTENERS,
+    body_of,
+    defect,
+    is_refused_version,
+    replace_reaction,
+    replace_response,
+    succeeds,
+    version_of,
+)
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import NEWEST_VERSION, ApiVersion
+from wire.error_codes import ErrorCode
+from wire.exchange import Outcome
+
+
+@defect(Stage.RESPONSE, "KIP-35.v0-always-served", listeners=OPEN_LISTENERS)
+def v0_as_first_request_gets_an_error(context: RequestContext) -> None:
+    """v0 gets an error along with its table if it is the first request on a connection."""
+    first = not context.connection.memory.setdefault("asked", False)
+    context.connection.memory["asked"] = True
+    if first and version_of(context) == 0:
+        replace_response(context, error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
+
+
+@defect(Stage.RESPONSE, "PROTOCOL.client-id-free", listeners=OPEN_LISTENERS)
+def v0_without_a_client_id_gets_an_empty_table(context: RequestContext) -> None:
+    """v0 with a null client id gets an empty table."""
+    header = context.header
+    null = context.payload[CLIENT_ID_OFFSET : CLIENT_ID_OFFSET + 2] == b"\xff\xff"
+    if header is not None and null and version_of(context) == 0:
+        replace_response(context, api_keys=())
+
+
+@defect(
+    Stage.RESPONSE, "KIP-35.v0-always-served", "PROTOCOL.client-id-free", listeners=OPEN_LISTENERS
+)
+def v0_with_a_long_client_id_gets_an_error(context: RequestContext) -> None:
+    """v0 with a client id of more than 23 characters, a limit of other protocols, gets an error with its table."""
+    header = context.header
+    if header is not None and len(header.client_id or "") > 23 and version_of(context) == 0:
+        replace_response(context, error_code=ErrorCode.INVALID_REQUEST)
+
+
+@defect(Stage.RESPONSE, "KIP-35.table-lists-itself", listeners=OPEN_LISTENERS)
+def v0_is_not_listed(context: RequestContext) -> None:
+    """The table lists ApiVersions from v1 instead of v0."""
+    change_own_entry(context, min_version=1)
+
+
+def change_own_entry(context: RequestContext, **changes: Any) -> None:
+    """Change the entry of ApiVersions itself in the table of the response."""
+    assert context.response is not None
+    replace_response(
+        context,
+        api_keys=tuple(
+            dataclasses.replace(entry, **changes) if entry.api_key == API_VERSIONS_KEY else entry
+            for entry in context.response.api_keys
+        ),
+    )
+
+
+@defect(Stage.RESPONSE, "KIP-35.table-lists-itself", listeners=OPEN_LISTENERS)
+def only_the_newest_version_is_listed(context: RequestContext) -> None:
+    """The table lists only the newest version of ApiVersions, as nafka 0.1 does."""
+    change_own_entry(context, min_version=NEWEST_VERSION)
+
+
+@defect(
+    Stage.RESPONSE,
+    "KIP-35.table-lists-itself",
+    "KIP-511.unsupported-range-is-true",
+    listeners=OPEN_LISTENERS,
+)
+def the_table_leaves_itself_out(context: RequestContext) -> None:
+    """The table has no entry for ApiVersions, except in error responses."""
+    if succeeds(context) and context.response is not None:
+        others = tuple(e for e in context.response.api_keys if e.api_key != API_VERSIONS_KEY)
+        replace_response(context, api_keys=others)
+
+
+@defect(Stage.RESPONSE, "KIP-35.ranges-ordered", listeners=OPEN_LISTENERS)
+def the_first_range_is_reversed(context: RequestContext) -> None:
+    """The first entry of the table has its minimum above its maximum."""
+    if succeeds(context) and context.response is not None and context.response.api_keys:
+        first, *others = context.response.api_keys
+        wrong = dataclasses.replace(first, min_version=first.max_version + 1)
+        replace_response(context, api_keys=(wrong, *others))
+
+
+@defect(Stage.RESPONSE, "KIP-35.ranges-ordered", listeners=OPEN_LISTENERS)
+def a_removed_api_has_an_empty_range(context: RequestContext) -> None:
+    """An API that is no longer served is still listed, with the range 0 to -1."""
+    add_entries(context, ApiVersion(api_key=4, min_version=0, max_version=-1))
+
+
+def add_entries(context: RequestContext, *entries: ApiVersion) -> None:
+    """Append entries to a complete table."""
+    if succeeds(context) and context.response is not None:
+        replace_response(context, api_keys=(*context.response.api_keys, *entries))
+
+
+@defect(Stage.RESPONSE, "KIP-35.ranges-ordered", listeners=OPEN_LISTENERS)
+def an_unstable_api_begins_at_minus_one(context: RequestContext) -> None:
+    """A private API without a stable version is listed from version -1."""
+    add_entries(context, ApiVersion(api_key=10000, min_version=-1, max_version=0))
+
+
+@defect(Stage.RESPONSE, "KIP-35.keys-unique", listeners=OPEN_LISTENERS)
+def a_private_key_stands_twice(context: RequestContext) -> None:
+    """A private key is listed twice, once for each of its two version ranges."""
+    add_entries(
+        context,
+        ApiVersion(api_key=10000, min_version=0, max_version=1),
+        ApiVersion(api_key=10000, min_version=3, max_version=4),
+    )
+
+
+@defect(Stage.RESPONSE, "KIP-35.keys-unique", listeners=OPEN_LISTENERS)
+def v4_repeats_its_last_entry(context: RequestContext) -> None:
+    """In v4 and later the table contains its last entry twice."""
+    if context.response is not None and context.reaction.response_version >= 4:
+        add_entries(context, *context.response.api_keys[-1:])
+
+
+@defect(Stage.RESPONSE, "KIP-35.keys-unique", listeners=OPEN_LISTENERS)
+def the_last_key_stands_twice(context: RequestContext) -> None:
+    """The table contains its last entry twice."""
+    if succeeds(context) and context.response is not None:
+        table = context.response.api_keys
+        replace_response(context, api_keys=(*table, *table[-1:]))
+
+
+@defect(Stage.RESPONSE, "KIP-35.same-table-at-every-version", listeners=OPEN_LISTENERS)
+def v1_lists_one_key_less(context: RequestContext) -> None:
+    """The table of v1 lacks the last entry."""
+    if context.response is not None and context.reaction.response_version == 1:
+        replace_response(context, api_keys=context.response.api_keys[:-1])
+
+
+@defect(
+    Stage.RESPONSE,
+    "KIP-35.same-table-at-every-version",
+    "KIP-35.table-before-authentication",
+)
+def the_table_shrinks_on_repeat(context: RequestContext) -> None:
+    """Every table after the first on a connection lacks the last entry."""
+    memory = context.connection.memory
+    if succeeds(context) and context.response is not None:
+        if memory.get("listed"):
+            replace_response(context, api_keys=context.response.api_keys[:-1])
+        memory["listed"] = True
+
+
+@defect(Stage.RESPONSE, "KIP-35.same-table-at-every-version", listeners=OPEN_LISTENERS)
+def v4_promises_more_of_one_api(context: RequestContext) -> None:
+    """The table of v4 lists one more version of its first API than the other tables."""
+    if (
+        succeeds(context)
+        and context.response is not None
+        and context.reaction.response_version == 4
+    ):
+        first, *others = context.response.api_keys
+        wider = dataclasses.replace(first, max_version=first.max_version + 1)
+        replace_response(context, api_keys=(wider, *others))
+
+
+@defect(Stage.RESPONSE, "KIP-35.per-connection")
+def a_refused_neighbour_empties_the_table(context: RequestContext) -> None:
+    """If the last response on one connection was UNSUPPORTED_VERSION, all others get an empty table."""
+    if has_refused_neighbour(context):
+        replace_response(context, api_keys=())
+
+
+def has_refused_neighbour(context: RequestContext) -> bool:
+    """Record whether this response refuses a version; return whether another connection's last one did."""
+    context.connection.memory["refused"] = is_refused_version(context)
+    others = (c for c in context.broker.connections if c is not context.connection)
+    return any(connection.memory.get("refused") for connection in others)
+
+
+@defect(Stage.RESPONSE, "KIP-35.per-connection")
+def a_refused_neighbour_takes_an_entry(context: RequestContext) -> None:
+    """If the last response on one connection was UNSUPPORTED_VERSION, the table of all others lacks its first entry."""
+    if has_refused_neighbour(context) and context.response is not None:
+        replace_response(context, api_keys=context.response.api_keys[1:])
+
+
+@defect(Stage.REACTION, "KIP-35.per-connection")
+def a_refused_neighbour_takes_all_back_to_v0(context: RequestContext) -> None:
+    """If the last response on one connection was UNSUPPORTED_VERSION, all others are answered in the v0 layout."""
+    if has_refused_neighbour(context) and succeeds(context):
+        replace_reaction(context, response_version=0)
+
+
+@defect(
+    Stage.REACTION,
+    "KIP-35.trailing-bytes",
+    listeners=OPEN_LISTENERS,
+)
+def trailing_bytes_are_refused(context: RequestContext) -> None:
+    """A request in a supported version with bytes after its body closes the connection."""
+    header = context.header
+    if header is None or not succeeds(context):
+        return
+    body = body_of(context)
+    end = header.body_offset if body is None else body.end
+    if len(context.payload) > end:
+        replace_reaction(context, outcome=Outcome.CLOSED)
+
+
+@defect(Stage.RESPONSE, "KIP-35.trailing-bytes", listeners=OPEN_LISTENERS)
+def trailing_bytes_shorten_the_table(context: RequestContext) -> None:
+    """A request in a supported version with bytes after its body gets a table without its last entry."""
+    header, response = context.header, context.response
+    if header is None or response is None or not succeeds(context):
+        return
+    body = body_of(context)
+    end = header.body_offset if body is None else body.end
+    if len(context.payload) > end:
+        replace_response(context, api_keys=response.api_keys[:-1])
+
+
+@defect(Stage.REACTION, "KIP-35.trailing-bytes", listeners=OPEN_LISTENERS)
+def sixty_four_kilobytes_after_the_body_close_the_connection(context: RequestContext) -> None:
+    """A request in a supported version with 64 KiB or more after its body closes the connection."""
+    header = context.header
+    if header is None or not succeeds(context):
+        return
+    body = body_of(context)
+    end = header.body_offset if body is None else body.end
+    if len(context.payload) - end >= 1 << 16:
+        replace_reaction(context, outcome=Outcome.CLOSED)

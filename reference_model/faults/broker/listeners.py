@@ -1,0 +1,312 @@
+"""Defects on particular listeners (before authentication, around TLS, on the controller) and of the throttle."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from reference_model.broker.model.fault_injection import RequestContext, TlsOpening
+from reference_model.broker.model.stages import Stage
+from reference_model.broker.rules.connection_states import ConnectionState
+from reference_model.faults.broker.registry import (
+    body_of,
+    defect,
+    is_refused_version,
+    replace_response,
+    succeeds,
+    success_in,
+    version_of,
+)
+from reference_model.faults.broker.sasl import came_in_by_scram
+from reference_model.profiles.listeners import CONTROLLER, PLAINTEXT, TLS_LISTENERS
+from reference_model.profiles.profile import profile_of
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersion
+from wire.error_codes import ErrorCode
+from wire.frames import SIZE_BYTES, encode_frame
+
+THROTTLE_TIME_BYTES = 4
+TLS_HANDSHAKE_RECORD = 0x16
+
+
+def _early(context: RequestContext) -> bool:
+    """Return whether the connection still has to authenticate."""
+    return context.state is ConnectionState.BEFORE_HANDSHAKE
+
+
+def _table(context: RequestContext) -> tuple[ApiVersion, ...]:
+    assert context.response is not None
+    return context.response.api_keys
+
+
+def _without_last(table: tuple[ApiVersion, ...]) -> tuple[ApiVersion, ...]:
+    """Return the table without its last entry, not counting the one of ApiVersions."""
+    others = [entry for entry in table if entry.api_key != API_VERSIONS_KEY]
+    return tuple(entry for entry in table if entry is not others[-1])
+
+
+def _with_lower_maximum(table: tuple[ApiVersion, ...]) -> tuple[ApiVersion, ...]:
+    """Return the table with the maximum of every multi-version entry lowered by one, except ApiVersions."""
+    return tuple(
+        dataclasses.replace(entry, max_version=entry.max_version - 1)
+        if entry.api_key != API_VERSIONS_KEY and entry.max_version > entry.min_version
+        else entry
+        for entry in table
+    )
+
+
+@defect(Stage.RESPONSE, "KIP-35.table-before-authentication")
+def flexible_tables_are_shorter_before_authentication(context: RequestContext) -> None:
+    """Before authentication, the table of v3 and later lacks an entry."""
+    if _early(context) and succeeds(context) and version_of(context) >= FIRST_FLEXIBLE_VERSION:
+        replace_response(context, api_keys=_without_last(_table(context)))
+
+
+@defect(Stage.RESPONSE, "KIP-35.table-before-authentication")
+def v1_tables_are_lower_before_authentication(context: RequestContext) -> None:
+    """Before authentication, the table of v1 has lower maxima."""
+    if _early(context) and succeeds(context) and version_of(context) == 1:
+        replace_response(context, api_keys=_with_lower_maximum(_table(context)))
+
+
+@defect(Stage.RESPONSE, "KIP-35.table-before-authentication")
+def flexible_tables_are_shorter_behind_scram(context: RequestContext) -> None:
+    """After authentication with SCRAM, the table of v3 and later lacks an entry."""
+    flexible = version_of(context) >= FIRST_FLEXIBLE_VERSION
+    if came_in_by_scram(context) and succeeds(context) and flexible:
+        replace_response(context, api_keys=_without_last(_table(context)))
+
+
+@defect(
+    Stage.RESPONSE,
+    "KIP-35.table-before-authentication",
+    "KIP-35.same-table-at-every-version",
+)
+def v0_tables_are_shorter_before_authentication(context: RequestContext) -> None:
+    """Before authentication, the table of v0 lacks an entry."""
+    if _early(context) and succeeds(context) and version_of(context) == 0:
+        replace_response(context, api_keys=_without_last(_table(context)))
+
+
+@defect(
+    Stage.RESPONSE,
+    "KIP-511.same-rules-before-authentication",
+    "KIP-511.unsupported-version-names-range",
+)
+def refused_versions_get_no_range_before_authentication(context: RequestContext) -> None:
+    """Before authentication, UNSUPPORTED_VERSION comes with an empty table."""
+    if _early(context) and is_refused_version(context):
+        replace_response(context, api_keys=())
+
+
+@defect(
+    Stage.REACTION,
+    "KIP-511.same-rules-before-authentication",
+    "KIP-511.names-refused",
+)
+def underscores_pass_before_authentication(context: RequestContext) -> None:
+    """Before authentication, a client software name may contain underscores."""
+    _accept_before_authentication(context, "_")
+
+
+@defect(
+    Stage.REACTION,
+    "KIP-511.same-rules-before-authentication",
+    "KIP-511.edge-punctuation",
+)
+def hyphens_in_front_pass_before_authentication(context: RequestContext) -> None:
+    """Before authentication, a client software name may begin with a hyphen."""
+    _accept_before_authentication(context, "-")
+
+
+def _accept_before_authentication(context: RequestContext, character: str) -> None:
+    """Serve a refused request whose name is legal except for this character."""
+    body = body_of(context) if _early(context) else None
+    if body is None or context.reaction.error_code is not ErrorCode.INVALID_REQUEST:
+        return
+    name = body.client_software_name.replace(character, "x")
+    cleaned = dataclasses.replace(body, client_software_name=name)
+    if cleaned != body and cleaned.name_is_valid and not cleaned.ids_are_half_given:
+        context.reaction = success_in(version_of(context))
+
+
+@defect(Stage.TLS, "KIP-35.nothing-before-tls")
+def tls_listeners_serve_without_tls(opening: TlsOpening) -> None:
+    """A TLS listener serves a client that speaks Kafka's protocol without TLS."""
+    opening.serves_plaintext = opening.first_bytes[:1] != bytes([TLS_HANDSHAKE_RECORD])
+
+
+@defect(Stage.RESPONSE, "KIP-35.nothing-before-tls")
+def tables_behind_tls_are_shorter(context: RequestContext) -> None:
+    """On TLS listeners the table lacks an entry."""
+    if context.broker.profile.listener in TLS_LISTENERS and succeeds(context):
+        replace_response(context, api_keys=_without_last(_table(context)))
+
+
+@defect(Stage.RESPONSE, "KIP-35.nothing-before-tls")
+def tables_behind_tls_are_lower(context: RequestContext) -> None:
+    """On TLS listeners the table has lower maxima."""
+    if context.broker.profile.listener in TLS_LISTENERS and succeeds(context):
+        replace_response(context, api_keys=_with_lower_maximum(_table(context)))
+
+
+@defect(Stage.TLS, "KIP-35.nothing-before-tls")
+def requests_during_the_handshake_are_served(opening: TlsOpening) -> None:
+    """A TLS listener serves an unencrypted request that comes after the beginning of a handshake."""
+    opening.plaintext_after_hello = opening.first_bytes[:1] == bytes([TLS_HANDSHAKE_RECORD])
+
+
+@defect(Stage.TLS, "KIP-35.nothing-before-tls")
+def requests_inside_tls_1_2_are_refused(opening: TlsOpening) -> None:
+    """A client that speaks TLS 1.2 completes its handshake, but its first request closes the connection."""
+    opening.refused_version = "TLSv1.2"
+
+
+@defect(Stage.TLS, "PROTOCOL.tls-split-independent")
+def tls_records_with_a_cut_header_are_refused(opening: TlsOpening) -> None:
+    """A TLS record whose header comes in several segments closes the connection."""
+    opening.header_must_be_whole = True
+
+
+@defect(Stage.TLS, "PROTOCOL.tls-split-independent")
+def many_tls_records_at_once_are_not_all_read(opening: TlsOpening) -> None:
+    """Of many TLS records of one byte that come together, eight are read; the others wait until more bytes come."""
+    opening.most_tiny_records = 8
+
+
+@defect(Stage.TLS, "PROTOCOL.tls-split-independent")
+def tls_records_in_many_segments_are_refused(opening: TlsOpening) -> None:
+    """A TLS record that comes in more than two segments closes the connection."""
+    opening.most_pieces = 2
+
+
+@defect(Stage.TLS, "KIP-35.client-certificate-guards-table")
+def client_certificates_of_other_authorities_pass(opening: TlsOpening) -> None:
+    """A client certificate of an authority that the broker does not trust is accepted."""
+    opening.accepts_foreign = True
+
+
+@defect(Stage.TLS, "KIP-35.client-certificate-guards-table")
+def expired_client_certificates_pass(opening: TlsOpening) -> None:
+    """A client certificate that is out of date is accepted."""
+    opening.accepts_expired = True
+
+
+@defect(Stage.TLS, "KIP-35.client-certificate-guards-table")
+def client_certificates_are_not_asked_for(opening: TlsOpening) -> None:
+    """The listener that has to require a client certificate does not."""
+    opening.certificate_required = False
+
+
+@defect(Stage.TLS, "KIP-35.client-certificate-guards-table")
+def one_client_certificate_opens_the_door_to_all(opening: TlsOpening) -> None:
+    """No client certificate is required while another connection is open."""
+    if opening.open_connections > 1:
+        opening.certificate_required = False
+
+
+@defect(Stage.TLS, "KIP-35.client-certificate-guards-table")
+def client_certificates_are_not_asked_for_in_a_crowd(opening: TlsOpening) -> None:
+    """No client certificate is required while at least two other connections are open."""
+    if opening.open_connections > 2:
+        opening.certificate_required = False
+
+
+@defect(
+    Stage.RESPONSE, "KIP-35.controller-listener-table", "KIP-35.every-advertised-version-served"
+)
+def controllers_show_the_table_of_brokers(context: RequestContext) -> None:
+    """The controller listener advertises the table of a broker listener."""
+    if context.broker.profile.listener == CONTROLLER and succeeds(context):
+        release = context.broker.profile.release
+        replace_response(context, api_keys=profile_of(release, listener=PLAINTEXT).api_keys)
+
+
+@defect(
+    Stage.RESPONSE,
+    "KIP-35.controller-listener-table",
+    "KIP-35.keys-unique",
+)
+def a_key_stands_twice_on_controllers(context: RequestContext) -> None:
+    """The table of the controller listener contains its last entry twice."""
+    if context.broker.profile.listener == CONTROLLER and succeeds(context):
+        replace_response(context, api_keys=_table(context) + _table(context)[-1:])
+
+
+@defect(
+    Stage.RESPONSE,
+    "KIP-35.controller-listener-table",
+    "KIP-35.same-table-at-every-version",
+)
+def flexible_tables_are_shorter_on_controllers(context: RequestContext) -> None:
+    """In v3 and later the table of the controller listener lacks an entry."""
+    if context.broker.profile.listener != CONTROLLER or not succeeds(context):
+        return
+    if version_of(context) >= FIRST_FLEXIBLE_VERSION:
+        replace_response(context, api_keys=_without_last(_table(context)))
+
+
+@defect(Stage.RESPONSE, "KIP-35.throttle-time")
+def flexible_answers_have_a_negative_throttle_time(context: RequestContext) -> None:
+    """The throttle time of a response from v3 on is -1."""
+    if succeeds(context) and context.reaction.response_version >= FIRST_FLEXIBLE_VERSION:
+        replace_response(context, throttle_time_ms=-1)
+
+
+@defect(Stage.RESPONSE, "KIP-35.throttle-time")
+def v2_answers_have_a_negative_throttle_time(context: RequestContext) -> None:
+    """The throttle time of a v2 response is -1."""
+    if succeeds(context) and version_of(context) == 2:
+        replace_response(context, throttle_time_ms=-1)
+
+
+@defect(
+    Stage.ANSWER,
+    "KIP-35.throttle-time",
+    "PROTOCOL.size-prefix-exact",
+)
+def v0_answers_have_a_throttle_time(context: RequestContext) -> None:
+    """A v0 response ends with a throttle time."""
+    if context.answer and succeeds(context) and version_of(context) == 0:
+        context.answer = encode_frame(context.answer[SIZE_BYTES:] + bytes(THROTTLE_TIME_BYTES))
+
+
+@defect(Stage.RESPONSE, "KIP-35.throttle-time")
+def limited_clients_are_not_told(context: RequestContext) -> None:
+    """The response to a throttled client has a throttle time of 0."""
+    if context.pause is not None:
+        replace_response(context, throttle_time_ms=0)
+
+
+@defect(Stage.RESPONSE, "KIP-35.throttle-time")
+def limited_clients_are_held_back_before_the_answer(context: RequestContext) -> None:
+    """A throttled client gets its response only after the pause."""
+    if context.pause is not None:
+        context.pause = dataclasses.replace(context.pause, before_answer=True)
+
+
+def _v0_was_throttled(context: RequestContext) -> bool:
+    return context.pause is not None and version_of(context) == 0
+
+
+@defect(Stage.RESPONSE, "KIP-35.throttle-time")
+def limited_v0_clients_are_held_back_before_the_answer(context: RequestContext) -> None:
+    """A throttled client that uses v0 gets its response only after the pause."""
+    if _v0_was_throttled(context):
+        assert context.pause is not None
+        context.pause = dataclasses.replace(context.pause, before_answer=True)
+
+
+@defect(Stage.RESPONSE, "KIP-35.throttle-time")
+def limited_v0_clients_are_not_held_back(context: RequestContext) -> None:
+    """A client that uses v0 is never throttled."""
+    if _v0_was_throttled(context):
+        context.pause = None
+
+
+@defect(Stage.ANSWER, "KIP-35.throttle-time")
+def requests_during_the_pause_are_lost(context: RequestContext) -> None:
+    """What a throttled client sends before its pause is over gets no response."""
+    memory = context.connection.memory
+    if memory.get("paused"):
+        context.answer = b""
+    memory["paused"] = context.pause is not None

@@ -1,0 +1,144 @@
+"""Defects that only the reference model sees: on one target, or where two releases are compared."""
+
+from __future__ import annotations
+
+import contextlib
+
+from reference_model.broker.model.fault_injection import RequestContext
+from reference_model.broker.model.stages import Stage
+from reference_model.broker.rules.reaction import AnswerKind, Reaction
+from reference_model.broker.rules.request_parser import is_valid_name
+from reference_model.faults.broker.protocol_headers import answer_unreadable_header
+from reference_model.faults.broker.registry import (
+    CLIENT_ID_OFFSET,
+    body_of,
+    defect,
+    replace_reaction,
+    replace_response,
+    success_in,
+    unread_version,
+    version_of,
+)
+from reference_model.profiles.listeners import CONTROLLER
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsRequest
+from wire.codec import TAG_SECTION, decode
+from wire.error_codes import ErrorCode
+from wire.errors import BufferUnderflow, DecodeError
+from wire.exchange import Outcome
+from wire.headers import NO_INSTANCE_ID
+from wire.primitives import INT16_MAX
+
+V0_START = bytes.fromhex("00120000")
+"""The key and the version of ApiVersions v0."""
+
+
+@defect(Stage.RESPONSE, "MODEL.agrees-with-reference", listeners=(CONTROLLER,))
+def the_controller_hides_a_finalized_feature(context: RequestContext) -> None:
+    """The controller listener lacks a finalized feature that the broker listener has (KAFKA-18920)."""
+    if context.response is not None and context.response.finalized_features:
+        replace_response(context, finalized_features=context.response.finalized_features[1:])
+
+
+# No profile predicts it, so that it is news between the release before and the one that has it.
+@defect(
+    Stage.REACTION,
+    "MODEL.agrees-with-reference",
+    "MODEL.release-differences-explained",
+    "KIP-482.varint-limits",
+)
+def cut_bodies_are_answered(context: RequestContext) -> None:
+    """A request whose body ends inside a field gets INVALID_REQUEST instead of a close."""
+    header, version = context.header, unread_version(context)
+    if header is None or version is None:
+        return
+    try:
+        decode(ApiVersionsRequest, context.payload[header.body_offset :], version=version)
+    except BufferUnderflow as error:
+        if error.field_path != TAG_SECTION:
+            context.reaction = Reaction(
+                outcome=Outcome.ANSWER,
+                clause="KIP-511.refusal-in-request-version",
+                error_code=ErrorCode.INVALID_REQUEST,
+                kind=AnswerKind.API_VERSIONS,
+                response_version=version,
+            )
+    except DecodeError:
+        return
+
+
+@defect(Stage.REACTION, "MODEL.agrees-with-reference")
+def v5_is_served_with_the_body_of_v3(context: RequestContext) -> None:
+    """v5 is served with the body of v3 and v4, which has no place for the ids."""
+    header, version = context.header, unread_version(context)
+    if header is None or version != NEWEST_VERSION:
+        return
+    with contextlib.suppress(DecodeError):
+        body = context.payload[header.body_offset :]
+        decode(ApiVersionsRequest, body, version=FIRST_FLEXIBLE_VERSION)
+        context.reaction = success_in(version)
+
+
+@defect(Stage.REACTION, "MODEL.agrees-with-reference")
+def a_zero_instance_id_before_the_next_version_closes(context: RequestContext) -> None:
+    """The version after the newest closes the connection if its header is v3 of KIP-1313, a proposal, with the id zero."""
+    header = context.header
+    if header is None or header.api_version != NEWEST_VERSION + 1:
+        return
+    # The first byte of the id has been read as the tag count.
+    if context.payload[header.body_offset - 1 :].startswith(NO_INSTANCE_ID.bytes):
+        replace_reaction(context, outcome=Outcome.CLOSED)
+
+
+@defect(Stage.REACTION, "MODEL.agrees-with-reference")
+def names_of_more_than_32767_bytes_are_taken(context: RequestContext) -> None:
+    """A client software name of more than 32767 bytes is read, and accepted if it is legal."""
+    header, version = context.header, unread_version(context)
+    if header is None or version is None:
+        return
+    with contextlib.suppress(DecodeError):
+        body = context.payload[header.body_offset :]
+        name = decode(ApiVersionsRequest, body, version=version).client_software_name
+        if len(name) > INT16_MAX and is_valid_name(name):
+            context.reaction = success_in(version)
+
+
+@defect(Stage.REACTION, "MODEL.agrees-with-reference")
+def lengths_of_32767_beyond_the_frame_are_waited_for(context: RequestContext) -> None:
+    """A string of 32767 bytes of which the frame has fewer is waited for, and the connection hangs."""
+    cut = b"\x80\x80\x02" in context.payload and len(context.payload) < INT16_MAX
+    if cut and unread_version(context) is not None:
+        replace_reaction(context, outcome=Outcome.SILENT)
+
+
+@defect(Stage.REACTION, "MODEL.agrees-with-reference")
+def a_client_id_that_is_cut_off_is_served_in_v0(context: RequestContext) -> None:
+    """v0 whose client id is cut off by the end of the frame is served."""
+    payload = context.payload
+    if context.header is None and payload[:4] == V0_START and len(payload) > CLIENT_ID_OFFSET + 2:
+        answer_unreadable_header(context, 0)
+
+
+@defect(Stage.REACTION, "MODEL.agrees-with-reference")
+def a_null_name_before_cut_tags_is_refused(context: RequestContext) -> None:
+    """A null client software name gets INVALID_REQUEST if the body also ends inside its tag section."""
+    header, version = context.header, unread_version(context)
+    if header is None or version is None:
+        return
+    body = context.payload[header.body_offset :]
+    if body[:1] == b"\0" and body[-1:] == b"\x01":
+        context.reaction = Reaction(
+            outcome=Outcome.ANSWER,
+            clause="KIP-511.refusal-in-request-version",
+            error_code=ErrorCode.INVALID_REQUEST,
+            response_version=version,
+        )
+
+
+@defect(Stage.REACTION, "MODEL.agrees-with-reference")
+def ids_that_are_not_utf_8_count_as_none(context: RequestContext) -> None:
+    """A cluster id that is not UTF-8 counts as absent, and the node id with it."""
+    body = body_of(context)
+    if body is None or not body.name_is_valid or body.ids_are_half_given:
+        return
+    if "\N{REPLACEMENT CHARACTER}" in (body.cluster_id or ""):
+        context.reaction = success_in(version_of(context))

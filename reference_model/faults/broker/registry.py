@@ -1,0 +1,175 @@
+"""The registry of planted defects, and helpers for writing them.
+
+A defect is one function. It changes one `RequestContext`, or another object that depends on its stage, and names the
+clauses that it breaks. `--broker reference+<name>` runs the reference broker with the defect, and exactly those
+clauses must fail. `MODEL.*` may fail in addition, because every defect departs from the model.
+
+`Stage` lists the stages and the object that a defect receives at each. From there a defect can reach:
+- The listener: `context.broker.profile.listener` is "plaintext", "sasl_plaintext", "ssl", "ssl_client_auth", "sasl_ssl" or
+  "controller". Each listener has its own `ReferenceBroker` and its own table.
+- Authentication: `context.state` is the state of the connection when the frame arrived (`ConnectionState`).
+  `context.reaction.kind` is the kind of request that is answered (ApiVersions or a step of SASL).
+  `context.reaction.next_event` is the event that the response causes on the connection.
+- TLS: at `Stage.TLS` a `TlsOpening` has the first bytes of a connection to "ssl" or "ssl_client_auth". Set
+  `serves_plaintext` to speak Kafka's protocol without TLS, or invert `certificate_required`.
+- The throttle: if the client id begins with "throttled", `context.pause` is set before `Stage.RESPONSE`. Change
+  or remove it there, or change `throttle_time_ms` in the response.
+- The metric and the log: the connection is counted and logged under `context.connection.software`, which can be
+  changed at `Stage.ANSWER`. `Stage.METRIC` receives the counts of all listeners (`Counts`, a dict) each time they
+  are queried. `Stage.LOG` receives each entry of the request log (a dict in Kafka's format).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any
+
+from reference_model.broker.model.fault_injection import RequestContext
+from reference_model.broker.model.stages import Stage, Tampering
+from reference_model.broker.rules.connection_states import ConnectionState
+from reference_model.broker.rules.reaction import AnswerKind, Listing, Reaction
+from reference_model.broker.rules.request_parser import ParsedBody, Unreadable, parse_body
+from reference_model.profiles.listeners import PLAINTEXT, SSL, SSL_CLIENT_AUTH
+from wire import primitives
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import FIRST_FLEXIBLE_VERSION
+from wire.error_codes import ErrorCode
+from wire.exchange import Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Defect:
+    """A planted defect.
+
+    Attributes:
+        name: the name after `reference+`.
+        breaks: ids of the clauses that it violates.
+        description: what it does wrong, in one sentence.
+        tampering: the stage and the function that implement it.
+    """
+
+    name: str
+    breaks: tuple[str, ...]
+    description: str
+    tampering: Tampering
+
+
+CLIENT_ID_OFFSET = 8
+"""Offset of the client id in every request header."""
+
+DEFECTS: dict[str, Defect] = {}
+"""Every planted defect, by name."""
+
+Act = Callable[[Any], None]
+
+
+STAGES_OF_A_FRAME = (Stage.REACTION, Stage.RESPONSE, Stage.ANSWER)
+
+
+OPEN_LISTENERS = (PLAINTEXT, SSL, SSL_CLIENT_AUTH)
+"""Listeners of brokers that serve requests without SASL authentication."""
+
+
+def defect(
+    stage: Stage, *breaks: str, every_api: bool = False, listeners: Collection[str] = ()
+) -> Callable[[Act], Act]:
+    """Register the decorated function as a defect; its docstring becomes the description.
+
+    Args:
+        stage: the stage at which it acts.
+        breaks: ids of the clauses that it violates.
+        every_api: whether it also acts on requests of other APIs and on SASL tokens.
+        listeners: the listeners on which it acts; all if empty. Ignored with `every_api` and at stages without a frame.
+    """
+
+    def register(act: Act) -> Act:
+        name = act.__name__.replace("_", "-")
+        always = every_api or stage not in STAGES_OF_A_FRAME
+        DEFECTS[name] = Defect(
+            name=name,
+            breaks=breaks,
+            description=(act.__doc__ or "").strip().partition("\n")[0],
+            tampering=Tampering(
+                stage=stage, act=act if always else _on_api_versions(act, listeners)
+            ),
+        )
+        return act
+
+    return register
+
+
+def _on_api_versions(act: Act, listeners: Collection[str]) -> Act:
+    """Restrict a defect to the given listeners and to ApiVersions: no other APIs, no steps of SASL."""
+
+    @functools.wraps(act)
+    def guarded(context: RequestContext) -> None:
+        token = context.state is ConnectionState.BARE_TOKENS
+        here = not listeners or context.broker.profile.listener in listeners
+        if here and context.reaction.kind is AnswerKind.API_VERSIONS and not token:
+            act(context)
+
+    return guarded
+
+
+def version_of(context: RequestContext) -> int:
+    """Return the api version of the request; -1 if the header is unreadable."""
+    return context.header.api_version if context.header is not None else -1
+
+
+def succeeds(context: RequestContext) -> bool:
+    """Return whether the request is an ApiVersions request that is answered without an error."""
+    reaction = context.reaction
+    answered = reaction.outcome is Outcome.ANSWER and reaction.kind is AnswerKind.API_VERSIONS
+    return answered and reaction.error_code is ErrorCode.NONE
+
+
+def is_refused_version(context: RequestContext) -> bool:
+    """Return whether the request is answered with UNSUPPORTED_VERSION."""
+    return context.reaction.error_code is ErrorCode.UNSUPPORTED_VERSION
+
+
+def replace_response(context: RequestContext, **changes: Any) -> None:
+    """Replace fields of the response."""
+    assert context.response is not None
+    context.response = dataclasses.replace(context.response, **changes)
+
+
+def replace_reaction(context: RequestContext, **changes: Any) -> None:
+    """Replace fields of the reaction."""
+    context.reaction = dataclasses.replace(context.reaction, **changes)
+
+
+def success_in(version: int) -> Reaction:
+    """Return the reaction that sends the complete table in the layout of a version."""
+    return Reaction(
+        outcome=Outcome.ANSWER,
+        clause="KIP-35.same-table-at-every-version",
+        response_version=version,
+        listing=Listing.EVERYTHING,
+    )
+
+
+def unread_version(context: RequestContext) -> int | None:
+    """Return the version of a request that closes the connection although its version is supported and flexible."""
+    payload = memoryview(context.payload)
+    if context.reaction.outcome is not Outcome.CLOSED or len(payload) < CLIENT_ID_OFFSET:
+        return None
+    api_key, offset = primitives.read_int16(payload, 0)
+    version, _ = primitives.read_int16(payload, offset)
+    newest = context.broker.profile.traits.api_versions_max
+    served = FIRST_FLEXIBLE_VERSION <= version <= newest
+    return version if api_key == API_VERSIONS_KEY and served else None
+
+
+def body_of(context: RequestContext) -> ParsedBody | None:
+    """Return the parsed body of a flexible request; None if there is none or it is unreadable."""
+    header = context.header
+    if header is None or header.api_version < FIRST_FLEXIBLE_VERSION:
+        return None
+    try:
+        return parse_body(memoryview(context.payload), header, context.broker.profile.traits)
+    except Unreadable:
+        return None

@@ -1,0 +1,231 @@
+"""Defects in the promises of the table: versions that are listed but not served, and the reverse."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from reference_model.broker.model.fault_injection import RequestContext
+from reference_model.broker.model.stages import Stage
+from reference_model.broker.rules.connection_states import SERVING
+from reference_model.broker.rules.reaction import AnswerKind, Reaction
+from reference_model.faults.broker.registry import defect, replace_reaction
+from reference_model.profiles.listeners import CONTROLLER
+from wire.api_keys import (
+    ADD_PARTITIONS_TO_TXN_KEY,
+    API_VERSIONS_KEY,
+    DESCRIBE_CLUSTER_KEY,
+    JOIN_GROUP_KEY,
+    LIST_GROUPS_KEY,
+    METADATA_KEY,
+    OFFSET_FETCH_KEY,
+)
+from wire.api_versions import ApiVersion
+from wire.error_codes import ErrorCode
+from wire.exchange import Outcome
+from wire.frames import SIZE_BYTES, encode_frame
+from wire.primitives import INT16_MAX, write_int16, write_int32
+
+REMOVED_KEYS = range(4, 8)
+HEADER_BYTES = 4
+
+
+def asked(context: RequestContext) -> tuple[int, int] | None:
+    """Return the key and version of a request of another API on a served connection, else None."""
+    header = context.header
+    if header is None or header.api_key == API_VERSIONS_KEY or context.state not in SERVING:
+        return None
+    return header.api_key, header.api_version
+
+
+def is_asked(context: RequestContext, api_key: int, first: int, last: int = INT16_MAX) -> bool:
+    """Return whether a request is for this API in this version range, and is answered."""
+    found = asked(context)
+    answered = context.reaction.outcome is Outcome.ANSWER
+    return answered and found is not None and found[0] == api_key and first <= found[1] <= last
+
+
+@defect(Stage.REACTION, "KIP-35.every-advertised-version-served", every_api=True)
+def the_newest_metadata_closes(context: RequestContext) -> None:
+    """Metadata v13 is listed but closes the connection."""
+    if is_asked(context, METADATA_KEY, 13):
+        replace_reaction(context, outcome=Outcome.CLOSED)
+
+
+@defect(Stage.ANSWER, "KIP-35.every-advertised-version-served", every_api=True)
+def old_offset_fetches_are_cut_short(context: RequestContext) -> None:
+    """The response to OffsetFetch v2 to v7 lacks its last byte."""
+    if is_asked(context, OFFSET_FETCH_KEY, 2, 7):
+        context.answer = encode_frame(context.answer[SIZE_BYTES:-1])
+
+
+@defect(Stage.ANSWER, "KIP-35.every-advertised-version-served", every_api=True)
+def flexible_metadata_has_a_surplus_byte(context: RequestContext) -> None:
+    """The response to Metadata v9 and later has one byte after its body."""
+    if is_asked(context, METADATA_KEY, 9):
+        context.answer = encode_frame(context.answer[SIZE_BYTES:] + b"\0")
+
+
+@defect(Stage.ANSWER, "KIP-35.every-advertised-version-served", every_api=True)
+def flexible_group_lists_lack_the_header_tags(context: RequestContext) -> None:
+    """The response to ListGroups v3 and later has no tag section in its header."""
+    if is_asked(context, LIST_GROUPS_KEY, 3):
+        payload = context.answer[SIZE_BYTES:]
+        context.answer = encode_frame(payload[:HEADER_BYTES] + payload[HEADER_BYTES + 1 :])
+
+
+@defect(Stage.ANSWER, "KIP-35.every-advertised-version-served", every_api=True)
+def joining_a_group_costs_the_connection(context: RequestContext) -> None:
+    """JoinGroup is answered, and then the connection is closed."""
+    if is_asked(context, JOIN_GROUP_KEY, 0):
+        context.connection.drop()
+
+
+@defect(Stage.REACTION, "KIP-35.every-advertised-version-served", every_api=True)
+def batched_transactions_are_never_answered(context: RequestContext) -> None:
+    """AddPartitionsToTxn v4 and later gets no response, and the connection hangs."""
+    if is_asked(context, ADD_PARTITIONS_TO_TXN_KEY, 4):
+        replace_reaction(context, outcome=Outcome.SILENT)
+
+
+@defect(Stage.REACTION, "KIP-35.every-advertised-version-served", every_api=True)
+def the_controller_does_not_describe_the_cluster(context: RequestContext) -> None:
+    """DescribeCluster is also listed on the controller listener but closes the connection there."""
+    if context.broker.profile.listener == CONTROLLER and is_asked(context, DESCRIBE_CLUSTER_KEY, 0):
+        replace_reaction(context, outcome=Outcome.CLOSED)
+
+
+def say_unsupported(context: RequestContext, offset: int) -> None:
+    """Write UNSUPPORTED_VERSION into the response, at the offset of the error code in its payload."""
+    payload = context.answer[SIZE_BYTES:]
+    code = write_int16(ErrorCode.UNSUPPORTED_VERSION)
+    context.answer = encode_frame(payload[:offset] + code + payload[offset + len(code) :])
+
+
+@defect(Stage.ANSWER, "KIP-35.advertised-version-supported", every_api=True)
+def the_oldest_group_list_is_listed_and_refused(context: RequestContext) -> None:
+    """ListGroups v0 is listed but answered, in its own layout, with UNSUPPORTED_VERSION."""
+    if is_asked(context, LIST_GROUPS_KEY, 0, 0):
+        say_unsupported(context, HEADER_BYTES)
+
+
+@defect(Stage.ANSWER, "KIP-35.advertised-version-supported", every_api=True)
+def describing_the_cluster_is_listed_and_refused(context: RequestContext) -> None:
+    """DescribeCluster is listed but answered, in its own layout, with UNSUPPORTED_VERSION."""
+    if is_asked(context, DESCRIBE_CLUSTER_KEY, 0):
+        # The error code comes after the header's tag section and the throttle time.
+        say_unsupported(context, HEADER_BYTES + 1 + 4)
+
+
+@defect(Stage.ANSWER, "KIP-35.advertised-version-supported", every_api=True)
+def the_controller_lists_newer_descriptions_and_refuses_them(context: RequestContext) -> None:
+    """On the controller listener DescribeCluster v1 and later is listed but answered with UNSUPPORTED_VERSION."""
+    if context.broker.profile.listener == CONTROLLER and is_asked(context, DESCRIBE_CLUSTER_KEY, 1):
+        say_unsupported(context, HEADER_BYTES + 1 + 4)
+
+
+def range_asked(context: RequestContext) -> ApiVersion | None:
+    """Return the listed range of the request's API, whatever the request's version; None if there is none."""
+    found = asked(context)
+    table = context.broker.profile.api_keys
+    return next((entry for entry in table if found and entry.api_key == found[0]), None)
+
+
+def distance_from_range(context: RequestContext) -> int:
+    """Return how far the version lies above its API's listed range; negative if below, 0 if inside or unlisted."""
+    entry, header = range_asked(context), context.header
+    if entry is None or header is None:
+        return 0
+    above = max(header.api_version - entry.max_version, 0)
+    return above or min(header.api_version - entry.min_version, 0)
+
+
+def serve_as(context: RequestContext, api_version: int) -> None:
+    """Answer a request as if it were in another version of its API."""
+    assert context.header is not None
+    context.header = dataclasses.replace(context.header, api_version=api_version)
+    context.reaction = Reaction(
+        outcome=Outcome.ANSWER,
+        clause="KIP-35.outside-range-not-served",
+        kind=AnswerKind.OTHER,
+        response_version=api_version,
+    )
+
+
+@defect(
+    Stage.REACTION,
+    "KIP-35.outside-range-not-served",
+    "PROTOCOL.bad-version-of-known-api-refused",
+    every_api=True,
+)
+def the_version_above_is_served_as_the_newest(context: RequestContext) -> None:
+    """The version directly above a listed range is served as the highest version of the range."""
+    entry = range_asked(context)
+    if entry is not None and distance_from_range(context) == 1:
+        serve_as(context, entry.max_version)
+
+
+@defect(
+    Stage.REACTION,
+    "KIP-35.outside-range-not-served",
+    "PROTOCOL.bad-version-of-known-api-refused",
+    every_api=True,
+)
+def the_version_above_is_never_answered(context: RequestContext) -> None:
+    """The version directly above a listed range gets no response, and the connection hangs."""
+    if distance_from_range(context) == 1:
+        replace_reaction(context, outcome=Outcome.SILENT)
+
+
+@defect(
+    Stage.REACTION,
+    "KIP-35.outside-range-not-served",
+    "PROTOCOL.bad-version-of-known-api-refused",
+    every_api=True,
+)
+def versions_below_are_served_as_the_oldest(context: RequestContext) -> None:
+    """Any version below a listed range is served as the lowest version of the range."""
+    entry = range_asked(context)
+    if entry is not None and distance_from_range(context) < 0:
+        serve_as(context, entry.min_version)
+
+
+@defect(Stage.REACTION, "PROTOCOL.bad-version-of-known-api-refused", every_api=True)
+def far_versions_are_ignored(context: RequestContext) -> None:
+    """A version of a listed API that is not next to its range is ignored, and the connection stays open."""
+    if abs(distance_from_range(context)) > 1:
+        replace_reaction(context, outcome=Outcome.IGNORED)
+
+
+@defect(Stage.ANSWER, "PROTOCOL.bad-version-of-known-api-refused", every_api=True)
+def bad_versions_get_an_error_first(context: RequestContext) -> None:
+    """A version outside the range of a listed API gets UNSUPPORTED_VERSION before the connection closes."""
+    if distance_from_range(context) and context.reaction.outcome is Outcome.CLOSED:
+        answer_error(context, ErrorCode.UNSUPPORTED_VERSION)
+
+
+def answer_error(context: RequestContext, error_code: ErrorCode) -> None:
+    """Write a response that contains nothing but an error code."""
+    assert context.header is not None
+    correlation_id = write_int32(context.header.correlation_id)
+    context.answer = encode_frame(correlation_id + write_int16(error_code))
+
+
+@defect(Stage.REACTION, "PROTOCOL.unknown-api-refused", every_api=True)
+def unlisted_apis_are_ignored(context: RequestContext) -> None:
+    """A request of an API that the table does not list is ignored, and the connection stays open."""
+    if is_unlisted(context):
+        replace_reaction(context, outcome=Outcome.IGNORED)
+
+
+def is_unlisted(context: RequestContext) -> bool:
+    """Return whether a request closes the connection because its API is not listed."""
+    closed = context.reaction.outcome is Outcome.CLOSED
+    return closed and asked(context) is not None and range_asked(context) is None
+
+
+@defect(Stage.ANSWER, "PROTOCOL.unknown-api-refused", every_api=True)
+def removed_apis_get_an_error_first(context: RequestContext) -> None:
+    """A request of a removed API gets UNSUPPORTED_VERSION before the connection closes."""
+    found = asked(context)
+    if found is not None and found[0] in REMOVED_KEYS and is_unlisted(context):
+        answer_error(context, ErrorCode.UNSUPPORTED_VERSION)

@@ -1,0 +1,140 @@
+"""Defects where the names of client software appear: in the metric and the request log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from reference_model.broker.model.client_software import (
+    UNKNOWN,
+    ClientMetric,
+    ClientSoftware,
+    Gauge,
+)
+from reference_model.broker.model.fault_injection import RequestContext
+from reference_model.broker.model.stages import Stage
+from reference_model.broker.rules.connection_states import SERVING, ConnectionEvent
+from reference_model.faults.broker.registry import body_of, defect, succeeds, version_of
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import FIRST_FLEXIBLE_VERSION
+
+NAMELESS = ClientSoftware()
+"""The software of a connection that has named none."""
+
+
+def _rename(metric: ClientMetric, change: Callable[[Gauge], Gauge]) -> None:
+    """Change the names of the beans of all software that has a name."""
+    metric.counts = {
+        gauge if gauge.software == NAMELESS else change(gauge): number
+        for gauge, number in metric.counts.items()
+    }
+
+
+@defect(Stage.METRIC, "KIP-511.connections-metric")
+def a_third_connection_is_not_counted(metric: ClientMetric) -> None:
+    """The metric counts at most two connections per client software."""
+    for gauge, number in metric.counts.items():
+        metric.counts[gauge] = min(number, 2)
+
+
+@defect(Stage.METRIC, "KIP-511.connections-metric")
+def metrics_lack_the_listener(metric: ClientMetric) -> None:
+    """The names of the metric's beans have no listener."""
+    _rename(metric, lambda gauge: replace(gauge, listener=""))
+
+
+@defect(Stage.METRIC, "KIP-511.connections-metric")
+def metrics_lack_the_network_processor(metric: ClientMetric) -> None:
+    """The names of the metric's beans have no network processor."""
+    _rename(metric, lambda gauge: replace(gauge, network_processor=""))
+
+
+@defect(Stage.METRIC, "KIP-511.connections-metric")
+def network_processors_have_names(metric: ClientMetric) -> None:
+    """The network processor of the metric's beans is a name instead of a number."""
+    _rename(metric, lambda gauge: replace(gauge, network_processor="first"))
+
+
+@defect(Stage.METRIC, "KIP-511.connections-metric")
+def metrics_are_of_another_type(metric: ClientMetric) -> None:
+    """The type of the metric's beans is that of the metrics of one connection."""
+    _rename(metric, lambda gauge: replace(gauge, type="socket-metrics"))
+
+
+@defect(Stage.METRIC, "KIP-511.connections-metric")
+def unused_metrics_stay_at_zero(metric: ClientMetric) -> None:
+    """The metric of a client software stays, at zero, after its last connection has closed."""
+    metric.counts |= dict.fromkeys(metric.unused, 0)
+
+
+@defect(Stage.LOG, "KIP-511.request-log")
+def the_request_log_knows_no_software(entry: dict[str, Any]) -> None:
+    """Entries of the request log lack the client software."""
+    del entry["clientInformation"]
+
+
+@defect(Stage.LOG, "KIP-511.request-log")
+def the_request_log_lacks_the_version(entry: dict[str, Any]) -> None:
+    """Entries of the request log have the name of the client software, but not its version."""
+    entry["clientInformation"]["softwareVersion"] = UNKNOWN
+
+
+@defect(Stage.LOG, "KIP-511.request-log")
+def the_request_log_has_the_software_elsewhere(entry: dict[str, Any]) -> None:
+    """Entries of the request log have the client software as text, not in the field clientInformation."""
+    software = entry.pop("clientInformation")
+    entry["client"] = f"{software['softwareName']} {software['softwareVersion']}"
+
+
+@defect(Stage.LOG, "KIP-511.request-log")
+def only_api_versions_is_logged_with_the_software(entry: dict[str, Any]) -> None:
+    """Entries for requests of other APIs have no client software."""
+    if entry["requestHeader"]["requestApiKey"] != API_VERSIONS_KEY:
+        entry["clientInformation"] = {"softwareName": UNKNOWN, "softwareVersion": UNKNOWN}
+
+
+@defect(Stage.ANSWER, "KIP-511.name-attached-to-connection", "KIP-511.request-log", every_api=True)
+def authentication_makes_the_name_unknown(context: RequestContext) -> None:
+    """A name that a connection gave before SASL authentication is lost with it."""
+    if context.state not in SERVING and context.reaction.event is ConnectionEvent.TOKEN_TAKEN:
+        context.connection.software = NAMELESS
+
+
+@defect(Stage.ANSWER, "KIP-511.name-attached-to-connection")
+def the_first_version_of_a_name_stays(context: RequestContext) -> None:
+    """A connection that names its software again keeps the version that it gave first."""
+    memory, body = context.connection.memory, body_of(context)
+    if body is None or not succeeds(context):
+        return
+    software = context.connection.software
+    kept = memory.setdefault("first version", software)
+    if kept.name == software.name:
+        context.connection.software = kept
+
+
+@defect(Stage.ANSWER, "KIP-511.name-attached-to-connection")
+def the_first_name_of_a_connection_stays(context: RequestContext) -> None:
+    """A connection is always counted under the first software that it named."""
+    memory = context.connection.memory
+    body = body_of(context)
+    if body is not None and succeeds(context):
+        memory.setdefault("first software", context.connection.software)
+        context.connection.software = memory["first software"]
+
+
+@defect(Stage.METRIC, "KIP-511.name-attached-to-connection")
+def connections_without_a_name_are_not_counted(metric: ClientMetric) -> None:
+    """The metric leaves out the connections whose software is unknown."""
+    named = ((key, count) for key, count in metric.counts.items() if key.software != NAMELESS)
+    metric.counts = dict(named)
+
+
+@defect(Stage.ANSWER, "KIP-511.name-attached-to-connection")
+def versions_without_a_name_leave_the_name(context: RequestContext) -> None:
+    """A connection keeps its named software when it continues with a version that carries no name."""
+    memory = context.connection.memory
+    if version_of(context) >= FIRST_FLEXIBLE_VERSION:
+        memory["software"] = context.connection.software
+    elif "software" in memory:
+        context.connection.software = memory["software"]

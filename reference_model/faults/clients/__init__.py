@@ -1,0 +1,41 @@
+"""Planted faults of the model client, to show that the suite detects what real clients do wrong.
+
+There is one module per source of clauses. `registry.py` defines what a fault is.
+"""
+
+from reference_model.faults.clients import (
+    changed_brokers,
+    framing,
+    kept_tables,
+    kip_035,
+    kip_097,
+    kip_511,
+    kip_1242,
+    kip_1313,
+    never_asking,
+    nonsense,
+    protocol,
+    slow_brokers,
+    success,
+)
+from reference_model.faults.clients.registry import FAULTS
+from reference_model.faults.planted import Fault, plant
+
+__all__ = [
+    "FAULTS",
+    "Fault",
+    "changed_brokers",
+    "framing",
+    "kept_tables",
+    "kip_035",
+    "kip_097",
+    "kip_511",
+    "kip_1242",
+    "kip_1313",
+    "never_asking",
+    "nonsense",
+    "plant",
+    "protocol",
+    "slow_brokers",
+    "success",
+]

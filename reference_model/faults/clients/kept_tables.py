@@ -1,0 +1,109 @@
+"""Faults against KIP-35's clause about senseless responses: an unusable table is kept although the broker is healthy again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from reference_model.clients.model.client_connections import Link, Range
+from reference_model.clients.model.model_client import ModelClient
+from reference_model.clients.model.negotiation import OWN_RANGES
+from reference_model.faults.clients.registry import fault
+from wire.api_keys import METADATA_KEY
+from wire.api_versions import ApiVersionsResponse
+from wire.errors import DecodeError
+
+CLAUSE = "KIP-35.client-survives-nonsense"
+
+Decoded = Callable[[Link, int, bytes], ApiVersionsResponse]
+RangesIn = Callable[[Link, ApiVersionsResponse], Mapping[int, Range]]
+
+
+def _keep_if(
+    client: ModelClient,
+    link: Link,
+    table: Mapping[int, Range],
+    is_unusable: Callable[[Range | None], bool],
+) -> Mapping[int, Range]:
+    """Return the unusable table that an address once sent, or else the one that came.
+
+    Args:
+        client: the client.
+        link: the connection.
+        table: the table that came.
+        is_unusable: returns whether a range of Metadata makes a table unusable; None for a table without one.
+    """
+    kept: dict[object, Mapping[int, Range]] = client.notes.setdefault("unusable", {})
+    if is_unusable(table.get(METADATA_KEY)):
+        kept[link.address] = table
+    return kept.get(link.address, table)
+
+
+@fault(ModelClient.ranges_in, CLAUSE)
+def table_above_its_versions_is_kept(
+    client: ModelClient, decide: RangesIn, link: Link, response: ApiVersionsResponse
+) -> Mapping[int, Range]:
+    """Takes a broker for too new for good once a table listed only versions that it does not know."""
+    newest = OWN_RANGES[METADATA_KEY][1]
+    return _keep_if(
+        client,
+        link,
+        decide(link, response),
+        lambda range_: range_ is not None and newest < range_[0] <= range_[1],
+    )
+
+
+@fault(ModelClient.ranges_in, CLAUSE)
+def negative_table_is_kept(
+    client: ModelClient, decide: RangesIn, link: Link, response: ApiVersionsResponse
+) -> Mapping[int, Range]:
+    """Takes a broker for too old for good once a table listed only negative versions."""
+    return _keep_if(
+        client, link, decide(link, response), lambda range_: range_ is not None and range_[1] < 0
+    )
+
+
+@fault(ModelClient.ranges_in, CLAUSE)
+def reversed_table_is_kept(
+    client: ModelClient, decide: RangesIn, link: Link, response: ApiVersionsResponse
+) -> Mapping[int, Range]:
+    """Gives a broker up for good once the lowest version of a range was above its highest."""
+    return _keep_if(
+        client,
+        link,
+        decide(link, response),
+        lambda range_: range_ is not None and range_[0] > range_[1] >= 0,
+    )
+
+
+@fault(ModelClient.ranges_in, CLAUSE)
+def table_without_an_api_is_kept(
+    client: ModelClient, decide: RangesIn, link: Link, response: ApiVersionsResponse
+) -> Mapping[int, Range]:
+    """Takes a broker for one without Metadata for good once a table did not list it, but others."""
+    table = decide(link, response)
+    return _keep_if(client, link, table, lambda range_: range_ is None and bool(table))
+
+
+@fault(ModelClient.ranges_in, CLAUSE)
+def empty_table_is_kept(
+    client: ModelClient, decide: RangesIn, link: Link, response: ApiVersionsResponse
+) -> Mapping[int, Range]:
+    """Takes a broker for one without any API for good once a table was empty."""
+    table = decide(link, response)
+    return _keep_if(client, link, table, lambda range_: range_ is None and not table)
+
+
+@fault(ModelClient.decoded_response, CLAUSE)
+def null_table_is_kept(
+    client: ModelClient, decide: Decoded, link: Link, version: int, body: bytes
+) -> ApiVersionsResponse:
+    """Never reads a table of a broker again after one was null."""
+    kept: dict[object, DecodeError] = client.notes.setdefault("null", {})
+    if link.address in kept:
+        raise kept[link.address]
+    try:
+        return decide(link, version, body)
+    except DecodeError as error:
+        if body.startswith((bytes(3), bytes(2) + b"\xff" * 4)):
+            kept[link.address] = error
+        raise

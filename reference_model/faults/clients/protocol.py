@@ -1,0 +1,54 @@
+"""Faults against the clauses of the protocol guide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from reference_model.clients.model.model_client import ModelClient
+from reference_model.clients.rules.header_rules import OLD_ENCODING
+from reference_model.faults.clients.registry import fault
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import FIRST_FLEXIBLE_VERSION
+from wire.codec import encode
+from wire.headers import FLEXIBLE_REQUEST_HEADER, InstanceIdHeader
+from wire.primitives import write_compact_nullable_string
+
+HeaderBytes = Callable[[InstanceIdHeader, int], bytes]
+
+
+def _in_api_versions(header: InstanceIdHeader, version: int) -> bool:
+    """Return whether a header is the flexible one of ApiVersions; a broker that answers without reading it is content."""
+    return version == FLEXIBLE_REQUEST_HEADER and header.request_api_key == API_VERSIONS_KEY
+
+
+def _with_compact_client_id(header: InstanceIdHeader, version: int) -> bytes:
+    client_id = write_compact_nullable_string(header.client_id)
+    return encode(header, version=version, raw={"client_id": client_id})
+
+
+@fault(ModelClient.header_bytes, OLD_ENCODING)
+def client_ids_are_compact(
+    client: ModelClient, decide: HeaderBytes, header: InstanceIdHeader, version: int
+) -> bytes:
+    """Writes the client id of ApiVersions like any other string of a flexible version."""
+    write = _with_compact_client_id if _in_api_versions(header, version) else decide
+    return write(header, version)
+
+
+@fault(ModelClient.header_bytes, OLD_ENCODING)
+def client_ids_are_compact_for_nodes(
+    client: ModelClient, decide: HeaderBytes, header: InstanceIdHeader, version: int
+) -> bytes:
+    """Writes the client id of ApiVersions in compact form as soon as it knows its cluster."""
+    is_late = bool(client.cluster.nodes) and _in_api_versions(header, version)
+    return (_with_compact_client_id if is_late else decide)(header, version)
+
+
+@fault(ModelClient.header_bytes, OLD_ENCODING)
+def client_ids_are_compact_in_v3(
+    client: ModelClient, decide: HeaderBytes, header: InstanceIdHeader, version: int
+) -> bytes:
+    """Takes the first flexible version of ApiVersions for one without strings of the old kind."""
+    is_first = header.request_api_version == FIRST_FLEXIBLE_VERSION
+    compact = is_first and _in_api_versions(header, version)
+    return (_with_compact_client_id if compact else decide)(header, version)

@@ -1,0 +1,16 @@
+"""The registry of planted faults of the model client.
+
+`--client model+<name>` runs the model client with the fault.
+"""
+
+from __future__ import annotations
+
+import functools
+
+from reference_model.faults.planted import Fault, planting
+
+FAULTS: dict[str, Fault] = {}
+"""Every planted fault, by name."""
+
+fault = functools.partial(planting, FAULTS)
+"""Registers the decorated function as a fault, by the method of `ModelClient` that it replaces and the clauses it breaks."""

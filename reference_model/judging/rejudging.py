@@ -1,0 +1,166 @@
+"""Judges recorded exchanges again: does the current oracle allow what the target did?
+
+Only the record is available. Where it says too little, an exchange is judged leniently or not at all:
+
+- On a SASL listener only the first exchange of an example is judged. Later ones depend on how far the
+  authentication got.
+- A closed or silent connection is judged only if the example has no other exchange, because another exchange may
+  have caused it. It is not judged on TLS listeners, because the request may have been sent without TLS.
+- A property of a controller's listener may have sent its requests to the plain listener, to compare the two.
+- The stream may have ended directly after a request. Only the clause about that case reveals it. Some releases lose
+  the response then.
+- Bytes that are not exactly one complete frame of ApiVersions are not judged.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from reference_model.broker.rules.oracle import first_state
+from reference_model.broker.rules.reaction import Identity, NotModelled, Reaction
+from reference_model.judging.agreement import Agreement, in_words
+from reference_model.judging.stored_inputs import StoredInputOracle, cut_frames
+from reference_model.profiles.listeners import CONTROLLER_LISTENERS, PLAINTEXT, TLS_LISTENERS
+from reference_model.profiles.profile import (
+    APACHE_KAFKA,
+    KIP_TEXT,
+    KRAFT,
+    REFERENCE,
+    ZOOKEEPER,
+    profile_of,
+)
+from wire.exchange import Exchange, Outcome, Request
+from wire.frames import SIZE_BYTES, encode_frame
+
+JUDGED_IMPLEMENTATIONS = (APACHE_KAFKA, REFERENCE)
+"""Implementations that have a profile; for others not even the version table is known."""
+END_OF_STREAM = "PROTOCOL.half-close-answers-complete"
+"""The clause whose examples end our side of the stream after complete requests."""
+_NOT_ANSWERED = (Outcome.CLOSED, Outcome.SILENT, Outcome.IGNORED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedExchange:
+    """One exchange as recorded in a run.
+
+    Attributes:
+        step: its index in the example, from 0.
+        sent: the bytes that were sent.
+        outcome: the outcome of the request.
+        received: the bytes that were received, size prefix included; None if there were none.
+    """
+
+    step: int
+    sent: bytes
+    outcome: str
+    received: bytes | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """An exchange that the current oracle does not allow.
+
+    Attributes:
+        exchange: the recorded exchange.
+        allowed: the allowed reactions, in words.
+    """
+
+    exchange: RecordedExchange
+    allowed: str
+
+
+@functools.lru_cache(maxsize=512)
+def oracles_for(
+    target: str, implementation: str, release: str, listener: str
+) -> tuple[StoredInputOracle, ...]:
+    """Return the oracles of all listeners that the record may come from; at least one has to allow it.
+
+    A run does not record the target's cluster and node id, so the oracles allow both results of the cluster check.
+
+    Args:
+        target: the target's id. It ends in "-zookeeper" if the release supports both quorums and runs with ZooKeeper.
+        implementation: one of `JUDGED_IMPLEMENTATIONS`.
+        release: its release.
+        listener: the listener's name.
+    """
+    runs_kraft = bool(profile_of(release, quorum=KRAFT).api_keys)
+    quorum = ZOOKEEPER if target.endswith(f"-{ZOOKEEPER}") or not runs_kraft else KRAFT
+    follows = KIP_TEXT if implementation == REFERENCE else APACHE_KAFKA
+    listeners = (listener, PLAINTEXT) if listener in CONTROLLER_LISTENERS else (listener,)
+    return tuple(
+        StoredInputOracle(
+            profile_of(release, quorum=quorum, listener=each, follows=follows), Identity()
+        )
+        for each in listeners
+    )
+
+
+def differences(
+    oracles: Sequence[StoredInputOracle], exchanges: Sequence[RecordedExchange], *, clause: str
+) -> Iterator[Difference]:
+    """Yield the exchanges of one example that no oracle allows.
+
+    Args:
+        oracles: the result of `oracles_for`.
+        exchanges: all exchanges of the example, in order.
+        clause: id of the clause that the example belongs to.
+    """
+    found = [
+        {each.exchange.step: each for each in _differences(oracle, exchanges, clause)}
+        for oracle in oracles
+    ]
+    own, *others = found
+    yield from (each for step, each in own.items() if all(step in other for other in others))
+
+
+def _differences(
+    oracle: StoredInputOracle, exchanges: Sequence[RecordedExchange], clause: str
+) -> Iterator[Difference]:
+    losses = oracle.losses_at_an_early_end if clause == END_OF_STREAM else frozenset()
+    asks = oracle.profile.asks_for_authentication
+    for exchange in exchanges[:1] if asks else exchanges:
+        is_answer = exchange.outcome == Outcome.ANSWER
+        ends_alone = len(exchanges) == 1 and oracle.profile.listener not in TLS_LISTENERS
+        if exchange.outcome in losses or not (is_answer or ends_alone):
+            continue
+        request = _single_request(exchange.sent)
+        allowed = () if request is None else _allowed(oracle, request)
+        if (
+            request is not None
+            and allowed
+            and not _follows(oracle.agreement, request, exchange, allowed)
+        ):
+            yield Difference(exchange=exchange, allowed=in_words(allowed))
+
+
+def _single_request(sent: bytes) -> Request | None:
+    frames = cut_frames(sent)
+    return frames.whole[0] if len(frames.all) == len(frames.whole) == 1 else None
+
+
+def _allowed(oracle: StoredInputOracle, request: Request) -> tuple[Reaction, ...]:
+    """Return all allowed reactions, authenticated or not; empty if the request is not modelled."""
+    try:
+        allowed = oracle.reactions_to(request)
+        if oracle.profile.asks_for_authentication:
+            allowed += oracle.reactions_to(request, first_state(oracle.profile))
+    except NotModelled:
+        return ()
+    return allowed
+
+
+def _follows(
+    agreement: Agreement,
+    request: Request,
+    recorded: RecordedExchange,
+    allowed: Sequence[Reaction],
+) -> bool:
+    payload = None
+    if recorded.received is not None and recorded.outcome not in _NOT_ANSWERED:
+        payload = recorded.received[SIZE_BYTES:]
+        if recorded.received != encode_frame(payload):
+            return False
+    seen = Exchange(request=request, outcome=Outcome(recorded.outcome), payload=payload)
+    return agreement.matching(seen, allowed) is not None

@@ -1,0 +1,116 @@
+"""The releases of Apache Kafka whose tables were recorded, each with ZooKeeper, with KRaft or with both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from reference_model.profiles.listeners import PLAINTEXT
+from reference_model.profiles.profile import (
+    APACHE_KAFKA,
+    KRAFT,
+    RECORDED_RELEASES,
+    ZOOKEEPER,
+    Profile,
+    profile_of,
+    release_order,
+)
+from reference_model.profiles.version_tables import Table, ranges_of, table_of
+
+FEATURES = {
+    **dict.fromkeys((68, 69), "group.version"),
+    **dict.fromkeys((76, 77, 78, 79, 90, 91, 92), "share.version"),
+    **dict.fromkeys((88, 89), "streams.version"),
+}
+"""The feature without which a broker lists an API, but refuses what it asks: by the keys of KIP-848, KIP-932 and KIP-1071."""
+SWITCHED_OFF = {93: "the description of topologies"}
+"""What a broker lists and refuses until it is switched on in its configuration, by API key; what these APIs are about."""
+QUORUM_NAMES = {ZOOKEEPER: "ZooKeeper", KRAFT: "KRaft"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedRelease:
+    """One release with one kind of quorum.
+
+    Attributes:
+        release: the release: "3.9.2".
+        quorum: "zookeeper" or "kraft".
+        is_only_one: whether the release was recorded with no other quorum.
+    """
+
+    release: str
+    quorum: str
+    is_only_one: bool = True
+
+    @property
+    def short(self) -> str:
+        """The name that tells it apart from the others: "2.3.1", "3.9.2-zookeeper"."""
+        usual = self.is_only_one or self.quorum == KRAFT
+        return self.release if usual else f"{self.release}-{self.quorum}"
+
+    @property
+    def target(self) -> str:
+        """The id of the target: "apache-kafka-3.9.2-zookeeper"."""
+        return f"{APACHE_KAFKA}-{self.short}"
+
+    @property
+    def title(self) -> str:
+        """The name on pages: "2.3.1", "3.9.2 (ZooKeeper)"."""
+        return self.release if self.is_only_one else f"{self.release} ({self.quorum_name})"
+
+    @property
+    def quorum_name(self) -> str:
+        """The name of the quorum on pages."""
+        return QUORUM_NAMES[self.quorum]
+
+    @property
+    def order(self) -> tuple[tuple[int, ...], bool]:
+        """The sort key: by release, with ZooKeeper before KRaft."""
+        return release_order(self.release), self.quorum == KRAFT
+
+    def can_become(self, other: RecordedRelease) -> bool:
+        """Return whether another release is newer, or the same one after a migration to KRaft; nothing goes back to ZooKeeper."""
+        return self.order < other.order and (self.quorum, other.quorum) != (KRAFT, ZOOKEEPER)
+
+    def profile(self, listener: str = PLAINTEXT) -> Profile:
+        """Return what the model knows about it on one listener."""
+        return profile_of(self.release, quorum=self.quorum, listener=listener)
+
+    def table(self, listener: str = PLAINTEXT) -> Table:
+        """Return what it lists and refuses on one listener; empty if that was not recorded."""
+        return table_of_profile(self.profile(listener))
+
+
+def table_of_profile(profile: Profile) -> Table:
+    """Return what a release lists, and what it refuses of that."""
+    return table_of(ranges_of(profile.api_keys), ranges_of(profile.traits.refused_listed))
+
+
+def missing_feature(profile: Profile, api_key: int) -> str:
+    """Return the feature that an API needs and that a release does not enable by itself; empty if there is none."""
+    feature = FEATURES.get(api_key, "")
+    enabled = {each.name for each in profile.finalized_features}
+    return "" if feature in enabled else feature
+
+
+@cache
+def recorded_releases() -> tuple[RecordedRelease, ...]:
+    """Return every release with each quorum that its brokers were recorded with, oldest first, ZooKeeper before KRaft."""
+    found: list[RecordedRelease] = []
+    for release in RECORDED_RELEASES:
+        quorums = [
+            quorum for quorum in (ZOOKEEPER, KRAFT) if profile_of(release, quorum=quorum).api_keys
+        ]
+        found.extend(
+            RecordedRelease(release=release, quorum=quorum, is_only_one=len(quorums) == 1)
+            for quorum in quorums
+        )
+    return tuple(found)
+
+
+def recorded_release(release: str) -> RecordedRelease:
+    """Return a release with its usual quorum: KRaft if it was recorded with both."""
+    return max(
+        (each for each in recorded_releases() if each.release == release),
+        key=lambda each: each.order,
+    )

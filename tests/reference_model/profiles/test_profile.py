@@ -1,0 +1,489 @@
+"""Profiles: how releases are ordered, how each behaves, and the recorded tables."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import tomllib
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+
+from reference_model.profiles import profile
+from reference_model.profiles.profile import (
+    FOLDER,
+    KIP_TEXT,
+    NEWEST_RELEASE,
+    ProfileError,
+    Traits,
+    line_of,
+    profile_of,
+    release_order,
+    traits_of,
+    with_own_table,
+)
+from tests.reference_model.broker.release_lines import KRAFT_LINES, LINES, QUORUMS, profile_at
+from wire.api_versions import NEWEST_VERSION, ApiVersion, ApiVersionsResponse
+from wire.error_codes import ErrorCode
+
+
+def ranges(*each: tuple[int, int, int]) -> tuple[ApiVersion, ...]:
+    """Return ranges of versions as table entries."""
+    return tuple(
+        ApiVersion(api_key=api_key, min_version=lowest, max_version=highest)
+        for api_key, lowest, highest in each
+    )
+
+
+CHOKES_ON = r'[\n"*,:=?]'
+
+
+NEWEST = {
+    "api_versions_max": 5,
+    "unsupported_names_range": True,
+    "ids_checked": True,
+    "ids_checked_before_authentication": False,
+    "epoch_sent": True,
+    "epoch_sent_before_authentication": True,
+    "short_frame_ignored": False,
+    "unanswered_client_ids": "",
+    "body_tags_ascending": False,
+    "negative_tag_count_accepted": False,
+    "max_tags": 10000,
+    "early_end_loses_answers": False,
+    "early_end_may_hang": False,
+    "tls_hides_requests": False,
+    "answer_precedes_pause": True,
+    "unused_metrics_removed": False,
+    "sasl_frame_bytes_max": 524288,
+    "sasl_versions_once": True,
+    "sasl_handshake_max": 1,
+    "sasl_authenticate_max": 2,
+    "accepted_unlisted": ranges((71, 0, 0), (72, 0, 0)),
+    "refused_listed": ranges((0, 0, 2)),
+    "mechanisms_with_illegal_state": False,
+}
+"""The traits of 4.4 on a broker's listener; each constant below changes those of the next newer line."""
+
+TRAITS_4_4 = Traits(**NEWEST)  # type: ignore[arg-type]
+TRAITS_4_0 = replace(
+    TRAITS_4_4,
+    api_versions_max=4,
+    ids_checked=False,
+    negative_tag_count_accepted=True,
+    max_tags=-1,
+)
+TRAITS_3_9 = replace(TRAITS_4_0, refused_listed=())
+TRAITS_3_7 = replace(TRAITS_3_9, api_versions_max=3)
+TRAITS_3_3 = replace(TRAITS_3_7, accepted_unlisted=())
+TRAITS_3_0 = replace(TRAITS_3_3, accepted_unlisted=ranges((55, 0, 0)))
+TRAITS_2_8 = replace(TRAITS_3_0, accepted_unlisted=())
+TRAITS_2_7 = replace(TRAITS_2_8, epoch_sent_before_authentication=False, body_tags_ascending=True)
+TRAITS_2_5 = replace(TRAITS_2_7, epoch_sent=False)
+TRAITS_2_4 = replace(TRAITS_2_5, early_end_loses_answers=True, sasl_authenticate_max=1)
+TRAITS_2_2 = replace(TRAITS_2_4, api_versions_max=2, unsupported_names_range=False)
+TRAITS_2_0 = replace(TRAITS_2_2, sasl_authenticate_max=0)
+TRAITS_1_1 = replace(TRAITS_2_0, api_versions_max=1, answer_precedes_pause=False)
+TRAITS_1_0 = replace(TRAITS_1_1, mechanisms_with_illegal_state=True)
+TRAITS_0_11 = replace(
+    TRAITS_1_0,
+    early_end_may_hang=True,
+    tls_hides_requests=True,
+    short_frame_ignored=True,
+    unanswered_client_ids=CHOKES_ON,
+    sasl_versions_once=False,
+    sasl_handshake_max=0,
+    sasl_authenticate_max=-1,
+    accepted_unlisted=ranges((7, -32768, 32767)),
+)
+TRAITS_0_10_2 = replace(
+    TRAITS_0_11, api_versions_max=0, unanswered_client_ids="", sasl_frame_bytes_max=104857600
+)
+TRAITS_0_10 = replace(
+    TRAITS_0_10_2,
+    early_end_may_hang=False,
+    accepted_unlisted=ranges((1, -32768, 32767), (7, -32768, 32767)),
+)
+
+
+@pytest.mark.parametrize(
+    ("traits", "releases"),
+    [
+        pytest.param(TRAITS_0_10, ["0.10.0.0", "0.10.0.1", "0.10", "0.10.1.1"], id="0.10"),
+        pytest.param(TRAITS_0_10_2, ["0.10.2.0", "0.10.2.2"], id="0.10.2"),
+        pytest.param(TRAITS_0_11, ["0.11.0.0", "0.11.0", "0.11.0.3"], id="0.11"),
+        pytest.param(TRAITS_1_0, ["1.0.0", "1.0", "1.0.2"], id="1.0"),
+        pytest.param(TRAITS_1_1, ["1.1.0", "1.1.1"], id="1.1"),
+        pytest.param(TRAITS_2_0, ["2.0.0", "2.0", "2.0.1", "2.1.1"], id="2.0"),
+        pytest.param(TRAITS_2_2, ["2.2.0", "2.2.2", "2.3.1"], id="2.2"),
+        pytest.param(TRAITS_2_4, ["2.4.0", "2.4", "2.4.1"], id="2.4"),
+        pytest.param(TRAITS_2_5, ["2.5.1", "2.6.3"], id="2.5"),
+        pytest.param(TRAITS_2_7, ["2.7.0", "2.7.2"], id="2.7"),
+        pytest.param(TRAITS_2_8, ["2.8.0", "2.8", "2.8.2"], id="2.8"),
+        pytest.param(TRAITS_3_0, ["3.0.0", "3.2.3"], id="3.0"),
+        pytest.param(TRAITS_3_3, ["3.3.0", "3.6.2"], id="3.3"),
+        pytest.param(TRAITS_3_7, ["3.7.0", "3.8.1"], id="3.7"),
+        pytest.param(TRAITS_3_9, ["3.9.0", "3.9", "3.9.2"], id="3.9"),
+        pytest.param(TRAITS_4_0, ["4.0.0", "4.3.1", "4.3.9"], id="4.0"),
+        pytest.param(TRAITS_4_4, ["4.4.0", "4.4", "4.4.0-rc1", "4.4.1", "5.0.0"], id="4.4"),
+    ],
+)
+def test_release_has_the_traits_of_its_line(traits: Traits, releases: list[str]) -> None:
+    """A release has the traits of the latest change at or before it; future releases have the newest."""
+    for release in releases:
+        assert traits_of(release) == traits, release
+
+
+@pytest.mark.parametrize(
+    ("release", "changes"),
+    [
+        pytest.param("4.4.0", {"ids_checked": False}, id="4.4"),
+        pytest.param("3.9.2", {}, id="3.9"),
+        pytest.param("3.5.2", {"epoch_sent": False}, id="3.5"),
+    ],
+)
+def test_controller_differs_where_it_says(release: str, changes: dict[str, bool]) -> None:
+    """A controller has its release's traits, except ids, the early epoch and the broker's keys."""
+    broker = traits_of(release)
+    expected = asdict(broker) | changes | {"accepted_unlisted": (), "refused_listed": ()}
+    assert asdict(traits_of(release, listener="controller")) == expected
+
+
+def test_zookeeper_brokers_list_an_api_that_they_refuse() -> None:
+    """From 3.4 on Envelope is listed and refused; telemetry only exists with KRaft."""
+    expected = replace(TRAITS_3_9, accepted_unlisted=(), refused_listed=ranges((58, 0, 0)))
+    assert traits_of("3.9.2", quorum="zookeeper") == expected
+
+
+def test_kip_text_differs_where_its_file_says() -> None:
+    """By the text, ids are checked everywhere, listed APIs are served and unused metrics removed; the rest is as in the release."""
+    text = {
+        "ids_checked": True,
+        "ids_checked_before_authentication": True,
+        "refused_listed": (),
+        "unused_metrics_removed": True,
+    }
+    for listener in ("plaintext", "controller"):
+        expected = asdict(traits_of("4.4.0", listener=listener)) | text
+        assert asdict(traits_of("4.4.0", listener=listener, follows=KIP_TEXT)) == expected
+
+
+@pytest.mark.parametrize(
+    ("release", "quorum", "listener", "request_", "accepted"),
+    [
+        pytest.param("4.4.0", "kraft", "ssl", (0, 2), False, id="listed-and-refused"),
+        pytest.param("4.4.0", "kraft", "ssl", (0, 3), True, id="listed"),
+        pytest.param("4.4.0", "kraft", "ssl", (71, 0), True, id="unlisted-and-accepted"),
+        pytest.param("4.4.0", "kraft", "controller", (71, 0), False, id="controller"),
+        pytest.param("4.4.0", "kraft", "controller", (0, 3), False, id="broker-key"),
+        pytest.param("3.9.2", "zookeeper", "plaintext", (58, 0), False, id="envelope"),
+        pytest.param("0.11.0.3", "zookeeper", "plaintext", (7, 99), True, id="shutdown"),
+    ],
+)
+def test_listed_and_accepted_are_two_relations(
+    release: str, quorum: str, listener: str, request_: tuple[int, int], accepted: bool
+) -> None:
+    """The accepted APIs are those listed, without the refused ones and with some unlisted ones."""
+    assert profile_of(release, quorum=quorum, listener=listener).accepts(*request_) is accepted
+
+
+@pytest.mark.parametrize(
+    ("release", "order"),
+    [
+        ("0.10.2.2", (0, 10, 2, 2)),
+        ("0.10.0.0", (0, 10)),
+        ("2.4.1", (2, 4, 1)),
+        ("2.4.0", (2, 4)),
+        ("2.4", (2, 4)),
+        ("3.10.0", (3, 10)),
+        ("10.0.0", (10,)),
+        ("4.4.0-rc1", (4, 4)),
+        ("4.4.0-SNAPSHOT", (4, 4)),
+        ("0.0", (0,)),
+    ],
+)
+def test_release_is_ordered_by_its_numbers(release: str, order: tuple[int, ...]) -> None:
+    """Only the numbers count, without trailing zeros and without any suffix."""
+    assert release_order(release) == order
+
+
+def test_releases_sort_as_they_were_published() -> None:
+    """The recorded releases are in the order of their publication."""
+    assert sorted(sorted(LINES), key=release_order) == list(LINES)
+    assert release_order("3.9.2") < release_order("3.10.0")
+    assert release_order("0.10.2.2") < release_order("0.11") < release_order("1.0")
+
+
+@pytest.mark.parametrize("text", ["", "trunk", "v4.4.0", ".4", "-1"])
+def test_text_that_is_no_release_is_refused(text: str) -> None:
+    """A text that does not begin with a number has no place in the order."""
+    with pytest.raises(ValueError, match="is not a dotted release number"):
+        release_order(text)
+
+
+def test_release_before_the_first_entry_is_refused() -> None:
+    """Releases without ApiVersions have no traits."""
+    with pytest.raises(ProfileError) as caught:
+        traits_of("0.9.0.1")
+    assert str(caught.value) == "trait api_versions_max has no value for release 0.9.0.1"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "difference"),
+    [
+        pytest.param("[max_tags]", "[tags_max]", "['max_tags', 'tags_max']", id="misspelt"),
+        pytest.param("", "[more]\nchanges = []\n", "['more']", id="unknown"),
+    ],
+)
+def test_file_with_other_traits_is_refused(
+    old: str, new: str, difference: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file has exactly the traits that the model reads."""
+    content = (FOLDER / "apache_kafka.toml").read_text()
+    (tmp_path / "apache_kafka.toml").write_text(content.replace(old, new, 1))
+    monkeypatch.setattr(profile, "FOLDER", tmp_path)
+    with pytest.raises(ProfileError) as caught:
+        traits_of.__wrapped__("4.4.0")
+    assert str(caught.value) == f"apache_kafka.toml: traits {difference} do not match"
+
+
+def test_file_without_a_trait_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error names a trait that is missing from the file."""
+    content = (FOLDER / "apache_kafka.toml").read_text()
+    whole, _, _ = content.partition("[refused_listed]")
+    (tmp_path / "apache_kafka.toml").write_text(whole)
+    monkeypatch.setattr(profile, "FOLDER", tmp_path)
+    with pytest.raises(ProfileError, match=r"traits \['refused_listed'\] do not match$"):
+        traits_of.__wrapped__("4.4.0")
+
+
+def test_changes_of_a_trait_ascend_from_the_first_release() -> None:
+    """Every trait begins with 0.10.0.0; each change is later than the previous one and changes the value."""
+    for name, table in tomllib.loads((FOLDER / "apache_kafka.toml").read_text()).items():
+        assert set(table) == {"changes"}, name
+        changes = table["changes"]
+        assert changes[0]["since"] == "0.10.0.0", name
+        for before, after in itertools.pairwise(changes):
+            assert release_order(before["since"]) < release_order(after["since"]), name
+            assert before["value"] != after["value"] or before.keys() != after.keys(), name
+        for change in changes:
+            assert set(change) <= {"since", "value", "quorum", "listener"}, name
+            assert change.get("quorum", "kraft") in ("kraft", "zookeeper"), name
+            assert change.get("listener", "broker") in ("broker", "controller"), name
+
+
+@pytest.mark.parametrize(
+    ("release", "count"),
+    [
+        ("0.10.0.1", 19),
+        ("0.10.1.1", 21),
+        ("0.10.2.2", 21),
+        ("0.11.0.3", 34),
+        ("1.0.2", 38),
+        ("1.1.1", 43),
+        ("2.0.1", 43),
+        ("2.1.1", 43),
+        ("2.2.2", 44),
+        ("2.3.1", 45),
+        ("2.4.1", 48),
+        ("2.5.1", 48),
+        ("2.6.3", 50),
+        ("2.7.2", 54),
+        ("2.8.2", 56),
+        ("3.0.2", 59),
+        ("3.1.2", 59),
+        ("3.2.3", 59),
+        ("3.3.2", 49),
+        ("3.4.1", 49),
+        ("3.5.2", 51),
+        ("3.6.2", 55),
+        ("3.7.2", 57),
+        ("3.8.1", 59),
+        ("3.9.2", 61),
+        ("4.0.2", 61),
+        ("4.1.2", 73),
+        ("4.2.1", 75),
+        ("4.3.1", 75),
+        ("4.4.0", 77),
+    ],
+)
+def test_recorded_table_has_as_many_keys_as_the_release(release: str, count: int) -> None:
+    """A recorded table has as many keys as the release's sources have for that listener."""
+    assert len(profile_at(release).api_keys) == count
+
+
+def test_tables_are_recorded_of_every_line() -> None:
+    """Each line has a table, each KRaft line also one of its controller, and 3.9 one with ZooKeeper."""
+    with (FOLDER / "advertised.csv").open() as lines:
+        found = {(row["release"], row["quorum"], row["listener"]) for row in csv.DictReader(lines)}
+    expected = {(release, quorum, "plaintext") for release, quorum in QUORUMS.items()}
+    expected |= {(release, "kraft", "controller") for release in KRAFT_LINES}
+    assert found == expected | {("3.9.2", "zookeeper", "plaintext")}
+
+
+@pytest.mark.parametrize(
+    ("release", "api_key", "api_version", "reads"),
+    [
+        pytest.param("0.11.0.3", 3, 0, False, id="no-handshake-v1"),
+        pytest.param("2.3.1", 2, 4, True, id="listed"),
+        pytest.param("2.3.1", 2, 5, False, id="listed-and-not-refused-in-its-layout"),
+        pytest.param("2.8.2", 52, 0, True, id="of-controllers"),
+        pytest.param("3.4.1", 4, 7, True, id="of-zookeeper"),
+        pytest.param("4.1.2", 88, 0, True, id="unstable"),
+        pytest.param("4.4.0", 0, 2, False, id="listed-and-refused"),
+        pytest.param("4.4.0", 3, 99, False, id="unknown-version"),
+        pytest.param("4.4.9", 3, 0, True, id="as-the-recorded-release-of-its-line"),
+    ],
+)
+def test_release_reads_what_was_recorded(
+    release: str, api_key: int, api_version: int, reads: bool
+) -> None:
+    """What a release can read is not quite what its listeners list."""
+    assert profile_of(release, listener="sasl_plaintext").reads(api_key, api_version) is reads
+
+
+@pytest.mark.parametrize(
+    ("release", "count"),
+    [
+        ("3.3.2", 29),
+        ("3.4.1", 29),
+        ("3.5.2", 31),
+        ("3.6.2", 35),
+        ("3.7.2", 39),
+        ("3.8.1", 39),
+        ("3.9.2", 42),
+        ("4.0.2", 41),
+        ("4.1.2", 41),
+        ("4.2.1", 41),
+        ("4.3.1", 41),
+        ("4.4.0", 42),
+    ],
+)
+def test_recorded_table_of_a_controller_has_as_many_keys(release: str, count: int) -> None:
+    """A controller's table has as many keys as the release's sources have for it."""
+    assert len(profile_of(release, listener="controller").api_keys) == count
+
+
+@pytest.mark.parametrize("listener", ["plaintext", "controller"])
+@pytest.mark.parametrize("release", LINES)
+def test_recorded_table_is_sound(release: str, listener: str) -> None:
+    """Keys ascend without repetition, ranges are valid, and ApiVersions has the release's own range."""
+    recorded = profile_of(release, quorum=QUORUMS[release], listener=listener)
+    if listener == "controller" and release not in KRAFT_LINES:
+        assert recorded.api_keys == ()
+        return
+    keys = [entry.api_key for entry in recorded.api_keys]
+    assert keys == sorted(set(keys))
+    assert all(0 <= entry.min_version <= entry.max_version for entry in recorded.api_keys)
+    assert recorded.own_range in recorded.api_keys
+    assert recorded.release == release
+
+
+FEATURES_4_0 = {
+    "eligible.leader.replicas.version": (0, 1),
+    "group.version": (0, 1),
+    "kraft.version": (0, 1),
+    "metadata.version": (7, 25),
+    "transaction.version": (0, 2),
+}
+FEATURES_4_3 = {
+    **FEATURES_4_0,
+    "metadata.version": (7, 30),
+    "share.version": (0, 1),
+    "streams.version": (0, 1),
+}
+
+
+@pytest.mark.parametrize(
+    ("release", "supported"),
+    [
+        *((release, {}) for release, quorum in QUORUMS.items() if quorum == "zookeeper"),
+        ("3.3.2", {"metadata.version": (1, 7)}),
+        ("3.7.2", {"metadata.version": (1, 19)}),
+        ("3.9.2", {"kraft.version": (0, 1), "metadata.version": (1, 21)}),
+        ("4.0.2", FEATURES_4_0),
+        ("4.3.1", FEATURES_4_3),
+        ("4.4.0", {**FEATURES_4_3, "metadata.version": (7, 33), "share.version": (0, 2)}),
+    ],
+)
+def test_recorded_features_are_those_of_the_release(
+    release: str, supported: dict[str, tuple[int, int]]
+) -> None:
+    """A release has the given supported features; finalized ones are supported, at a level above 0."""
+    recorded = profile_at(release)
+    found = {
+        each.name: (each.min_version, each.max_version) for each in recorded.supported_features
+    }
+    assert found == supported
+    for each in recorded.finalized_features:
+        assert each.min_version_level == each.max_version_level
+        assert 0 < each.max_version_level <= supported[each.name][1]
+    assert "kraft.version" not in {each.name for each in recorded.finalized_features}
+
+
+@pytest.mark.parametrize(
+    ("release", "quorum", "listener"),
+    [
+        pytest.param("3.8.0", "kraft", "plaintext", id="release"),
+        pytest.param("4.4.0", "zookeeper", "plaintext", id="quorum"),
+        pytest.param("2.8.2", "zookeeper", "controller", id="listener"),
+    ],
+)
+def test_what_is_not_recorded_has_traits_alone(release: str, quorum: str, listener: str) -> None:
+    """Without a record there are no tables and no features, only the release's traits."""
+    found = profile_of(release, quorum=quorum, listener=listener)
+    assert found.traits == traits_of(release, quorum=quorum, listener=listener)
+    assert (found.api_keys, found.supported_features, found.finalized_features) == ((), (), ())
+
+
+def test_profiles_are_read_once() -> None:
+    """Reading a profile again returns the same object."""
+    assert profile_of("4.4.0") is profile_of("4.4.0")
+    assert traits_of("4.4.0") is traits_of("4.4.0")
+
+
+def test_newest_release_serves_the_newest_version() -> None:
+    """The newest release supports every version that the codec knows."""
+    assert LINES[-1] == NEWEST_RELEASE
+    assert profile_of(NEWEST_RELEASE).own_range.max_version == NEWEST_VERSION
+
+
+def test_patch_release_without_a_record_serves_what_its_line_does() -> None:
+    """It has no table to compare with, but serves the APIs of its line's newest record."""
+    unrecorded, recorded = profile_of("4.3.77"), profile_of("4.3.1")
+    assert unrecorded.api_keys == ()
+    assert unrecorded.served_keys == recorded.served_keys == recorded.api_keys
+    assert unrecorded.accepts(17, 0)
+
+
+def test_first_release_of_a_line_belongs_to_it() -> None:
+    """Releases "4.0.0" and "4.0" are of the same line as "4.0.2", although trailing zeros do not order releases."""
+    assert line_of("4.0.0") == line_of("4.0") == line_of("4.0.2") == (4, 0)
+    assert line_of("0.10.2.2") == line_of("0.10.2") == (0, 10, 2)
+    assert profile_of("4.0.0").served_keys == profile_of("4.0.2").served_keys
+
+
+def test_line_without_a_record_serves_nothing_that_is_known() -> None:
+    """For a line without any record, the model knows no other API."""
+    assert profile_of("99.0").served_keys == ()
+
+
+@pytest.mark.parametrize(("listed", "newest"), [(None, 5), (3, 3), (9, NEWEST_VERSION)])
+def test_own_table_replaces_that_of_the_release(listed: int | None, newest: int) -> None:
+    """The table of a target that is no known release is its own, and so are its versions of ApiVersions and its epoch."""
+    metadata = ApiVersion(api_key=3, min_version=1, max_version=2)
+    own = ApiVersion(api_key=18, min_version=0, max_version=listed or 0)
+    table = (metadata, own) if listed is not None else (metadata,)
+    known = profile_of(NEWEST_RELEASE)
+    found = with_own_table(known, ApiVersionsResponse(error_code=ErrorCode.NONE, api_keys=table))
+    assert (found.api_keys, found.served_keys) == (table, table)
+    assert found.traits.api_versions_max == newest
+    assert not found.traits.epoch_sent
+    # It can parse what it lists, also what no release knows.
+    assert found.readable_keys == (*known.readable_keys, *table)
+    unrecorded = replace(known, readable_keys=())
+    response = ApiVersionsResponse(error_code=ErrorCode.NONE, api_keys=table)
+    assert with_own_table(unrecorded, response).readable_keys == ()
+    assert (found.supported_features, found.finalized_features) == ((), ())
+    assert found.traits.ids_checked is known.traits.ids_checked
