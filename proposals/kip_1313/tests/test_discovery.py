@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from conformance.commands import discovery as command
-from conformance.releases.discovery import (
+from fixtures.client.running_broker import Address, RunningBroker
+from fixtures.registry.targets import load_targets
+from proposals.kip_1313.commands import discovery as command
+from proposals.kip_1313.discovery import (
     VERSIONS_BEYOND,
     Discovery,
     has_flexible_headers,
@@ -18,8 +20,6 @@ from conformance.releases.discovery import (
     read_figures,
     write_figures,
 )
-from fixtures.client.running_broker import Address, RunningBroker
-from fixtures.registry.targets import load_targets
 from reference_model.listeners import PLAINTEXT
 from reference_model.server import broker_for_listener
 from reference_model.state_machine import ConnectionState

@@ -19,7 +19,7 @@ from uuid import UUID
 from fixtures.client.running_broker import Address
 from fixtures.registry.targets import Target
 from reference_model.oracle import reactions
-from reference_model.profile import FOLDER, Profile, profile_of, release_order
+from reference_model.profile import Profile, profile_of, release_order
 from reference_model.reaction import Identity
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsRequest
@@ -38,7 +38,7 @@ from wire.headers import (
 )
 from wire.instance_id_messages import CHANGED_APIS
 
-RECORDED = Path(str(FOLDER)) / "discovery.csv"
+RECORDED = Path(__file__).with_name("discovery.csv")
 """Where the figures are kept; only a checkout can be recorded to."""
 UUIDS = 5000
 VERSIONS_BEYOND = 100
