@@ -20,7 +20,7 @@ JUDGED_BY_NOTHING = {
 
 @pytest.mark.parametrize("clause", ABOUT_SCHEMAS, ids=lambda clause: clause.id)
 def test_clause_is_broken_by_enough_wrong_validators(clause: Clause) -> None:
-    """By three if it is a MUST and no property judges it; otherwise by one, beside the faults of models."""
+    """By three if it is a MUST and no property judges it; otherwise by one, along with the faults of models."""
     wrong = [each.breaks for each in WRONG_VALIDATORS]
     assert wrong.count(clause.id) >= (defects_asked_of(clause.level) if clause.not_tested else 1)
 
