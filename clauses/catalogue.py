@@ -1,4 +1,4 @@
-"""The catalogue of all clauses, each declared once in this folder's TOML files.
+"""The catalogue of all clauses, each declared once in a TOML file of this folder or of a proposal.
 
 Ids are permanent and have the form `SOURCE.slug`. Unknown keys, missing keys, empty values and duplicate ids
 are errors when the catalogue is loaded.
@@ -18,6 +18,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
 
+from proposals import proposals
 from wire.fields import NO_VERSIONS, Versions, versions
 
 FOLDER = files("clauses")
@@ -187,12 +188,12 @@ def _entries(content: bytes, *, where: str) -> list[dict[str, Any]]:
     return entries
 
 
-def load_catalogue(folder: Traversable = FOLDER) -> Catalogue:
-    """Load the clauses from every TOML file of a folder, in the order of the file names."""
+def load_catalogue(folder: Traversable = FOLDER, further: Iterable[Traversable] = ()) -> Catalogue:
+    """Load the clauses from every TOML file of a folder, and from further files, in the order of the file names."""
     digest = hashlib.sha256()
     clauses: list[Clause] = []
     paths = [path for path in folder.iterdir() if path.name.endswith(".toml")]
-    for path in sorted(paths, key=lambda path: path.name):
+    for path in sorted([*paths, *further], key=lambda path: path.name):
         content = path.read_bytes()
         digest.update(content)
         entries = _entries(content, where=path.name)
@@ -202,5 +203,6 @@ def load_catalogue(folder: Traversable = FOLDER) -> Catalogue:
 
 @functools.cache
 def catalogue() -> Catalogue:
-    """Return the project's own catalogue, loaded once."""
-    return load_catalogue()
+    """Return the project's own catalogue, with the clauses of proposals, loaded once."""
+    of_proposals = (each.folder / each.clauses for each in proposals() if each.clauses)
+    return load_catalogue(further=of_proposals)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from proposals import proposals
+
 REFERENCE = re.compile(r"\b(?:KIP-[0-9]+|KAFKA-[0-9]+)\b|Protocol guide")
 """A source as `location` names it: "KIP-35", "KAFKA-17011", "Protocol guide"."""
 PROTOCOL_GUIDE = "https://kafka.apache.org/protocol"
@@ -24,9 +26,13 @@ _PROPOSALS = {
     "KIP-778": "KIP-778%3A+KRaft+to+KRaft+Upgrades",
     "KIP-919": "KIP-919%3A+Allow+AdminClient+to+Talk+Directly+with+the+KRaft+Controller+Quorum+and+add+Controller+Registration",
     "KIP-1242": "KIP-1242%3A+Detection+and+handling+of+misrouted+connections",
-    "KIP-1313": "KIP-1313%3A+Client+instance+ID+in+all+request+headers",
 }
 _ALL_PROPOSALS = "Kafka+Improvement+Proposals"
+
+
+def _pages() -> dict[str, str]:
+    under_discussion = {each.source: each.wiki_page for each in proposals() if each.wiki_page}
+    return {**_PROPOSALS, **under_discussion}
 
 
 def source_url(reference: str) -> str:
@@ -38,5 +44,5 @@ def source_url(reference: str) -> str:
     if reference.startswith("KAFKA-"):
         return _ISSUES + reference
     if reference.startswith("KIP-"):
-        return _WIKI + _PROPOSALS.get(reference, _ALL_PROPOSALS)
+        return _WIKI + _pages().get(reference, _ALL_PROPOSALS)
     return PROTOCOL_GUIDE

@@ -10,6 +10,7 @@ from types import MappingProxyType
 import click
 
 from fixtures.cleanup.ending_signals import INTERRUPTED, interrupt_when_ended
+from proposals import proposed_commands
 from reports.disk_faults import DISK_FAULTS, sentence_of
 from reports.distribution import suite_version
 from reports.job_log import ForeignWords
@@ -33,12 +34,16 @@ GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "Maintain the suite": {
             **{name: name for name in ("mutation", "corpus", "expectations")},
             **dict.fromkeys(("pin-artefacts", "record-tables"), "pinning"),
-            **{name: name for name in ("schemas", "discovery")},
+            **proposed_commands(),
         },
     }
 )
-"""The groups of commands in the order of the help; for each command the module of `conformance.commands` that defines it."""
-COMMANDS = {name: module for group in GROUPS.values() for name, module in group.items()}
+"""The groups of commands in the order of the help; for each command the module that defines it, of `conformance.commands` if nothing else is said."""
+COMMANDS = {
+    name: module if "." in module else f"conformance.commands.{module}"
+    for group in GROUPS.values()
+    for name, module in group.items()
+}
 
 
 class CannotWork(click.ClickException):
@@ -67,7 +72,7 @@ class Commands(ForeignWords, click.Group):
         """Import and return a command; None if there is no such command."""
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"conformance.commands.{COMMANDS[cmd_name]}")
+        module = import_module(COMMANDS[cmd_name])
         command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         return command
 

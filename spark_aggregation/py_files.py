@@ -14,7 +14,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import click
 
-PACKAGES = ("clauses", "reference_model", "reports", "spark_aggregation", "wire")
+PACKAGES = ("clauses", "proposals", "reference_model", "reports", "spark_aggregation", "wire")
 ARCHIVE = "suite.zip"
 SCRIPTS = ("job.py", "rejudge_job.py", "request_logs_job.py")
 _SUFFIXES = (".py", ".toml", ".csv", ".json", ".properties")
@@ -25,7 +25,7 @@ CANNOT_WRITE = 10
 def _sources() -> Iterator[Path]:
     for package in PACKAGES:
         for path in sorted((_ROOT / package).rglob("*")):
-            if path.suffix in _SUFFIXES:
+            if path.suffix in _SUFFIXES and "tests" not in path.parts[len(_ROOT.parts) :]:
                 yield path
 
 

@@ -1,83 +1,22 @@
-"""Which header the messages of a schema have: by its property `headerVersions`, a proposal of KIP-1313, or as Kafka derives it today.
+"""Which header the messages of a schema have: as its property `headerVersions` states it, otherwise as Kafka derives it.
 
-A schema is one parsed JSON file, as for `wire.message_schemas`. `problems_in` checks one by the rules of the proposal; a schema
-without the property has none.
-
-Source: KIP-1313 (under discussion), Proposed Changes.
+A schema is one parsed JSON file, as for `wire.message_schemas`. No schema of a release has the property: a proposal adds it.
 """
 
 from __future__ import annotations
 
-import json
-import math
-import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Mapping
 from typing import Any
 
-from wire.api_keys import (
-    API_VERSIONS_KEY,
-    CONTROLLED_SHUTDOWN_KEY,
-    GET_TELEMETRY_SUBSCRIPTIONS_KEY,
-    OFFSET_DELETE_KEY,
-    PUSH_TELEMETRY_KEY,
-)
-from wire.fields import Versions, versions
+from wire.api_keys import API_VERSIONS_KEY, CONTROLLED_SHUTDOWN_KEY
+from wire.fields import versions
 
 Schema = Mapping[str, Any]
 
 HEADER_VERSIONS = "headerVersions"
 REQUEST, RESPONSE = "request", "response"
-EXISTING: Mapping[str, range] = {REQUEST: range(1, 4), RESPONSE: range(2)}
-"""The header versions that a message may have; header v0 of requests is that of ControlledShutdown v0 alone."""
 FIRST_FLEXIBLE: Mapping[str, int] = {REQUEST: 2, RESPONSE: 1}
 """The first header version that has a tag section."""
-INSTANCE_ID_HEADER = 3
-"""The request header with a client instance id."""
-
-SYNTAX = "KIP-1313.header-versions-syntax"
-RESPONSE_HEADERS = "KIP-1313.response-headers"
-OFFSET_DELETE = "KIP-1313.offset-delete-v1"
-TELEMETRY = "KIP-1313.telemetry-v1"
-
-
-class JsonObject(dict[str, Any]):
-    """A JSON object that remembers the keys it has more than once; like any reader it keeps the last value of each.
-
-    Attributes:
-        repeated: those keys, each once.
-    """
-
-    def __init__(self, pairs: Iterable[tuple[str, Any]]) -> None:
-        pairs = tuple(pairs)
-        super().__init__(pairs)
-        counts = Counter(key for key, _ in pairs)
-        self.repeated = tuple(key for key, count in counts.items() if count > 1)
-
-
-_KEY = re.compile(r"[0-9]+(?:\+|-[0-9]+)?")
-_TELEMETRY_KEYS = (GET_TELEMETRY_SUBSCRIPTIONS_KEY, PUSH_TELEMETRY_KEY)
-_INSTANCE_ID = "ClientInstanceId"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
-    """Something in a schema that KIP-1313 forbids.
-
-    Attributes:
-        clause: the clause that it violates.
-        place: where it is, for example `headerVersions."0-2"`.
-        sentence: what is wrong.
-    """
-
-    clause: str
-    place: str
-    sentence: str
-
-    def __str__(self) -> str:
-        return f"{self.place}: {self.sentence} ({self.clause})"
 
 
 def kind_of(schema: Schema) -> str:
@@ -112,171 +51,3 @@ def header_version(schema: Schema, api_version: int) -> int:
         if api_version in versions(key):
             return int(value)
     return derived_header_version(schema, api_version)
-
-
-def has_numbers_as_values(schema: Schema) -> bool:
-    """Return whether a schema states a header version as a JSON number; all examples of KIP-1313 have strings."""
-    stated = schema.get(HEADER_VERSIONS)
-    return isinstance(stated, Mapping) and any(type(value) is int for value in stated.values())
-
-
-def problems_in(schema: Schema) -> list[Problem]:
-    """Return everything in a schema that KIP-1313 forbids."""
-    stated = schema.get(HEADER_VERSIONS)
-    if stated is None or kind_of(schema) not in EXISTING:
-        return []
-    if not isinstance(stated, Mapping) or not stated:
-        return [
-            Problem(
-                clause=SYNTAX,
-                place=HEADER_VERSIONS,
-                sentence="must be an object that maps ranges of versions to header versions",
-            )
-        ]
-    repeated = [
-        *(_repeated(HEADER_VERSIONS) for key in _repeated_in(schema) if key == HEADER_VERSIONS),
-        *(_repeated(_at(key)) for key in _repeated_in(stated)),
-    ]
-    malformed = [problem for key in stated for problem in _problems_of_key(key)]
-    problems = [*repeated, *malformed, *_problems_of_values(schema, stated)]
-    if not malformed:
-        problems += _problems_of_ranges(schema, stated)
-        if not problems:
-            problems += _problems_of_flexibility(schema)
-            problems += _problems_of_known_apis(schema)
-    return problems
-
-
-def _at(key: str) -> str:
-    return f'{HEADER_VERSIONS}."{key}"'
-
-
-def _repeated_in(value: Mapping[str, Any]) -> tuple[str, ...]:
-    return value.repeated if isinstance(value, JsonObject) else ()
-
-
-def _repeated(place: str) -> Problem:
-    return Problem(
-        clause=SYNTAX, place=place, sentence="is there more than once, and only the last one counts"
-    )
-
-
-def _problems_of_key(key: str) -> Iterator[Problem]:
-    if not _KEY.fullmatch(key):
-        yield Problem(
-            clause=SYNTAX, place=_at(key), sentence='is no range of versions: "n", "a-b" or "n+"'
-        )
-        return
-    first, _, last = key.partition("-")
-    if last and int(first) > int(last):
-        yield Problem(clause=SYNTAX, place=_at(key), sentence="ends before it begins")
-
-
-def _problems_of_values(schema: Schema, stated: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield values that name no header version.
-
-    The text has strings, but does not say that a number is wrong, so both are read.
-    """
-    existing = EXISTING[kind_of(schema)]
-    for key, value in stated.items():
-        text = str(value) if type(value) is int else value
-        if text not in map(str, existing):
-            yield Problem(
-                clause=SYNTAX,
-                place=_at(key),
-                sentence=f"is {json.dumps(value)}; a {kind_of(schema)} has header "
-                f'"{existing[0]}" to "{existing[-1]}"',
-            )
-
-
-def _problems_of_ranges(schema: Schema, stated: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield gaps, overlaps, and what is not covered.
-
-    The order of the keys means nothing, as in any JSON object, and the ranges may begin before the first valid version.
-    """
-    ascending = sorted((_ends(key), key) for key in stated)
-    (first, _), key = ascending[0]
-    needed = min(valid_versions(schema), default=first)
-    if first > needed:
-        yield _left_out(key, needed, first)
-    for ((_, last), key), ((following, _), next_key) in pairwise(ascending):
-        if last == math.inf:
-            yield Problem(
-                clause=SYNTAX, place=_at(key), sentence="has an open end, but is not the last range"
-            )
-        elif following <= last:
-            yield Problem(
-                clause=SYNTAX, place=_at(next_key), sentence="overlaps the range before it"
-            )
-        elif following > last + 1:
-            yield _left_out(next_key, int(last) + 1, following)
-    (_, last), key = ascending[-1]
-    if last != math.inf:
-        yield Problem(
-            clause=SYNTAX, place=_at(key), sentence='must end with "+": it is the last range'
-        )
-
-
-def _ends(key: str) -> tuple[int, float]:
-    first, last = versions(key)
-    return first, math.inf if last is None else last
-
-
-def _left_out(key: str, first: int, following: int) -> Problem:
-    return Problem(
-        clause=SYNTAX, place=_at(key), sentence=f"leaves out {Versions(first, following - 1)}"
-    )
-
-
-def valid_versions(schema: Schema) -> range:
-    """Return every valid version of a schema; none for an API that was removed."""
-    valid = versions(schema["validVersions"])
-    return range(valid.first, (valid.first if valid.last is None else valid.last) + 1)
-
-
-def _problems_of_flexibility(schema: Schema) -> Iterator[Problem]:
-    """Yield versions whose header has a tag section although their body is not flexible, or the other way round."""
-    kind = kind_of(schema)
-    clause = RESPONSE_HEADERS if kind == RESPONSE else SYNTAX
-    for version in valid_versions(schema):
-        found = header_version(schema, version)
-        derived = derived_header_version(schema, version)
-        first = FIRST_FLEXIBLE[kind]
-        if (found >= first) != (derived >= first):
-            why = "is flexible" if derived >= first else "is not flexible"
-            if kind == RESPONSE and schema["apiKey"] == API_VERSIONS_KEY:
-                why = "is read before the client knows what the broker supports"
-            yield Problem(
-                clause=clause,
-                place=_at(_key_of(schema, version)),
-                sentence=f"gives v{version} header v{found}, but that version {why}",
-            )
-
-
-def _key_of(schema: Schema, version: int) -> str:
-    return next(str(key) for key in schema[HEADER_VERSIONS] if version in versions(key))
-
-
-def _problems_of_known_apis(schema: Schema) -> Iterator[Problem]:
-    """Yield what contradicts the new versions that KIP-1313 itself defines."""
-    api_key, kind = schema["apiKey"], kind_of(schema)
-    newer = [version for version in valid_versions(schema) if version > 0]
-    if kind == REQUEST and api_key in (OFFSET_DELETE_KEY, *_TELEMETRY_KEYS):
-        clause = OFFSET_DELETE if api_key == OFFSET_DELETE_KEY else TELEMETRY
-        for version in newer:
-            found = header_version(schema, version)
-            if found != INSTANCE_ID_HEADER:
-                yield Problem(
-                    clause=clause,
-                    place=_at(_key_of(schema, version)),
-                    sentence=f"gives v{version} header v{found}, and not v{INSTANCE_ID_HEADER}",
-                )
-    if api_key in _TELEMETRY_KEYS:
-        for number, field in enumerate(schema["fields"]):
-            kept = [each for each in newer if each in versions(field["versions"])]
-            if field["name"] == _INSTANCE_ID and kept:
-                yield Problem(
-                    clause=TELEMETRY,
-                    place=f"fields[{number}].versions",
-                    sentence=f"{_INSTANCE_ID} is still in v{kept[0]}, although the header has it",
-                )

@@ -47,12 +47,15 @@ CODE_FOLDERS = (
     "clauses",
     "conformance",
     "fixtures",
+    "proposals",
     "reference_model",
     "reports",
     "strategies",
     "wire",
 )
 CODE_SUFFIXES = (".py", ".toml", ".csv", ".json")
+TESTS = "tests"
+"""The folder of a proposal that no distribution has."""
 TARGET_FOLDERS = (Path("fixtures") / "brokers", Path("fixtures") / "clients")
 """Folders of the files of targets and clients; each file describes one and has a digest of its own."""
 
@@ -104,13 +107,14 @@ def new_run_id(now: datetime) -> str:
 
 @cache
 def code_sha256() -> str:
-    """Return the SHA-256 of the suite's own code and data, without the targets' files."""
+    """Return the SHA-256 of the suite's own code and data, without the files of targets and without tests."""
     root = Path(__file__).parents[2]
     digest = hashlib.sha256()
     for folder in CODE_FOLDERS:
         for path in sorted((root / folder).rglob("*")):
             place = path.relative_to(root)
-            if path.suffix in CODE_SUFFIXES and not any(map(place.is_relative_to, TARGET_FOLDERS)):
+            is_code = path.suffix in CODE_SUFFIXES and TESTS not in place.parts
+            if is_code and not any(map(place.is_relative_to, TARGET_FOLDERS)):
                 digest.update(f"{place.as_posix()}\0".encode())
                 digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()

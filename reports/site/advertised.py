@@ -25,15 +25,8 @@ _RANGE = {"min_version": int, "max_version": int}
 RECORDED_COLUMNS: Mapping[str, Mapping[str, type]] = {
     "advertised": {**_PLACE, "api_key": int, **_RANGE},
     "features": {**_PLACE, "name": str, **_RANGE, "finalized_level": int},
-    "discovery": {
-        **{"release": str, "quorum": str, "newest": int},
-        **{"with_header_2": int, "answered_with_header_2": int},
-        **{"with_header_3": int, "answered_with_header_3": int, "predicted": int},
-        **{"offset_delete": str, "get_telemetry_subscriptions": str, "push_telemetry": str},
-    },
 }
 """Maps each recorded table to the types of its columns, which are those of its CSV file in the profiles."""
-_ON_THIS_PAGE = ("advertised", "features")
 _TITLES = {PLAINTEXT: "Brokers", CONTROLLER: "Controllers"}
 DASH = "–"
 """Between the ends of a range on pages."""
@@ -69,9 +62,9 @@ class AdvertisedTable:
 
 def write_advertised(site: Site) -> None:
     """Write advertised.html, and export the recorded rows unchanged along with the other tables."""
-    files = {name: (FOLDER / f"{name}.csv").read_bytes() for name in _ON_THIS_PAGE}
+    files = {name: (FOLDER / f"{name}.csv").read_bytes() for name in RECORDED_COLUMNS}
     write_tables(
-        [exported_table(name, content) for name, content in files.items()],
+        [exported_table(name, content, RECORDED_COLUMNS[name]) for name, content in files.items()],
         site.out_dir,
     )
     site.render(
@@ -90,9 +83,8 @@ def rows_in(content: bytes) -> list[dict[str, str]]:
     return list(csv.DictReader(content.decode().splitlines()))
 
 
-def exported_table(name: str, content: bytes) -> ExportedTable:
-    """Return a recorded table as one to export, given its name and its CSV file."""
-    columns = RECORDED_COLUMNS[name]
+def exported_table(name: str, content: bytes, columns: Mapping[str, type]) -> ExportedTable:
+    """Return a recorded table as one to export, given its CSV file and the types of its columns."""
     return ExportedTable(
         name=name,
         inputs_sha256=sha256(content).hexdigest(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from proposals import provided
 from reports.grid.grid_tables import Grid
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import HistoryTables
@@ -18,7 +19,6 @@ from reports.site.home import write_home
 from reports.site.machine_pages import write_machines
 from reports.site.moved_pages import write_moved_pages
 from reports.site.product_pages import write_products
-from reports.site.proposal import write_proposal
 from reports.site.rendering import Site, empty_folders
 from reports.site.role_grids import write_role_grids
 from reports.site.rules import write_rules
@@ -42,7 +42,7 @@ _WRITERS = (
     write_releases,
     write_changes,
     write_advertised,
-    write_proposal,
+    *provided("page"),
     write_why,
     write_search,
     write_moved_pages,

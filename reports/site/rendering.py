@@ -13,6 +13,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+import proposals
 from clauses.source_links import REFERENCE, source_url
 from reference_model.profiles.profile import APACHE_KAFKA
 from reports.exports import links
@@ -144,7 +145,7 @@ class Site:
 def template_environment() -> Environment:
     """Return the Jinja environment, with the globals and filters that templates may use."""
     environment = Environment(
-        loader=FileSystemLoader(_HERE / "templates"),
+        loader=FileSystemLoader([_HERE / "templates", proposals.FOLDER]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

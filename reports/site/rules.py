@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from proposals import proposals
 from reports.grid import addresses
 from reports.grid.grid_tables import GridClause, implementation_name
 from reports.grid.grid_view import PLAIN, FoldedCell, FoldedGrid, verdict_text
@@ -77,6 +78,7 @@ def write_rules(site: Site) -> None:
         count=len(rows),
         measured=any(row.found for row in rows),
         rules="\n".join(_style_rules(filters)),
+        proposals=[each for each in proposals() if each.page_link],
     )
 
 

@@ -19,6 +19,7 @@ from clauses.catalogue import (
     load_catalogue,
     parse_clause,
 )
+from proposals import proposals
 from wire.fields import versions
 
 CLAUSE_TABLE = """
@@ -104,9 +105,21 @@ def test_empty_folder_gives_an_empty_catalogue(tmp_path: Path) -> None:
 
 
 def test_own_catalogue_is_loaded_once() -> None:
-    """The project's catalogue is loaded from the package's folder, and is the same object every time."""
+    """The project's catalogue has the clauses of the package's folder and those of proposals, and is the same object every time."""
     assert catalogue() is catalogue()
-    assert list(catalogue()) == list(load_catalogue(FOLDER))
+    of_proposals = {each.source for each in proposals()}
+    rest = [clause for clause in catalogue() if clause.source not in of_proposals]
+    assert rest == list(load_catalogue(FOLDER))
+    assert {clause.source for clause in catalogue()} >= of_proposals
+
+
+def test_further_files_are_loaded_in_the_order_of_their_names(tmp_path: Path) -> None:
+    """So a file of a proposal stands among those of the folder."""
+    further = FOLDER / "kip_097.toml"
+    for name in ("kip_035.toml", "kip_482.toml"):
+        (tmp_path / name).write_bytes((FOLDER / name).read_bytes())
+    found = dict.fromkeys(each.source for each in load_catalogue(tmp_path, further=[further]))
+    assert list(found) == ["KIP-35", "KIP-97", "KIP-482"]
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ PACKAGES = (
     "conformance",
     "fixtures",
     "kafka_conformance",
+    "proposals",
     "reference_model",
     "reports",
     "spark_aggregation",

@@ -9,7 +9,6 @@ import pytest
 from tests.described_apis import described_api
 from wire.codec import decode, decode_prefix, encode
 from wire.fields import Field
-from wire.header_versions import problems_in
 from wire.headers import InstanceIdHeader
 from wire.instance_id_messages import (
     CHANGED_APIS,
@@ -45,10 +44,9 @@ def test_v0_is_that_of_the_newest_release(api: Api) -> None:
 
 @EACH_API
 def test_v1_follows_the_proposal(api: Api) -> None:
-    """Its header is v3, its body is flexible, and the rules for schema files find no fault."""
+    """Its header is v3, and its body is flexible."""
     assert api.request_header_version(1) == 3
     assert api.response_header_version(1) == 1
-    assert problems_in(api.request_schema) == problems_in(api.response_schema) == []
 
 
 @pytest.mark.parametrize("api", [GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY], ids=lambda a: a.name)

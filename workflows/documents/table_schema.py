@@ -14,6 +14,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import click
 
+from proposals import provided
 from reports.exports.table_files import GRID_ROW_TYPES, TABLE_SCHEMA_VERSION, columns_of
 from reports.grid.grid_tables import CellFailure
 from reports.grid.history_tables import ROW_TYPES
@@ -77,7 +78,8 @@ def _rows() -> dict[str, _Schema]:
     }
     recorded = {
         table: _object({name: _PLAIN[type_] for name, type_ in columns.items()})
-        for table, columns in RECORDED_COLUMNS.items()
+        for tables in (RECORDED_COLUMNS, *provided("tables"))
+        for table, columns in tables.items()
     }
     return {**from_classes, **recorded}
 

@@ -209,12 +209,11 @@ def test_badges_of_everything_and_of_sources_are_on_the_page_about_the_grid(
     ("address", "tables"),
     [
         ("advertised.html", {"advertised", "features"}),
-        ("proposal.html", {"discovery"}),
         (addresses.clause_page(NAMES), {"cells", "coverage", "mutation"}),
         (addresses.target_page(NEW), {"cells", "targets"}),
         (addresses.cell_page(NAMES, NEW, "plaintext"), {"cells", "transitions", "flakes"}),
     ],
-    ids=["advertised", "proposal", "clause", "target", "cell"],
+    ids=["advertised", "clause", "target", "cell"],
 )
 def test_exports_stand_beside_tables(address: str, tables: set[str], small_site: Path) -> None:
     """The content of each table is available in formats for programs and for documents."""
@@ -224,7 +223,7 @@ def test_exports_stand_beside_tables(address: str, tables: set[str], small_site:
         assert {name.removesuffix(of_form) for name in links if name.endswith(of_form)} == tables
 
 
-@pytest.mark.parametrize("name", ["advertised", "features", "discovery"])
+@pytest.mark.parametrize("name", ["advertised", "features"])
 def test_recorded_tables_are_exported_as_they_are(name: str, small_site: Path) -> None:
     """JSON follows the published schema, with numbers, and CSV equals the recorded table line by line."""
     document = json.loads((small_site / table_address(name, "json")).read_text())

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from conformance.commands.schemas import schemas
 from fixtures.artefacts.message_schemas import clients_jar, read_schemas
 from fixtures.errors import ArtefactUnavailable
-from strategies.header_version_schemas import new_version
+from proposals.kip_1313.commands.schemas import schemas
+from proposals.kip_1313.tests.header_version_schemas import new_version
 from wire.api_keys import OFFSET_DELETE_KEY
 from wire.header_versions import REQUEST, RESPONSE, derived_header_version, kind_of
 
-EXAMPLES = Path(__file__).parents[2] / "vectors" / "kip-1313"
+EXAMPLES = Path(__file__).parent / "vectors"
 RIGHT = json.dumps(new_version(OFFSET_DELETE_KEY, REQUEST, 3))
 WRONG = "// a comment\n" + json.dumps(new_version(OFFSET_DELETE_KEY, REQUEST, 2))
 

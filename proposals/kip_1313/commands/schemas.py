@@ -12,23 +12,16 @@ import click
 
 from conformance.commands.errors import InvalidFile
 from fixtures.artefacts.message_schemas import read_schema, schema_names
-from reports.escaping import printable
-from reports.verdict_labels import counted
-from wire.header_versions import (
-    HEADER_VERSIONS,
-    REQUEST,
-    RESPONSE,
-    Problem,
-    has_numbers_as_values,
-    kind_of,
-    problems_in,
-)
-from wire.proposal_schemas import (
+from proposals.kip_1313.folder_rules import (
     claims_proposal,
     is_request_header,
     problems_in_request_header,
     problems_together,
 )
+from proposals.kip_1313.header_rules import JsonObject, Problem, has_numbers_as_values, problems_in
+from reports.escaping import printable
+from reports.verdict_labels import counted
+from wire.header_versions import HEADER_VERSIONS, REQUEST, RESPONSE, kind_of
 
 SUFFIX = ".json"
 
@@ -109,7 +102,7 @@ def _schemas_in(path: Path) -> Iterator[tuple[str, Any]]:
     """Yield the name of each schema and the schema."""
     for name, text in _texts_in(path):
         try:
-            schema = read_schema(text)
+            schema = read_schema(text, as_object=JsonObject)
         except json.JSONDecodeError as error:
             raise InvalidFile(f"{name}: is no JSON, even without its comments: {error}") from error
         if not isinstance(schema, dict):

@@ -7,8 +7,15 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given
 
-from strategies.header_version_schemas import Schema, WrongSchema
-from strategies.proposal_schemas import (
+from proposals.kip_1313.folder_rules import (
+    HEADER,
+    claims_proposal,
+    is_request_header,
+    problems_in_request_header,
+    problems_together,
+)
+from proposals.kip_1313.tests.header_version_schemas import Schema, WrongSchema
+from proposals.kip_1313.tests.proposal_schemas import (
     WrongFolder,
     bumped_request,
     claiming_folders,
@@ -23,13 +30,6 @@ from strategies.proposal_schemas import (
     wrong_versions_of_header,
 )
 from wire.header_versions import HEADER_VERSIONS
-from wire.proposal_schemas import (
-    HEADER,
-    claims_proposal,
-    is_request_header,
-    problems_in_request_header,
-    problems_together,
-)
 
 Named = Sequence[tuple[str, Schema]]
 

@@ -10,19 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
+from proposals.kip_1313.header_rules import Problem, problems_in, valid_versions
 from wire.api_keys import SASL_HANDSHAKE_KEY
 from wire.fields import Versions, versions
-from wire.header_versions import (
-    HEADER_VERSIONS,
-    INSTANCE_ID_HEADER,
-    REQUEST,
-    Problem,
-    Schema,
-    header_version,
-    kind_of,
-    problems_in,
-    valid_versions,
-)
+from wire.header_versions import HEADER_VERSIONS, REQUEST, Schema, header_version, kind_of
+from wire.headers import INSTANCE_ID_REQUEST_HEADER
 
 HEADER = "header"
 EVERY_API = "KIP-1313.every-api-but-sasl-handshake"
@@ -59,7 +51,7 @@ def claims_proposal(schema: Schema) -> bool:
     if is_request_header(schema):
         named = {str(field.get("name")) for field in schema.get("fields", ())}
         return (
-            INSTANCE_ID_HEADER in versions(str(schema.get("validVersions", "none")))
+            INSTANCE_ID_REQUEST_HEADER in versions(str(schema.get("validVersions", "none")))
             or _FIELDS[-1]["name"] in named
         )
     return kind_of(schema) == REQUEST and not problems_in(schema) and _has_instance_id(schema)
@@ -67,7 +59,8 @@ def claims_proposal(schema: Schema) -> bool:
 
 def _has_instance_id(schema: Schema) -> bool:
     return HEADER_VERSIONS in schema and any(
-        header_version(schema, version) == INSTANCE_ID_HEADER for version in valid_versions(schema)
+        header_version(schema, version) == INSTANCE_ID_REQUEST_HEADER
+        for version in valid_versions(schema)
     )
 
 

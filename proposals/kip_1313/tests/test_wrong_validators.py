@@ -9,28 +9,20 @@ from typing import Any
 
 import pytest
 
-from tests.wire import test_header_versions as right
-from tests.wire import test_proposal_schemas as together
-from wire import header_versions, proposal_schemas
+from proposals.kip_1313 import folder_rules, header_rules
+from proposals.kip_1313.header_rules import EXISTING, OFFSET_DELETE, SYNTAX, TELEMETRY, Problem
+from proposals.kip_1313.tests import test_folder_rules as together
+from proposals.kip_1313.tests import test_header_rules as right
 from wire.fields import versions
-from wire.header_versions import (
-    EXISTING,
-    HEADER_VERSIONS,
-    OFFSET_DELETE,
-    REQUEST,
-    RESPONSE,
-    SYNTAX,
-    TELEMETRY,
-    Problem,
-)
+from wire.header_versions import HEADER_VERSIONS, REQUEST, RESPONSE, derived_header_version
 
-EVERY_API = proposal_schemas.EVERY_API
-HEADER_LAYOUT = proposal_schemas.HEADER_LAYOUT
-RESPONSE_HEADERS = header_versions.RESPONSE_HEADERS
+EVERY_API = folder_rules.EVERY_API
+HEADER_LAYOUT = folder_rules.HEADER_LAYOUT
+RESPONSE_HEADERS = header_rules.RESPONSE_HEADERS
 Find = Callable[..., Iterator[Problem]]
 
 
-def without(name: str, *, saying: str, module: ModuleType = header_versions) -> tuple[str, Find]:
+def without(name: str, *, saying: str, module: ModuleType = header_rules) -> tuple[str, Find]:
     """Return a function of the module that leaves out the problems whose sentence has these words."""
     find = getattr(module, name)
 
@@ -40,12 +32,12 @@ def without(name: str, *, saying: str, module: ModuleType = header_versions) -> 
     return name, left
 
 
-DERIVED = header_versions.derived_header_version
+DERIVED = derived_header_version
 
 
-VALUES = header_versions._problems_of_values
-RANGES = header_versions._problems_of_ranges
-FIELD = proposal_schemas._problems_of_field
+VALUES = header_rules._problems_of_values
+RANGES = header_rules._problems_of_ranges
+FIELD = folder_rules._problems_of_field
 
 
 def _only_numbers(schema: Any, stated: Any) -> Iterator[Problem]:
@@ -94,7 +86,7 @@ class WrongValidator:
     breaks: str
     replaces: tuple[str, Any]
     noticed_by: Callable[[], None]
-    module: ModuleType = header_versions
+    module: ModuleType = header_rules
 
 
 WRONG_VALIDATORS = (
@@ -165,15 +157,15 @@ WRONG_VALIDATORS = (
     ),
     *(
         WrongValidator(
-            breaks=EVERY_API, replaces=replaces, noticed_by=noticed_by, module=proposal_schemas
+            breaks=EVERY_API, replaces=replaces, noticed_by=noticed_by, module=folder_rules
         )
         for replaces, noticed_by in (
             (
-                without("_problems_of_request", saying="gives no version", module=proposal_schemas),
+                without("_problems_of_request", saying="gives no version", module=folder_rules),
                 together.test_request_without_header_v3_is_found,
             ),
             (
-                without("_problems_of_request", saying="SaslHandshake", module=proposal_schemas),
+                without("_problems_of_request", saying="SaslHandshake", module=folder_rules),
                 together.test_new_version_of_sasl_handshake_is_found,
             ),
             (("claims_proposal", lambda _: True), together.test_folder_of_today_claims_nothing),
@@ -182,7 +174,7 @@ WRONG_VALIDATORS = (
     ),
     *(
         WrongValidator(
-            breaks=HEADER_LAYOUT, replaces=replaces, noticed_by=noticed_by, module=proposal_schemas
+            breaks=HEADER_LAYOUT, replaces=replaces, noticed_by=noticed_by, module=folder_rules
         )
         for replaces, noticed_by in (
             (
@@ -195,7 +187,7 @@ WRONG_VALIDATORS = (
                 together.test_right_request_header_has_no_problem,
             ),
             (
-                ("_FIELDS", proposal_schemas._FIELDS[:-1]),
+                ("_FIELDS", folder_rules._FIELDS[:-1]),
                 together.test_right_request_header_has_no_problem,
             ),
         )

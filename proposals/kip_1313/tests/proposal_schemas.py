@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from strategies.header_version_schemas import Schema, WrongSchema, as_key, new_version
+from proposals.kip_1313.folder_rules import EVERY_API, HEADER, HEADER_LAYOUT
+from proposals.kip_1313.tests.header_version_schemas import Schema, WrongSchema, as_key, new_version
 from wire.api_keys import SASL_HANDSHAKE_KEY
-from wire.header_versions import HEADER_VERSIONS, INSTANCE_ID_HEADER, REQUEST, RESPONSE
-from wire.proposal_schemas import EVERY_API, HEADER, HEADER_LAYOUT
+from wire.header_versions import HEADER_VERSIONS, REQUEST, RESPONSE
+from wire.headers import INSTANCE_ID_REQUEST_HEADER
 
 _CLIENT_ID, _INSTANCE_ID = 3, 4
 
@@ -116,7 +117,7 @@ def wrong_fields_of_header() -> st.SearchStrategy[WrongSchema]:
     )
 
 
-def bumped_request(api_key: int, newest: int, header: int = INSTANCE_ID_HEADER) -> Schema:
+def bumped_request(api_key: int, newest: int, header: int = INSTANCE_ID_REQUEST_HEADER) -> Schema:
     """Return a request whose newest version has another header than the ones before it, which are flexible."""
     ranges = {as_key(0, newest - 1): "2"} if newest else {}
     return {

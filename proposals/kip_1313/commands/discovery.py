@@ -10,7 +10,11 @@ import click
 from conformance.commands.errors import CouldNotTell
 from conformance.commands.progress import status_line
 from conformance.commands.selection import EVERY_RELEASE, runnable_targets
-from conformance.releases.discovery import (
+from fixtures.errors import HarnessError
+from fixtures.launchers import choose_launcher, launch
+from fixtures.plugin import LAUNCHERS
+from fixtures.registry.targets import Target
+from proposals.kip_1313.discovery import (
     RECORDED,
     UUIDS,
     Discovery,
@@ -18,10 +22,6 @@ from conformance.releases.discovery import (
     measure,
     write_figures,
 )
-from fixtures.errors import HarnessError
-from fixtures.launchers import choose_launcher, launch
-from fixtures.plugin import LAUNCHERS
-from fixtures.registry.targets import Target
 from reference_model.profiles.listeners import PLAINTEXT
 
 

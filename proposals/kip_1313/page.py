@@ -1,15 +1,15 @@
-"""The page about KIP-1313, a proposal: what its request header would break, as measured on real releases.
+"""The page about KIP-1313: what its request header would break, as measured on real releases.
 
-`kafka-conformance discovery` records the figures (`reference_model/profiles/discovery.csv`); they do not come from the runs of this grid.
+`kafka-conformance discovery` records the figures (`discovery.csv`); they do not come from the runs of this grid.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from clauses.catalogue import Clause, catalogue
-from reference_model.profiles.profile import FOLDER
 from reports.exports.table_files import write_tables
 from reports.intervals import wilson_interval
 from reports.site.advertised import exported_table, rows_in
@@ -17,6 +17,16 @@ from reports.site.rendering import Site
 
 DISCOVERY = "discovery"
 SOURCE = "KIP-1313"
+COLUMNS: Mapping[str, Mapping[str, type]] = {
+    DISCOVERY: {
+        **{"release": str, "quorum": str, "newest": int},
+        **{"with_header_2": int, "answered_with_header_2": int},
+        **{"with_header_3": int, "answered_with_header_3": int, "predicted": int},
+        **{"offset_delete": str, "get_telemetry_subscriptions": str, "push_telemetry": str},
+    }
+}
+"""The types of the columns of the recorded table."""
+RECORDED = Path(__file__).with_name(f"{DISCOVERY}.csv")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,11 +54,11 @@ class DiscoveryRow:
 
 def write_proposal(site: Site) -> None:
     """Write proposal.html, and export the recorded figures unchanged."""
-    content = (FOLDER / f"{DISCOVERY}.csv").read_bytes()
-    write_tables([exported_table(DISCOVERY, content)], site.out_dir)
+    content = RECORDED.read_bytes()
+    write_tables([exported_table(DISCOVERY, content, COLUMNS[DISCOVERY])], site.out_dir)
     site.render(
         "proposal.html",
-        "proposal",
+        "kip_1313/page",
         rows=[_row(each) for each in reversed(rows_in(content))],
         proposed=[clause for clause in catalogue() if clause.source == SOURCE],
         roles_of=_roles_of,

@@ -20,7 +20,7 @@ from fixtures.client.running_broker import Address
 from fixtures.registry.targets import Target
 from reference_model.broker.rules.oracle import reactions
 from reference_model.broker.rules.reaction import Identity
-from reference_model.profiles.profile import FOLDER, Profile, profile_of, release_order
+from reference_model.profiles.profile import Profile, profile_of, release_order
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import encode
@@ -38,7 +38,7 @@ from wire.headers import (
 )
 from wire.instance_id_messages import CHANGED_APIS
 
-RECORDED = Path(str(FOLDER)) / "discovery.csv"
+RECORDED = Path(__file__).with_name("discovery.csv")
 """Where the figures are kept; only a checkout can be recorded to."""
 UUIDS = 5000
 VERSIONS_BEYOND = 100

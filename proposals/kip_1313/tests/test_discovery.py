@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from conformance.commands import discovery as command
-from conformance.releases.discovery import (
+from fixtures.client.running_broker import Address, RunningBroker
+from fixtures.model_processes.server import broker_for_listener
+from fixtures.registry.targets import load_targets
+from proposals.kip_1313.commands import discovery as command
+from proposals.kip_1313.discovery import (
     VERSIONS_BEYOND,
     Discovery,
     has_flexible_headers,
@@ -18,9 +21,6 @@ from conformance.releases.discovery import (
     read_figures,
     write_figures,
 )
-from fixtures.client.running_broker import Address, RunningBroker
-from fixtures.model_processes.server import broker_for_listener
-from fixtures.registry.targets import load_targets
 from reference_model.broker.rules.connection_states import ConnectionState
 from reference_model.profiles.listeners import PLAINTEXT
 from tests.fixtures.scripted_server import Peer, scripted_server

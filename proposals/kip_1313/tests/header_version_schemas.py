@@ -8,6 +8,13 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
+from proposals.kip_1313.header_rules import (
+    EXISTING,
+    OFFSET_DELETE,
+    RESPONSE_HEADERS,
+    SYNTAX,
+    TELEMETRY,
+)
 from wire.api_keys import (
     API_VERSIONS_KEY,
     GET_TELEMETRY_SUBSCRIPTIONS_KEY,
@@ -16,18 +23,13 @@ from wire.api_keys import (
 )
 from wire.fields import versions
 from wire.header_versions import (
-    EXISTING,
     FIRST_FLEXIBLE,
     HEADER_VERSIONS,
-    INSTANCE_ID_HEADER,
-    OFFSET_DELETE,
     REQUEST,
     RESPONSE,
-    RESPONSE_HEADERS,
-    SYNTAX,
-    TELEMETRY,
     derived_header_version,
 )
+from wire.headers import INSTANCE_ID_REQUEST_HEADER
 
 Schema = Mapping[str, Any]
 USUAL_KEYS = (0, 1, 3, API_VERSIONS_KEY, 60)
@@ -274,7 +276,9 @@ def changed_apis() -> st.SearchStrategy[Schema]:
     """The APIs that KIP-1313 changes, as it defines them."""
     keys = st.sampled_from((OFFSET_DELETE_KEY, GET_TELEMETRY_SUBSCRIPTIONS_KEY, PUSH_TELEMETRY_KEY))
     return st.builds(
-        lambda key, kind: new_version(key, kind, INSTANCE_ID_HEADER if kind == REQUEST else 1),
+        lambda key, kind: new_version(
+            key, kind, INSTANCE_ID_REQUEST_HEADER if kind == REQUEST else 1
+        ),
         keys,
         st.sampled_from((REQUEST, RESPONSE)),
     )
@@ -293,7 +297,9 @@ def wrong_telemetry() -> st.SearchStrategy[WrongSchema]:
     )
     with_id = st.builds(
         lambda key, kind, kept: WrongSchema(
-            new_version(key, kind, INSTANCE_ID_HEADER if kind == REQUEST else 1, id_versions=kept),
+            new_version(
+                key, kind, INSTANCE_ID_REQUEST_HEADER if kind == REQUEST else 1, id_versions=kept
+            ),
             TELEMETRY,
             "fields[1].versions",
         ),

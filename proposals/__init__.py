@@ -1,0 +1,88 @@
+"""The registry of proposals under discussion: each folder next to this file is one, and brings all that the suite has for it.
+
+A proposal declares its parts in its `__init__.py`, as a `PROPOSAL`. The suite never imports a proposal by its name: it asks here for a part,
+such as the pages, and gets that part of every proposal. A part is imported when it is first asked for, because most of them are
+built on the suite. So deleting a proposal's folder removes it.
+"""
+
+from __future__ import annotations
+
+import functools
+import pkgutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent
+"""The folder of all proposals, where templates are found by "proposal/name"."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """What a proposal brings. A part is named as "module:attribute", the module without the name of the package; empty for none.
+
+    Attributes:
+        package: the name of its package.
+        source: how the ids of its clauses begin, such as "KIP-1313".
+        wiki_page: its page in Kafka's wiki, as part of an address.
+        clauses: its file of clauses.
+        commands: maps each of its commands to the module that defines it, without the name of the package.
+        page: the function that writes its page, given the site.
+        page_link: where that page is in the site, and what it is about, in words.
+        tables: for each table that it exports, the types of its columns.
+    """
+
+    package: str
+    source: str
+    wiki_page: str = ""
+    clauses: str = ""
+    commands: Mapping[str, str] = field(default_factory=dict)
+    page: str = ""
+    page_link: tuple[str, str] | None = None
+    tables: str = ""
+
+    @property
+    def folder(self) -> Traversable:
+        """Its folder; on a Spark cluster it may be inside an archive."""
+        return files(self.package)
+
+    def load(self, part: str) -> Any:
+        """Import a part.
+
+        Args:
+            part: "module:attribute".
+        """
+        module, _, attribute = part.partition(":")
+        return getattr(import_module(f"{self.package}.{module}"), attribute)
+
+
+@functools.cache
+def proposals() -> tuple[Proposal, ...]:
+    """Return every proposal, in the order of the names of their folders."""
+    names = sorted(each.name for each in pkgutil.iter_modules(__path__) if each.ispkg)
+    return tuple(import_module(f"{__name__}.{name}").PROPOSAL for name in names)
+
+
+def proposed_commands() -> dict[str, str]:
+    """Return the name of the module that defines each command of a proposal."""
+    return {
+        name: f"{each.package}.{module}"
+        for each in proposals()
+        for name, module in each.commands.items()
+    }
+
+
+def provided(part: str) -> Iterator[Any]:
+    """Yield what each proposal has of a part; nothing of one without it.
+
+    Args:
+        part: the name of an attribute of `Proposal` that is "module:attribute".
+    """
+    for each in proposals():
+        place: str = getattr(each, part)
+        if place:
+            yield each.load(place)

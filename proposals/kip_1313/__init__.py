@@ -1,0 +1,16 @@
+"""KIP-1313, a proposal: a client instance id in the header of every request. docs/kip-1313.md is about it."""
+
+from __future__ import annotations
+
+from proposals import Proposal
+
+PROPOSAL = Proposal(
+    package=__name__,
+    source="KIP-1313",
+    wiki_page="KIP-1313%3A+Client+instance+ID+in+all+request+headers",
+    clauses="kip_1313.toml",
+    commands={"schemas": "commands.schemas", "discovery": "commands.discovery"},
+    page="page:write_proposal",
+    page_link=("proposal.html", "what its new request header would break"),
+    tables="page:COLUMNS",
+)
