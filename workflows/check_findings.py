@@ -9,10 +9,13 @@ A script that cannot say it, or a finding without one, is judged by `kafka-confo
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatch
@@ -62,11 +65,23 @@ class Checked:
 Run = Callable[[Sequence[str]], subprocess.CompletedProcess[str]]
 
 
-def run_program(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """Run a program and return its output."""
-    return subprocess.run(
-        command, check=False, capture_output=True, text=True, timeout=TIME_LIMIT_S
-    )
+def run_program(
+    command: Sequence[str], limit_s: float = TIME_LIMIT_S
+) -> subprocess.CompletedProcess[str]:
+    """Run a program and return its output; after the limit it ends with everything that it started, such as a client.
+
+    Raises:
+        subprocess.TimeoutExpired: it did not end within the limit.
+    """
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        try:
+            out, err = process.communicate(timeout=limit_s)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
 def finding_folders(findings: Path, patterns: Sequence[str]) -> Iterator[tuple[str, Path]]:

@@ -24,6 +24,7 @@ BRANCH = "nightly/compatibility"
 TITLE = "Update what the night found in COMPATIBILITY.md"
 BODY = "Made from the site of a night. The tests of `tests/documents` check that the document follows from its data; close and reopen this pull request to start them. Read the scripts in `docs/findings`: a job runs them."
 DOCS = "docs"
+GITHUB = "https://github.com"
 _AUTHOR = ("-c", "user.name=nightly", "-c", "user.email=nightly@users.noreply.github.com")
 
 
@@ -39,7 +40,7 @@ def propose(site: Path, repository: str, base: str, remote: str, checkout: Path 
     """
     docs = checkout / DOCS
     before = read_data(docs / DATA_FILE)
-    after = write_documents(site, docs)
+    after = write_documents(site, docs, f"{GITHUB}/{repository}")
     if replace(after, made=before.made) == before:
         return "Nothing changes in COMPATIBILITY.md."
     git = _git_in(checkout)

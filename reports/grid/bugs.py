@@ -203,7 +203,7 @@ def _title(alike: Sequence[Evidence]) -> str:
         )
     listed = _LISTED.fullmatch(first.message)
     if listed:
-        names = listed["names"].split(", ")
+        names = _shown_first(listed["names"].split(", "), first)
         more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
         return _cut(f"{_capital(listed['symptom'])}: {', '.join(names[:_MOST_NAMES])}{more}")
     message = first.message
@@ -213,6 +213,13 @@ def _title(alike: Sequence[Evidence]) -> str:
     if request and request not in message:
         return _cut(f"{request}: {message}")
     return _cut(_capital(message))
+
+
+def _shown_first(names: Sequence[str], evidence: Evidence) -> Sequence[str]:
+    """Return names of requests with versions; that of the request whose bytes are stored comes first."""
+    shown = request_of(evidence.failure) if evidence.failure else ""
+    api = shown.rpartition(" v")[0]
+    return sorted(names, key=lambda name: not shown or name.rpartition(" v")[0] != api)
 
 
 def _operations_title(in_order: Sequence[Evidence]) -> str:

@@ -75,9 +75,16 @@ class RequestLine:
             return "between brokers only"
         if self.kind not in LOSSES or self.change.after is None:
             return ""
+        return f"refused to {self.failing_clients}"
+
+    @property
+    def failing_clients(self) -> str:
+        """Which clients know no version that is left, if versions are lost, in words."""
+        if self.change.after is None:
+            return "all clients"
         if self.too_old:
-            return f"refused to Java clients up to {self.too_old}"
-        return f"refused to clients older than {_line_name(recorded_releases()[0])}"
+            return f"Java clients up to {self.too_old}"
+        return f"clients older than {_line_name(recorded_releases()[0])}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -60,6 +60,7 @@ def sections_of(upgrade: Upgrade, *, with_steps: bool = True) -> tuple[Section, 
         with_steps: whether the steps on the way are one of them; a page shows these with links.
     """
     found = (
+        _failing(upgrade),
         *_client_sections(upgrade),
         *_request_sections(upgrade),
         *_rule_sections(upgrade),
@@ -67,6 +68,36 @@ def sections_of(upgrade: Upgrade, *, with_steps: bool = True) -> tuple[Section, 
         *([_way(upgrade)] if with_steps else []),
     )
     return tuple(section for section in found if section.lines)
+
+
+def _failing(upgrade: Upgrade) -> Section:
+    """Return who fails after the upgrade: the question with which everybody comes."""
+    lines = [
+        Line(each.client, f"tried with both: {each.result}")
+        for each in upgrade.clients or ()
+        if each.lost
+    ]
+    by_clients: dict[str, list[str]] = {}
+    for line in _newest_first(upgrade.requests.lost_by_clients):
+        by_clients.setdefault(line.failing_clients, []).append(line.name)
+    lines += [
+        Line(f"{clients[:1].upper()}{clients[1:]}", f"fail if they send {', '.join(names)}")
+        for clients, names in by_clients.items()
+    ]
+    if not lines:
+        lines = [Line("", "No client, by the recorded tables: no version of a request is lost.")]
+    watch = f"kafka-conformance watch --bootstrap-server HOST:PORT --for {upgrade.after.target}"
+    lines.append(
+        Line(
+            "Your own clients",
+            f"{watch} stands between them and a broker, and names those that will fail",
+        )
+    )
+    return Section(title="Who will fail", lines=tuple(lines))
+
+
+def _newest_first(lines: Sequence[RequestLine]) -> Sequence[RequestLine]:
+    return sorted(lines, key=lambda line: release_order(line.too_old or "0"), reverse=True)
 
 
 def _client_sections(upgrade: Upgrade) -> Iterator[Section]:
@@ -126,8 +157,7 @@ _WITH_QUORUM = {
 
 def _by_meaning(lines: Sequence[RequestLine]) -> Iterator[Line]:
     """Yield the requests for each thing that they mean, those that concern the newest clients first."""
-    newest_first = sorted(lines, key=lambda line: release_order(line.too_old or "0"), reverse=True)
-    for meaning in dict.fromkeys(line.meaning for line in newest_first):
+    for meaning in dict.fromkeys(line.meaning for line in _newest_first(lines)):
         own = (_step(line) for line in lines if line.meaning == meaning)
         yield Line(meaning[:1].upper() + meaning[1:], ", ".join(own))
 

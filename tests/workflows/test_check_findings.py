@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from workflows.check_findings import Checked, Outcome, Run, check, finding_folders, summary
+from workflows.check_findings import (
+    Checked,
+    Outcome,
+    Run,
+    check,
+    finding_folders,
+    run_program,
+    summary,
+)
 
 
 def ends_with(*statuses: int) -> tuple[Run, list[Sequence[str]]]:
@@ -88,3 +99,23 @@ def test_night_is_good_if_every_tried_defect_is_seen(
     lines, good = summary([Checked("a/b", each, "why") for each in outcomes])
     assert good is is_good
     assert len(lines) == 2 + sum(each is not Outcome.SEEN for each in outcomes)
+
+
+def test_what_a_program_started_ends_with_it(tmp_path: Path) -> None:
+    """A script starts a client, which would run for ever."""
+    child = "import os, pathlib, sys, time; pathlib.Path(sys.argv[1]).write_text(str(os.getpid())); time.sleep(60)"
+    parent = (
+        f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}, sys.argv[1]])"
+    )
+    with pytest.raises(subprocess.TimeoutExpired):
+        run_program([sys.executable, "-c", parent, str(tmp_path / "pid")], limit_s=3)
+    with pytest.raises(ProcessLookupError):
+        _wait_for_end(int((tmp_path / "pid").read_text()))
+
+
+def _wait_for_end(process: int) -> None:
+    for _ in range(50):
+        os.kill(process, 0)
+        if Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2].startswith("Z"):
+            raise ProcessLookupError
+        time.sleep(0.1)

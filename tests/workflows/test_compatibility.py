@@ -22,10 +22,11 @@ from tests.reports.roll_up_tables import (
     write_tables,
 )
 from workflows.compatibility.__main__ import main
-from workflows.compatibility.collecting import Collected, collect, step_between
+from workflows.compatibility.collecting import Collected, collect, finding_id, step_between
 from workflows.compatibility.data import Compatibility, counts_of, read_data, write_data
 from workflows.compatibility.document import MOST_BYTES, document, step_sentence
-from workflows.compatibility.finding_files import play_of, shortened, without_folders
+from workflows.compatibility.finding_files import play_of, write_findings
+from workflows.compatibility.finding_texts import finding_text, linked, shortened, without_folders
 
 MUST, SHOULD, KNOWN = (
     "KIP-35.keys-unique",
@@ -145,7 +146,7 @@ def test_operations_are_read_off_by_release(data: Compatibility) -> None:
     """The sum of a client, and each operation that does not work everywhere."""
     text = document(data)
     assert "| client | 2.3.1 | 4.4.0 |" in text
-    assert "| **libone-1.0** | ✕ 1 | ✓ 1 |" in text
+    assert "| **libone-1.0** | ✓ 0 of 1 ✕ 1 | ✓ 1 of 1 |" in text
     assert "| share-group | ✕ | ✓ |" in text
 
 
@@ -185,7 +186,7 @@ def test_command_writes_document_data_and_folders(grid: Path, tmp_path: Path) ->
         out / "findings/mybroker/apiversions-request-crashes",
         next(out.glob("findings/libone/loops*")),
     )
-    assert "reproducer.py HOST:PORT" in (crash / "README.md").read_text()
+    assert "python3 reproducer.py localhost:9092" in (crash / "README.md").read_text()
     assert (crash / "reproducer.py").read_text() == "print('again')\n"
     assert json.loads((loop / "failure.json").read_text())["play"] == {**PLAY, "timeout_s": 3}
 
@@ -215,19 +216,122 @@ def test_paths_of_a_machine_are_left_out() -> None:
     assert without_folders(said) == "panic at …/client.go:128, see …/out.txt"
 
 
-def test_dump_keeps_the_last_message_and_marked_lines() -> None:
-    """They prove the failure; a table of versions before them does not."""
-    table = [f"      {number}  a row" for number in range(40)]
-    dump = "\n".join(
-        ["connection 0: answer", *table, ">  41  wrong", "connection 0: sent", "the request"]
+def test_only_messages_lose_paths(grid: Path, tmp_path: Path) -> None:
+    """Bytes and code of a script stay as they are; the message that it quotes does not."""
+    collected = collected_from(grid)
+    crash = "mybroker/apiversions-request-crashes"
+    failure = collected.evidence[crash].failure
+    assert failure is not None
+    changed = replace(
+        failure,
+        message="it ended\nat /root/x/y.go:1",
+        reproducer='"""It ended at /root/x/y.go:1"""\nDATA = "/tmp/a/b"\n',
+        hex_dump="connection 0: sent\n   0  2f  path = '/tmp/a/b'",
+        facts=json.dumps({"message": "at /root/x/y.go:1", "sent": [{"data": "/tmp/a/b"}]}),
     )
-    lines = shortened(dump).split("\n")
-    assert lines[-4:] == [
-        "... (31 more lines)",
+    shown = replace(collected.evidence[crash], failure=changed)
+    write_findings(replace(collected, evidence={crash: shown}), tmp_path / "findings")
+    folder = tmp_path / "findings" / crash
+    script, text, facts = (
+        (folder / name).read_text() for name in ("reproducer.py", "README.md", "failure.json")
+    )
+    assert script == '"""It ended at …/y.go:1"""\nDATA = "/tmp/a/b"\n'
+    assert "at …/y.go:1" in text
+    assert "path = '/tmp/a/b'" in text
+    assert json.loads(facts) == {"message": "at …/y.go:1", "sent": [{"data": "/tmp/a/b"}]}
+
+
+@pytest.mark.parametrize("project", ["", "https://example.org/suite"])
+def test_text_of_a_finding_is_complete(grid: Path, project: str) -> None:
+    """It links to the rule's page and the script, and has the last words of the client and its listener."""
+    collected = collected_from(grid)
+    (id_,) = (each for each in collected.evidence if each.startswith("libone/loops"))
+    finding = next(each for each in collected.data.findings if each.id == id_)
+    evidence = collected.evidence[id_]
+    assert evidence.failure is not None
+    message = "it is aborted\nx.c:1: assertion\nstderr: x.c:1: assertion\n1 request in 0.1 s"
+    shown = replace(evidence, failure=replace(evidence.failure, message=message))
+    on_sasl = replace(finding, listener="sasl_plaintext", target="aiokafka-0.14.0", script="")
+    data = replace(collected.data, made=replace(collected.data.made, project=project))
+    text = "\n".join(finding_text(data, on_sasl, shown))
+    assert "It was met on a listener with SASL (PLAIN), without TLS." in text
+    assert "The last lines that the client wrote:\n\n```text\nx.c:1: assertion\n```" in text
+    assert text.count("x.c:1: assertion") == 1
+    with_script = "\n".join(finding_text(data, replace(on_sasl, script="../../p.py"), shown))
+    assert "`pip install aiokafka==0.14.0`" in with_script
+    if project:
+        assert f"({project}/blob/HEAD/docs/findings/play_broker.py)" in with_script
+        assert f"curl -fLO {project}/raw/HEAD/docs/findings/{id_}/failure.json" in with_script
+        assert f"[kafka-conformance]({project})" in with_script
+    else:
+        assert "attach the files that are linked here" in with_script
+
+
+def test_sources_of_rules_are_links() -> None:
+    """Each to the page of its document."""
+    text = linked("KIP-97, Proposed Changes; Protocol guide, Network (silent)")
+    assert text.startswith("[KIP-97](https://cwiki.apache.org/")
+    assert "; [Protocol guide](https://kafka.apache.org/protocol), Network \\(silent\\)" in text
+
+
+def test_scripted_listener_is_that_of_a_client(grid: Path) -> None:
+    """Only the script says that its broker had SASL or TLS, and the common script has no TLS."""
+    failures = read_history_table(grid, "failures") or ()
+    example = "{'script': Script(nodes=(), listener='LISTENER', timeout_ms=3000)}"
+    for listener, script in (("sasl_plaintext", "../../play_broker.py"), ("ssl", "")):
+        facts = json.dumps({"example": example.replace("LISTENER", listener)})
+        changed = [replace(each, facts=facts) for each in failures]
+        findings = collect(FoldedGrid(read_grid(grid)), changed).data.findings
+        loop = next(each for each in findings if "loops" in each.title)
+        assert (loop.listener, loop.script) == (listener, script)
+
+
+def test_product_without_latin_letters_has_a_folder() -> None:
+    """Titles and names may have none."""
+    assert finding_id("Кафка", "12", taken=()) == "product/finding"
+    assert finding_id("Кафка", "12", taken={"product/finding"}) == "product/finding-2"
+
+
+def table_of(*keys: int) -> list[str]:
+    """Return the rows of a table."""
+    return [
+        f"      {key}  00  api_keys[{place}].{name} = {key if name == 'api_key' else 9}"
+        for place, key in enumerate(keys)
+        for name in ("api_key", "min_version", "max_version")
+    ]
+
+
+def test_dump_keeps_the_rows_that_explain_it() -> None:
+    """Those of APIs that were requested or are named, and lines with a mark."""
+    dump = "\n".join(
+        [
+            "connection 0: answer",
+            *table_of(0, 1, 3, 12, 60),
+            ">  41  wrong",
+            "connection 0: sent",
+            "  4  00 03  request_api_key = 3",
+        ]
+    )
+    assert shortened(dump, "Heartbeat v2 is listed").split("\n") == [
+        "connection 0: answer",
+        "... (2 other APIs)",
+        *table_of(0, 1, 3, 12)[6:],
+        "... (1 other API)",
         ">  41  wrong",
         "connection 0: sent",
-        "the request",
+        "  4  00 03  request_api_key = 3",
     ]
-    many = shortened("\n".join(["connection 0: sent", "a line"] * 99))
-    assert many.split("\n")[12] == "... (150 more lines)"
-    assert len(many.split("\n")) == 49
+
+
+def test_long_dump_keeps_both_ends_and_what_is_named() -> None:
+    """A client may send hundreds of requests, and the wrong one stands between them."""
+    metadata = "  4  00 03  request_api_key = 3"
+    parts = ["connection 0: sent\n  4  00 12  request_api_key = 18\n"] * 99
+    parts[50] = f"connection 0: sent\n{metadata}\n"
+    lines = shortened("".join(parts), "Metadata v2 was sent").split("\n")
+    assert len(lines) == 122
+    assert metadata in lines
+    assert [line for line in lines if "more" in line] == [
+        "... (42 more lines)",
+        "... (36 more lines)",
+    ]

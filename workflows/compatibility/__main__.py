@@ -21,15 +21,16 @@ from workflows.compatibility.document import DOCUMENT, FINDINGS, document
 from workflows.compatibility.finding_files import write_findings
 
 
-def write_documents(grid: Path, out: Path) -> Compatibility:
+def write_documents(grid: Path, out: Path, project: str = "") -> Compatibility:
     """Write the document, its data and the folder of findings; return the data.
 
     Args:
         grid: the folder of a grid, with its tables.
         out: the folder of documents.
+        project: the address of this project's repository, to which texts of findings link; empty if it is not published.
     """
     failures = read_history_table(grid, "failures") or ()
-    collected = collect(FoldedGrid(read_grid(grid)), failures)
+    collected = collect(FoldedGrid(read_grid(grid)), failures, project)
     out.mkdir(parents=True, exist_ok=True)
     write_data(collected.data, out / DATA_FILE)
     (out / DOCUMENT).write_text(document(collected.data), encoding="utf-8")
@@ -40,9 +41,15 @@ def write_documents(grid: Path, out: Path) -> Compatibility:
 @click.command(cls=ForeignWords, name="workflows.compatibility")
 @click.argument("grid", type=click.Path(path_type=Path, file_okay=False, exists=True))
 @click.option("--out", required=True, type=click.Path(path_type=Path, file_okay=False))
-def main(grid: Path, out: Path) -> None:
+@click.option(
+    "--project",
+    default="",
+    metavar="URL",
+    help="address of this project's repository, to which texts of findings link; default: links stay relative",
+)
+def main(grid: Path, out: Path, project: str) -> None:
     """Write the document, its data and the folder of findings."""
-    data = write_documents(grid, out)
+    data = write_documents(grid, out, project)
     click.echo(f"{len(data.findings)} findings: {out / DOCUMENT}")
 
 

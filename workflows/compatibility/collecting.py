@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from clauses.catalogue import Level
+from reference_model.profiles.listeners import TLS_LISTENERS
 from reference_model.profiles.profile import line_of, release_order
 from reference_model.profiles.release_tables import RecordedRelease, recorded_releases
 from reference_model.profiles.version_tables import RequestKind
@@ -18,6 +21,7 @@ from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import KeptFailure, failures_by_run
 from reports.grid.products import Product, evidence_of, library_of, products_of
 from reports.records import REPRODUCER_FILE, UNSETTLED_VERDICTS, Verdict
+from reports.run.repeats import FailureClass
 from reports.upgrade.ends import ends_named
 from reports.upgrade.grid_changes import RuleKind
 from reports.upgrade.tried_operations import tried_operations
@@ -45,6 +49,7 @@ _SMALL_WORD = re.compile(
 )
 _MOST_WORDS, _MOST_LETTERS = 5, 32
 _LONGEST_REASON = 200
+_LISTENER_OF_SCRIPT = re.compile(r"\blistener='(\w+)'")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,12 +60,13 @@ class Collected:
     evidence: Mapping[str, Evidence]
 
 
-def collect(folded: FoldedGrid, failures: Sequence[KeptFailure]) -> Collected:
+def collect(folded: FoldedGrid, failures: Sequence[KeptFailure], project: str = "") -> Collected:
     """Return the data of a grid.
 
     Args:
         folded: the grid.
         failures: the stored failures of its cells.
+        project: the address of this project's repository; empty if it is not published.
     """
     products = products_of(folded, failures)
     judged = {product.id: _judged(product) for product in products}
@@ -78,7 +84,7 @@ def collect(folded: FoldedGrid, failures: Sequence[KeptFailure]) -> Collected:
     broken = {clause for finding in findings for clause in finding.clauses}
     releases, clients = _operations(folded)
     data = Compatibility(
-        made=_made(folded, products),
+        made=_made(folded, products, project),
         levels={each.clause: each.level for each in folded.grid.clauses if each.clause in broken},
         products=tuple(judged.values()),
         findings=tuple(findings),
@@ -89,10 +95,12 @@ def collect(folded: FoldedGrid, failures: Sequence[KeptFailure]) -> Collected:
     return Collected(data=data, evidence=evidence)
 
 
-def _made(folded: FoldedGrid, products: Sequence[Product]) -> Made:
+def _made(folded: FoldedGrid, products: Sequence[Product], project: str) -> Made:
     runs = [run for run in folded.grid.runs if run.in_grid]
     return Made(
         date=max(run.finished_at for run in runs).date().isoformat(),
+        version=max(runs, key=lambda run: run.finished_at).suite_version,
+        project=project,
         commits=tuple(dict.fromkeys(run.suite_commit for run in runs if run.suite_commit)),
         tiers=tuple(sorted({run.tier for run in runs})),
         runs=len(runs),
@@ -164,7 +172,7 @@ def _finding(
     title = bug.title if reason else bugs_of(own)[0].title
     shown = min((each for each in own if each.failure is not None), key=_usefulness, default=None)
     finding = Finding(
-        id=_id(family, title, taken),
+        id=finding_id(family, title, taken),
         family=family,
         title=one_line(title),
         broken={owner: tuple(broken[owner]) for owner in order if owner in broken},
@@ -174,7 +182,7 @@ def _finding(
         if bug.first.is_operation
         else (),
         target="" if shown is None or shown.failure is None else shown.failure.target,
-        listener="" if shown is None or shown.failure is None else shown.failure.listener,
+        listener="" if shown is None else _listener(shown),
         script=_script(shown),
     )
     return finding, shown
@@ -190,26 +198,50 @@ def _script(shown: Evidence | None) -> str:
     if not shown.is_client:
         return REPRODUCER_FILE
     # The common script has no TLS; `replay` has.
-    return f"../../{PLAYER}" if shown.listener == _PLAINTEXT else ""
+    return "" if _listener(shown) in TLS_LISTENERS else f"../../{PLAYER}"
 
 
-def _usefulness(evidence: Evidence) -> tuple[bool, bool, bool]:
-    """Return the sort key of evidence: first what a script shows on a listener that needs no keys; the sort keeps the rest of the order."""
+def _listener(evidence: Evidence) -> str:
+    """Return the listener on which a failure was met: a scripted broker has that of its script."""
     assert evidence.failure is not None
+    example = _facts(evidence.failure).get("example", "") if evidence.is_client else ""
+    of_script = _LISTENER_OF_SCRIPT.search(str(example))
+    return of_script[1] if of_script else evidence.failure.listener
+
+
+def _facts(failure: KeptFailure) -> Mapping[str, Any]:
+    try:
+        found = json.loads(failure.facts)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _usefulness(evidence: Evidence) -> tuple[bool, bool, bool, bool]:
+    """Return the sort key of evidence: first what a script shows each time, on a listener that needs no keys; the sort keeps the rest of the order."""
+    assert evidence.failure is not None
+    repeats = _facts(evidence.failure).get("repeats") or {}
     return (
         not evidence.failure.reproducer,
-        evidence.listener != _PLAINTEXT,
+        _listener(evidence) != _PLAINTEXT,
+        repeats.get("class") != FailureClass.DETERMINISTIC,
         not evidence.level_gates,
     )
 
 
-def _id(family: str, title: str, taken: Collection[str]) -> str:
-    """Return a name that stays the same while numbers in the title change."""
+def finding_id(family: str, title: str, taken: Collection[str]) -> str:
+    """Return a name that stays the same while numbers in the title change: the folder of a finding.
+
+    Args:
+        family: the name of its product.
+        title: its title.
+        taken: the names of other findings.
+    """
     words = [word for word in _WORD.findall(title.lower()) if not _SMALL_WORD.fullmatch(word)]
-    folder = "-".join(_WORD.findall(family.lower()))
+    folder = "-".join(_WORD.findall(family.lower())) or "product"
     while len(words) > _MOST_WORDS or (len("-".join(words)) > _MOST_LETTERS and len(words) > 1):
         words.pop()
-    name = f"{folder}/{'-'.join(words)}"
+    name = f"{folder}/{'-'.join(words) or 'finding'}"
     names = (name if number == 1 else f"{name}-{number}" for number in range(1, len(taken) + 2))
     return next(each for each in names if each not in taken)
 

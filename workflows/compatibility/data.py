@@ -20,13 +20,17 @@ class Made:
 
     Attributes:
         date: the day of the newest run, "2026-11-27".
-        commits: the commits of the suite that judged, the newest run's first.
+        version: the version of the suite in the newest run.
+        project: the address of the suite's repository, to which texts link; empty if it is not published.
+        commits: the commits of the suite that judged, in the order of the runs.
         tiers: how much the runs sent.
         runs: how many runs the grid is made of.
         undecided: how many MUST cells could not be judged.
     """
 
     date: str
+    version: str
+    project: str
     commits: tuple[str, ...]
     tiers: tuple[str, ...]
     runs: int
@@ -65,7 +69,7 @@ class Finding:
         declared: the reason for which it is declared as known; empty if it is not.
         tried_with: the releases of brokers that an operation was tried with; empty if it is none.
         target: the id of the product, or for an operation of the broker, of which the folder has the bytes; empty if no bytes are stored.
-        listener: the listener of these bytes.
+        listener: the listener of these bytes; for a client that of the broker which was played to it.
         script: the script that shows it, as a path from its folder; empty if `kafka-conformance replay` alone does.
     """
 

@@ -28,7 +28,8 @@ _MOST_NEW = 4
 _LONGEST_WORST = 100
 _LONGEST_TITLES = range(100, 20, -10)
 _SUBJECT = re.compile(r"^The (?:client|target) ")
-_WORDS = {"✓": "work", "–": "unsupported", "✕": "violate", "?": "not judged"}
+_WORKS = "✓"
+_WORDS = {_WORKS: "work", "–": "unsupported", "✕": "violate", "?": "not judged"}
 
 
 def document(data: Compatibility) -> str:
@@ -76,11 +77,15 @@ def _opening(data: Compatibility) -> Iterator[str]:
     made = data.made
     roles = Counter(product.role for product in data.products)
     judged = " and ".join(counted(number, role) for role, number in roles.items())
-    commits = ", ".join(f"`{commit[:8]}`" for commit in made.commits)
+    commits = (
+        f"at commit `{made.commits[0][:8]}`"
+        if len(made.commits) == 1
+        else f"at {counted(len(made.commits), 'different commit')}"
+    )
     tiers = " and ".join(made.tiers)
     found = [finding for finding in data.findings if not finding.declared]
     yield (
-        f"{made.date}: {judged}, judged by {counted(made.runs, 'run')} of the tier {tiers} with the suite of commit {commits}. "
+        f"{made.date}: {judged}, judged by {counted(made.runs, 'run')} of the tier {tiers} with version {made.version} of the suite {commits}. "
         f"{counted(len(found), 'defect')} found; {counted(made.undecided, 'MUST cell')} could not be judged."
     )
     yield ""
@@ -179,7 +184,7 @@ def _operations(data: Compatibility) -> Iterator[str]:
         yield "No operation was tried."
         return
     yield (
-        "How many operations work (✓), are unsupported by client or broker and fail with an error that says so (–), violate KIP-97 (✕) or "
+        "How many of the operations that were tried work (✓ n of m), are unsupported by client or broker and fail with an error that says so (–), violate KIP-97 (✕) or "
         "could not be judged (?). Below a client stand the operations that do not work with every release. "
         f"Tried: {', '.join(_tried(data))}."
     )
@@ -197,18 +202,26 @@ def _tried(data: Compatibility) -> Sequence[str]:
     )
 
 
+def _sum(column: Counter[str]) -> str:
+    """Return how many of the operations that were tried work, and what became of the others."""
+    tried = sum(column[symbol] for symbol in _WORDS)
+    if not tried:
+        return ""
+    others = (
+        f"{symbol} {column[symbol]}" for symbol in _WORDS if symbol != _WORKS and column[symbol]
+    )
+    return " ".join([f"{_WORKS} {column[_WORKS]} of {tried}", *others])
+
+
 def _client_rows(client: TriedClient, releases: int) -> Iterator[str]:
     columns = [
         Counter(each[place] for each in client.operations.values()) for place in range(releases)
     ]
-    sums = (
-        " ".join(f"{symbol} {column[symbol]}" for symbol in _WORDS if column[symbol])
-        for column in columns
-    )
+    sums = (_sum(column) for column in columns)
     yield f"| **{client.client}** | {' | '.join(sums)} |"
     alike: dict[str, list[str]] = {}
     for operation, symbols in client.operations.items():
-        if set(symbols) - {"✓"}:
+        if set(symbols) - {_WORKS}:
             alike.setdefault(symbols, []).append(operation)
     for symbols, operations in alike.items():
         yield f"| {', '.join(operations)} | {' | '.join(symbols)} |"

@@ -1,6 +1,6 @@
 """docs/findings: for each finding a folder with everything that the tracker of its product needs.
 
-- `README.md`: the text of an issue: what the rule demands, what was seen, the bytes, and how to see it again;
+- `README.md`: the text of an issue, see `finding_texts`;
 - `failure.json`: what `kafka-conformance replay` and the script read;
 - `reproducer.py`: for a broker, the script that sends the bytes.
 
@@ -13,8 +13,7 @@ import ast
 import json
 import re
 import shutil
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +21,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from conformance.failures.drawn_values import UnreadableValues, read_values
 from reference_model.clients.scripts.script import Script
-from reports.escaping import markdown_code_block, markdown_text
-from reports.exports.issue_texts import evidence_lines, reported_of
-from reports.grid.bugs import Evidence
 from reports.grid.history_tables import KeptFailure
 from reports.records import FACTS_FILE, REPRODUCER_FILE
 from reports.run.client_reproducer import render_player
 from reports.run.failures import READS_FACTS, TEMPLATES
 from workflows.compatibility.collecting import PLAYER, Collected
-from workflows.compatibility.data import Compatibility, Finding
+from workflows.compatibility.data import Finding
+from workflows.compatibility.finding_texts import finding_text, without_folders
 
 README = "README.md"
 _MOST_LINES_OF_PART, _MOST_DUMP_LINES = 10, 48
@@ -49,6 +46,8 @@ One folder per defect of a product: `README.md` is the text of an issue for the 
 | a broker | `python reproducer.py HOST:PORT` in its folder | Python, and the broker at that address |
 | a client | `python play_broker.py FOLDER --run 'PROGRAM {bootstrap} {timeout}'` here, or without `--run` and the client started by hand | Python, and any build of the client |
 | an operation, or what the bytes do not show | `kafka-conformance replay FOLDER` | this project; it starts client and broker |
+
+PROGRAM is any program that uses the client: it connects to {bootstrap}, fetches metadata and ends within {timeout} seconds.
 
 A script ends with 1 if it sees the defect again, with 2 if it cannot say, with 3 if it could not reach the product. `kafka-conformance replay FOLDER` judges each
 of them again: 1 if it still fails, 0 if it does not. `python -m workflows.check_findings docs/findings` runs all of them against the products named.
@@ -69,8 +68,8 @@ def write_findings(collected: Collected, folder: Path) -> None:
         own = folder / finding.id
         own.mkdir(parents=True)
         evidence = collected.evidence.get(finding.id)
-        text = "\n".join(_readme(collected.data, finding, evidence))
-        (own / README).write_text(without_folders(text) + "\n", encoding="utf-8")
+        text = "\n".join(finding_text(collected.data, finding, evidence))
+        (own / README).write_text(f"{text}\n", encoding="utf-8")
         if evidence is not None and evidence.failure is not None:
             _write_failure(own, finding, evidence.failure)
 
@@ -84,15 +83,13 @@ def _write_failure(folder: Path, finding: Finding, failure: KeptFailure) -> None
         kept["play"] = {**play_of(failure), "timeout_s": _timeout_s(facts)}
     elif len(json.dumps(facts.get("sent", []))) <= _MOST_SENT_BYTES:
         kept["sent"] = facts.get("sent", [])
-    text = without_folders(json.dumps(kept, indent=1))
-    (folder / FACTS_FILE).write_text(text + "\n", encoding="utf-8")
+    kept["message"] = without_folders(kept.get("message", ""))
+    (folder / FACTS_FILE).write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     if finding.script == REPRODUCER_FILE:
-        (folder / REPRODUCER_FILE).write_text(without_folders(failure.reproducer), encoding="utf-8")
-
-
-def without_folders(text: str) -> str:
-    """Return a text in which a path of a machine is the name of its file: a stack trace may have them."""
-    return _FOLDERS.sub("…/", text)
+        # Only its documentation quotes a message; the rest is bytes.
+        *documentation, code = failure.reproducer.split('"""', 2)
+        script = '"""'.join([*map(without_folders, documentation), code])
+        (folder / REPRODUCER_FILE).write_text(script, encoding="utf-8")
 
 
 def play_of(failure: KeptFailure) -> Mapping[str, Any]:
@@ -125,68 +122,3 @@ def _timeout_s(facts: Mapping[str, Any]) -> float:
     except UnreadableValues:
         scripts = []
     return (scripts[0] if scripts else Script(nodes=())).timeout_ms / 1000
-
-
-def _readme(data: Compatibility, finding: Finding, evidence: Evidence | None) -> Iterator[str]:
-    releases = ", ".join(finding.broken)
-    yield f"# {markdown_text(finding.family)}: {markdown_text(finding.title)}"
-    yield ""
-    yield f"In {markdown_text(releases)}."
-    if finding.tried_with:
-        yield ""
-        yield f"Seen with: {markdown_text(', '.join(finding.tried_with))}."
-    if finding.declared:
-        yield ""
-        yield f"Declared as known: {markdown_text(finding.declared)}"
-    if evidence is None:
-        return
-    clause = evidence.clause
-    yield ""
-    yield f"Expected: {markdown_text(clause.statement)} ({markdown_text(clause.clause)}, {clause.level})"
-    yield ""
-    yield f"Source: {markdown_text(clause.location)}"
-    yield ""
-    yield markdown_text(clause.meaning)
-    others = [f"{each} ({data.levels[each]})" for each in finding.clauses if each != clause.clause]
-    if others:
-        yield ""
-        yield f"Other rules that it breaks: {markdown_text(', '.join(others))}"
-    if evidence.failure is None:
-        return
-    if reported := reported_of(evidence.failure):
-        yield ""
-        yield f"Reported: {markdown_text(reported)}"
-    shown = replace(evidence.failure, hex_dump=shortened(evidence.failure.hex_dump))
-    yield from evidence_lines(shown, _MOST_DUMP_LINES + 1)
-    yield ""
-    yield f"To see it again with {markdown_text(finding.target)} (listener {markdown_text(finding.listener)}):"
-    yield ""
-    yield from markdown_code_block("\n".join(_commands(finding)))
-
-
-def shortened(dump: str) -> str:
-    """Return the dump of an exchange without most lines of long messages, and of a long one its beginning and end.
-
-    What proves a failure is in the last messages, and in lines with a mark.
-    """
-    lines: list[str] = []
-    for part in re.split(r"^(?=connection )", dump, flags=re.MULTILINE):
-        own = part.rstrip("\n").split("\n") if part else []
-        rest = own[_MOST_LINES_OF_PART:]
-        marked = [line for line in rest if line.startswith(">")]
-        lines += own[:_MOST_LINES_OF_PART] if len(rest) > 1 else own
-        if len(rest) > 1:
-            lines += [f"... ({len(rest) - len(marked)} more lines)", *marked]
-    if len(lines) > _MOST_DUMP_LINES:
-        begins, ends = _MOST_DUMP_LINES // 4, _MOST_DUMP_LINES * 3 // 4
-        left = len(lines) - begins - ends
-        lines = [*lines[:begins], f"... ({left} more lines)", *lines[-ends:]]
-    return "\n".join(lines)
-
-
-def _commands(finding: Finding) -> Iterator[str]:
-    if finding.script == REPRODUCER_FILE:
-        yield f"python {REPRODUCER_FILE} HOST:PORT"
-    elif finding.script:
-        yield f"python {finding.script} . --run 'PROGRAM {{bootstrap}} {{timeout}}'"
-    yield "kafka-conformance replay ."

@@ -134,12 +134,29 @@ def test_sections_without_content_are_left_out() -> None:
     """Nothing is gone between the two newest releases, and no grid was given."""
     titles = [section.title for section in sections_of(between("4.3.1", "4.4.0"))]
     assert titles == [
+        "Who will fail",
         "Java clients that Kafka supports",
         "Requests: new (2)",
         "Requests: further versions (5)",
         "Features of the cluster",
         "On the way",
     ]
+
+
+def test_report_begins_with_who_fails() -> None:
+    """Each request is named for the newest clients that know none of its versions; `watch` shows one's own."""
+    section = sections_of(between("2.3.1", "4.4.0"))[0]
+    lines = [str(line) for line in section.lines]
+    assert section.title == "Who will fail"
+    assert lines[0] == "Java clients up to 2.0: fail if they send OffsetForLeaderEpoch"
+    assert any("up to 0.10.2: fail if they send Produce, Fetch" in line for line in lines)
+    assert "watch --bootstrap-server HOST:PORT --for apache-kafka-4.4.0" in lines[-1]
+
+
+def test_nobody_fails_if_no_version_is_lost() -> None:
+    """The report says so."""
+    lines = sections_of(between("4.3.1", "4.4.0"))[0].lines
+    assert str(lines[0]).startswith("No client, by the recorded tables")
 
 
 def test_json_has_what_is_listed_refused_and_served() -> None:

@@ -1,0 +1,359 @@
+"""The text of a finding: an issue for the tracker of its product, which is complete without the files around it.
+
+It says what the rule demands and where the rule comes from, what was seen, what a client wrote last, the bytes, and how to see it again from nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Sequence, Set
+from itertools import chain, groupby
+
+from clauses.source_links import REFERENCE, source_url
+from fixtures.registry.clients import Client, all_clients
+from reference_model.profiles.known_apis import known_apis
+from reports.escaping import markdown_code_block, markdown_text, one_line
+from reports.exports.issue_texts import driver_of, reported_of
+from reports.grid.bugs import Evidence, request_of
+from reports.grid.history_tables import KeptFailure
+from reports.records import FACTS_FILE, REPRODUCER_FILE
+from reports.verdict_labels import counted
+from workflows.compatibility.collecting import PLAYER
+from workflows.compatibility.data import Compatibility, Finding
+
+FOLDER = "docs/findings"
+_MOST_LINES_OF_PART, _MOST_DUMP_LINES = 40, 120
+_LONGEST_LINE = 160
+_MOST_HEX = 600
+_FOLDERS = re.compile(r"/(?:home|root|tmp|Users|work)/(?:[\w.@+-]+/)*")
+_PART = re.compile(r"^(?=connection )", re.MULTILINE)
+_ROW = re.compile(r"\bapi_keys\[(?P<place>\d+)\]\.\w+ = ")
+_KEY = re.compile(r"\b(?:api_keys\[\d+\]\.api_key|request_api_key) = (?P<key>-?\d+)$")
+_ASKED_FOR = re.compile(r"\brequest_api_key = (?P<key>-?\d+)$", re.MULTILINE)
+_API_NAME = re.compile(r"\b[A-Z]\w+(?= v-?\d)|\bAPI -?\d+")
+_LAST_WORDS, _ASSERT = "stderr: ", "assert "
+_API_VERSIONS = 18
+_PORT = 9092
+LISTENERS = {
+    "sasl_plaintext": "with SASL (PLAIN), without TLS",
+    "ssl": "with TLS",
+    "ssl_client_auth": "with TLS and a client certificate",
+    "sasl_ssl": "with SASL over TLS",
+    "controller": "of the KRaft controller",
+}
+"""What is special about a listener, for somebody who has to set up the same."""
+
+
+def without_folders(text: str) -> str:
+    """Return a message in which a path of a machine is the name of its file: a stack trace has such paths."""
+    return _FOLDERS.sub("…/", text)
+
+
+def finding_text(data: Compatibility, finding: Finding, evidence: Evidence | None) -> Iterator[str]:
+    """Yield the lines of the text of a finding, in Markdown.
+
+    Args:
+        data: everything that was found.
+        finding: the finding.
+        evidence: what shows it; None if no failure is stored.
+    """
+    yield f"# {markdown_text(finding.family)}: {markdown_text(finding.title)}"
+    yield ""
+    yield f"In {markdown_text(', '.join(finding.broken))}."
+    if finding.tried_with:
+        yield ""
+        yield f"Seen with: {markdown_text(', '.join(finding.tried_with))}."
+    if finding.listener in LISTENERS:
+        yield ""
+        yield f"It was met on a listener {LISTENERS[finding.listener]}."
+    if finding.declared:
+        yield ""
+        yield f"Declared as known: {markdown_text(finding.declared)}"
+    if evidence is None:
+        return
+    yield from _rule(data, finding, evidence)
+    project = data.made.project
+    if evidence.failure is not None:
+        yield from _seen(evidence.failure, is_client=evidence.is_client)
+        yield from _again(project, finding, evidence)
+    yield ""
+    if not project and finding.script:
+        yield "In the tracker of another project, attach the files that are linked here."
+        yield ""
+    suite = f"[kafka-conformance]({project})" if project else "kafka-conformance"
+    yield f"Found by {suite} {data.made.version}, which judges brokers, proxies and clients of Kafka by the rules for ApiVersions."
+
+
+def _rule(data: Compatibility, finding: Finding, evidence: Evidence) -> Iterator[str]:
+    clause = evidence.clause
+    yield ""
+    yield f"**Expected**: {markdown_text(clause.statement)} ({markdown_text(clause.clause)}, {clause.level})"
+    yield ""
+    yield f"Source: {linked(clause.location)}"
+    yield ""
+    yield markdown_text(clause.meaning)
+    others = [f"{each} ({data.levels[each]})" for each in finding.clauses if each != clause.clause]
+    if others:
+        yield ""
+        yield f"Other rules that it breaks: {markdown_text(', '.join(others))}"
+
+
+def linked(location: str) -> str:
+    """Return where a rule stands, as Markdown, with a link to each document that it names."""
+    return REFERENCE.sub(
+        lambda found: f"[{found[0]}]({source_url(found[0])})", markdown_text(location)
+    )
+
+
+def _seen(failure: KeptFailure, *, is_client: bool) -> Iterator[str]:
+    first, *rest = without_folders(failure.message).splitlines()
+    if reported := reported_of(failure):
+        yield ""
+        yield f"Reported: {markdown_text(reported)}"
+    yield ""
+    yield f"**Seen**: {markdown_text(first)}"
+    last_words = [line.removeprefix(_LAST_WORDS) for line in rest if line.startswith(_LAST_WORDS)]
+    # What a client wrote last may stand a second time in front of it
+    details = [line for line in rest if not line.startswith(_LAST_WORDS) and line not in last_words]
+    if details:
+        yield ""
+        yield from markdown_code_block("\n".join(details), "text")
+    if last_words:
+        yield ""
+        yield f"The last lines that the {'client' if is_client else 'broker'} wrote:"
+        yield ""
+        yield from markdown_code_block("\n".join(last_words), "text")
+    if driver := driver_of(failure):
+        yield ""
+        yield "What the client runs:"
+        yield ""
+        yield from markdown_code_block(driver)
+    if failure.hex_dump:
+        request = "" if is_client else request_of(failure)
+        yield ""
+        yield f"The bytes{f', here of {request}' if request else ''}:"
+        yield ""
+        yield from markdown_code_block(shortened(failure.hex_dump, failure.message), "text")
+
+
+def shortened(dump: str, message: str = "") -> str:
+    """Return the dump of an exchange without the rows of tables that say nothing about a failure; of a long one only some messages.
+
+    What explains a failure stays: rows about APIs that were requested or that the message names, lines with a mark, requests that
+    the message names, and the first and the last messages.
+
+    Args:
+        dump: the dump.
+        message: the failure's message.
+    """
+    known = {f"API {key}": key for key in range(-1, 1000)}
+    known |= {api.name: key for key, api in known_apis().items()}
+    first = message.partition("\n")[0]
+    named = {known[name] for name in _API_NAME.findall(first) if name in known} - {_API_VERSIONS}
+    keys = {_API_VERSIONS, *named, *(int(found["key"]) for found in _ASKED_FOR.finditer(dump))}
+    parts = [_short_part(part.rstrip("\n").split("\n"), keys) for part in _PART.split(dump) if part]
+    kept = _kept_parts(parts, named)
+    lines: list[str] = []
+    for is_kept, run in groupby(range(len(parts)), key=kept.__contains__):
+        own = [line for place in run for line in parts[place]]
+        lines += own if is_kept else [f"... ({counted(len(own), 'more line')})"]
+    cut = (line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]} ..." for line in lines)
+    return "\n".join(cut)
+
+
+def _short_part(lines: Sequence[str], keys: Collection[int]) -> Sequence[str]:
+    own = list(_without_other_apis(lines, keys))
+    rest = own[_MOST_LINES_OF_PART:]
+    if len(rest) <= 1:
+        return own
+    marked = [line for line in rest if line.startswith(">")]
+    more = f"... ({len(rest) - len(marked)} more lines)"
+    return [*own[:_MOST_LINES_OF_PART], more, *marked]
+
+
+def _kept_parts(parts: Sequence[Sequence[str]], named: Set[int]) -> Collection[int]:
+    """Return the places of the messages that are shown: as many as fit, those that requested what is named first of all."""
+    asked = [place for place, part in enumerate(parts) if named & _requested(part)][:2]
+    both_ends = chain.from_iterable(
+        zip(reversed(range(len(parts))), range(len(parts)), strict=True)
+    )
+    kept: set[int] = set()
+    left = _MOST_DUMP_LINES
+    for place in (*(each for first in asked for each in (first, first + 1)), *both_ends):
+        if place in kept or place >= len(parts):
+            continue
+        left -= len(parts[place])
+        if left < 0:
+            break
+        kept.add(place)
+    return kept
+
+
+def _requested(part: Sequence[str]) -> set[int]:
+    return {int(found["key"]) for line in part if (found := _ASKED_FOR.search(line))}
+
+
+def _without_other_apis(lines: Sequence[str], keys: Collection[int]) -> Iterator[str]:
+    """Yield the lines of a message; entries of a table about APIs other than `keys` become one line."""
+    left = 0
+    for place, entry in groupby(lines, key=_place):
+        own = list(entry)
+        key = _KEY.search(own[0])
+        if (
+            place
+            and key is not None
+            and int(key["key"]) not in keys
+            and not any(line.startswith(">") for line in own)
+        ):
+            left += 1
+            continue
+        if left:
+            yield f"... ({counted(left, 'other API')})"
+            left = 0
+        yield from own
+    if left:
+        yield f"... ({counted(left, 'other API')})"
+
+
+def _place(line: str) -> str:
+    found = _ROW.search(line)
+    return found["place"] if found else ""
+
+
+def _again(project: str, finding: Finding, evidence: Evidence) -> Iterator[str]:
+    assert evidence.failure is not None
+    yield ""
+    yield "## To see it again"
+    yield ""
+    if sentence := _repeats(evidence.failure):
+        yield f"Repeated by the suite: {markdown_text(sentence)}."
+        yield ""
+    if evidence.is_client and finding.script:
+        yield from _against_the_script(project, finding)
+    elif not evidence.is_client:
+        yield from _against_the_broker(project, finding, json.loads(evidence.failure.facts))
+    yield from _with_the_suite(project, finding)
+
+
+def _repeats(failure: KeptFailure) -> str:
+    repeats = json.loads(failure.facts).get("repeats") or {}
+    return one_line(str(repeats.get("sentence", "")))
+
+
+def _against_the_broker(project: str, finding: Finding, facts: dict[str, object]) -> Iterator[str]:
+    listener = "" if finding.listener == "plaintext" else f" --listener {finding.listener}"
+    yield (
+        f"Start the broker, {markdown_text(finding.target)}, in any way. `kafka-conformance start {finding.target}{listener} --port {_PORT}` does it as well."
+    )
+    yield ""
+    if finding.listener == "plaintext" and (data := _only_request(facts)):
+        yield "Only the bytes, with standard tools:"
+        yield ""
+        yield from markdown_code_block(
+            f"echo {data} | xxd -r -p | nc -w 3 localhost {_PORT} | xxd", "sh"
+        )
+        yield ""
+    if finding.script:
+        yield f"The whole exchange, with {_file(project, finding.id, REPRODUCER_FILE)}, which needs only Python:"
+        yield ""
+        yield from markdown_code_block(
+            "\n".join(
+                [
+                    *_fetched(project, f"{finding.id}/{REPRODUCER_FILE}"),
+                    f"python3 {REPRODUCER_FILE} localhost:{_PORT}",
+                ]
+            ),
+            "sh",
+        )
+        yield ""
+        yield (
+            "It ends with 1 if the broker does the same again, and prints what came. If it happens only sometimes, repeat the script until it ends with 1: "
+            f"`until python3 {REPRODUCER_FILE} localhost:{_PORT}; [ $? = 1 ]; do :; done`."
+        )
+        yield ""
+
+
+def _only_request(facts: dict[str, object]) -> str:
+    """Return the bytes of the one request that the connections of a failure sent; empty if there were several, or they are long.
+
+    A plain ApiVersions v0 does not count: it shows whether the broker still answers.
+    """
+    sent = facts.get("sent")
+    datas = [str(each["data"]) for each in sent] if isinstance(sent, list) else []
+    distinct = list(dict.fromkeys(datas))
+    if len(distinct) > 1:
+        distinct = [each for each in distinct if not each[8:].startswith("00120000")]
+    return distinct[0] if len(distinct) == 1 and 0 < len(distinct[0]) <= _MOST_HEX else ""
+
+
+def _against_the_script(project: str, finding: Finding) -> Iterator[str]:
+    client = next((each for each in all_clients() if each.id == finding.target), None)
+    yield (
+        f"{_file(project, '', PLAYER)} plays the broker, as {_file(project, finding.id, FACTS_FILE)} says; it needs only Python. Start it in an empty folder:"
+    )
+    yield ""
+    commands = [
+        *_fetched(project, PLAYER),
+        *_fetched(project, f"{finding.id}/{FACTS_FILE}"),
+        f"python3 {PLAYER} . --port {_PORT}",
+    ]
+    yield from markdown_code_block("\n".join(commands), "sh")
+    yield ""
+    how = f" ({install_command(client)})" if client else ""
+    yield (
+        f"Then run any program that uses the client{how} with the bootstrap server 127.0.0.1:{_PORT} and fetches metadata. "
+        "The script ends with 1 if the client does the same again, and prints what it sent."
+    )
+    if client and client.driver:
+        driver = f"fixtures/client_drivers/{client.driver}"
+        program = f"[{driver}]({project}/tree/HEAD/{driver})" if project else f"`{driver}`"
+        yield f"The program of the suite is {program}."
+    yield ""
+
+
+def install_command(client: Client) -> str:
+    """Return in Markdown how the library of a client of the registry is installed by itself."""
+    kind, library, version = client.install.kind, client.library, client.version
+    commands = {
+        "pip": f"pip install {library}=={version}",
+        "npm": f"npm install {library}@{version}",
+        "cargo": f"cargo add {library}@={version}",
+        "go": f"go get {_module(client)}@v{version}",
+        "maven": next((jar for jar in client.install.jars if f":{library}:" in jar), library),
+    }
+    return f"`{commands[kind]}`" if kind in commands else markdown_text(client.name)
+
+
+def _module(client: Client) -> str:
+    pins = client.folder / "go.mod" if client.folder else None
+    lines = pins.read_text(encoding="utf-8").splitlines() if pins and pins.exists() else []
+    required = (line.split() for line in lines if f" v{client.version}" in f"{line} ")
+    return next((part for parts in required for part in parts if "/" in part), client.library)
+
+
+def _with_the_suite(project: str, finding: Finding) -> Iterator[str]:
+    """Yield the command that judges it again, and what it needs."""
+    source = f"git+{project}" if project else "."
+    where = "" if project else ", in a checkout of kafka-conformance"
+    yield f"Judged again by the suite, which starts what it needs{where}:"
+    yield ""
+    commands = [
+        f"pipx install {source}",
+        *_fetched(project, f"{finding.id}/{FACTS_FILE}"),
+        f"kafka-conformance replay {'.' if project else f'{FOLDER}/{finding.id}'}",
+    ]
+    yield from markdown_code_block("\n".join(commands), "sh")
+
+
+def _fetched(project: str, path: str) -> Iterator[str]:
+    if project:
+        yield f"curl -fLO {project}/raw/HEAD/{FOLDER}/{path}"
+
+
+def _file(project: str, folder: str, name: str) -> str:
+    """Return a link to a file next to a text; without an address of the project it is relative, as the forge shows it."""
+    path = "/".join(filter(None, (FOLDER, folder, name)))
+    if project:
+        return f"[{name}]({project}/blob/HEAD/{path})"
+    return f"[{name}]({name if folder else f'../../{name}'})"
