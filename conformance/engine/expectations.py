@@ -31,7 +31,7 @@ def stale_expectations(targets: Iterable[Target]) -> list[str]:
 
 
 def drop_unneeded(recorder: RunRecorder, targets: Iterable[Target]) -> None:
-    """Drop what targets inherit from the release that they are judged like, from the cells whose clause holds."""
+    """Drop the declarations that targets inherit, from the cells whose clause holds."""
     for target in targets:
         for key, cell in recorder.cells.items():
             if key.target != target.id or cell.verdict is not Verdict.UNEXPECTED_PASS:
@@ -41,10 +41,12 @@ def drop_unneeded(recorder: RunRecorder, targets: Iterable[Target]) -> None:
                 for known in target.known_violations
                 if known.holds_on(key.clause, key.listener)
             ]
-            if all(known.inherited for known in declared):
+            sources = {known.inherited_from for known in declared}
+            if "" not in sources:
                 recorder.not_covered(key)
                 recorder.left_out(
-                    key, f"the violation that is declared for {target.judged_as.id} was not found"
+                    key,
+                    f"the violation that is declared for {', '.join(sorted(sources))} was not found",
                 )
 
 
@@ -78,5 +80,5 @@ def _why_unmatched(
 
 
 def _own_declarations(target: Target) -> Iterator[KnownViolation]:
-    """Yield the declarations of a target that it does not inherit from a release."""
-    return (known for known in target.known_violations if not known.inherited)
+    """Yield the declarations of a target that it does not inherit."""
+    return (known for known in target.known_violations if not known.inherited_from)

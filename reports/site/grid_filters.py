@@ -7,6 +7,7 @@ one of the chosen verdicts in any row. On a narrow screen, where a row is a card
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -19,14 +20,23 @@ from reports.site.grid_columns import Block
 
 _NARROW = "@media (max-width:40rem)"
 _NOT_IN_CSS_STRINGS = re.compile(r"[^A-Za-z0-9 .,+_-]")
-_CELLS = {Verdict.CONFORMS: "td:not([class])", Verdict.NOT_APPLICABLE: "td.na"}
+_CELLS = {
+    Verdict.CONFORMS: "td:not([class],:empty)",
+    Verdict.NOT_APPLICABLE: "td:not([class]):empty",
+}
+BLANK = "blank"
+"""The class of a cell that no run asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """One option of a filter: its name and value in the address, and the text next to its checkbox."""
+    """One option of a filter: its name and value in the address, and the text next to its checkbox.
+
+    `place` counts the options of a filter from 0. Ids are made of it because they occur in many style rules, and names are long.
+    """
 
     name: str
+    place: int
     value: str
     text: str
     style: str = ""
@@ -35,17 +45,17 @@ class Choice:
     @property
     def id(self) -> str:
         """Its id on the page."""
-        return addresses.anchor(f"{self.name}-{self.value}")
+        return f"{self.name}{self.place}"
 
     @property
     def selector(self) -> str:
         """Selects its checkbox if it is ticked."""
-        return f"#{_escaped(self.id)}:checked"
+        return f"#{self.id}:checked"
 
     @property
     def rows(self) -> str:
         """Selects the rows of the source that it stands for."""
-        return f".rows-{_escaped(self.id)}"
+        return f".rows-{self.id}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,36 +79,42 @@ class Filters:
 
 def filters_of(role: str, folded: FoldedGrid, blocks: Sequence[Block]) -> Filters:
     """Return the filters of a grid of one role."""
-    counts = dict.fromkeys(WORST_FIRST, 0)
-    for row in folded.cells.values():
-        for cell in row:
-            counts[cell.verdict] += not cell.is_blank
+    counts = Counter(
+        cell.verdict for row in folded.cells.values() for cell in row if not cell.is_blank
+    )
     return Filters(
         states=tuple(
             Choice(
                 name="state",
+                place=place,
                 value=verdict.value,
                 text=verdict_text(verdict, role=role),
                 style="na" if verdict is Verdict.NOT_APPLICABLE else verdict.value,
-                count=count,
+                count=counts[verdict],
             )
-            for verdict, count in counts.items()
-            if count
+            for place, verdict in enumerate(each for each in WORST_FIRST if counts[each])
         ),
         levels=choices("level", dict.fromkeys(each.level for each in folded.grid.clauses)),
         sources=choices("source", (source for source, _ in folded.sources)),
         products=choices("release", (block.name for block in blocks)),
         opened=tuple(
-            Choice(name="open", value=block.name, text=f"{block.name}: {len(block.columns)}")
-            for block in blocks
-            if block.is_folded
+            Choice(
+                name="open",
+                place=place,
+                value=block.name,
+                text=f"{block.name}: {len(block.columns)}",
+            )
+            for place, block in enumerate(block for block in blocks if block.is_folded)
         ),
     )
 
 
 def choices(name: str, values: Iterable[str]) -> tuple[Choice, ...]:
     """Return a filter whose options have their value as text."""
-    return tuple(Choice(name=name, value=value, text=value) for value in values)
+    return tuple(
+        Choice(name=name, place=place, value=value, text=value)
+        for place, value in enumerate(values)
+    )
 
 
 def style_rules(
@@ -199,11 +215,6 @@ def _cells(first: int, last: int, cell: str = "td") -> str:
     if first == last:
         return f"{cell}:nth-child({first})"
     return f"{cell}:nth-child(n+{first}):nth-child(-n+{last})"
-
-
-def _escaped(identifier: str) -> str:
-    """Escape an id, which contains only characters of file names, for a selector."""
-    return identifier.replace(".", r"\.")
 
 
 def _css_string(text: str) -> str:

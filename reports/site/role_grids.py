@@ -1,8 +1,8 @@
 """The grid of each role on a page of its own, within 150 kB for 120 clauses and 40 targets.
 
-To stay that small, cells that conform or do not apply have no link, and conforming ones no class. Optional
-end tags are omitted. The label that a narrow screen needs in front of each cell is one CSS rule per column. Rules that
-apply to no target of a page share one row per source.
+To stay that small, cells that conform or do not apply have neither link nor class, and those that do not apply are
+empty: the style sheet shows a dash. Optional end tags are omitted. The label that a narrow screen needs in front of each
+cell is one CSS rule per column. Rules that apply to no target of a page share one row per source.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from reports.grid.grid_view import (
 from reports.grid.ranges import short_statement
 from reports.records import OPERATION, Verdict
 from reports.site.grid_columns import Block, blocks_of, worst_of
-from reports.site.grid_filters import filters_of, short_name, style_rules
+from reports.site.grid_filters import BLANK, filters_of, style_rules
 from reports.site.rendering import Site
 from reports.verdict_labels import SYMBOLS, percent
 
@@ -33,13 +33,15 @@ _MOST_DAYS = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageCell:
-    """One cell of the grid: its CSS class, its text and, if it has a page, the link and its full name."""
+    """One cell of the grid: its CSS class, its text and, if it has a page, the link and its full name.
 
-    style: str
-    text: str
+    Without class and text the rule does not apply.
+    """
+
+    style: str = ""
+    text: str = ""
     href: str = ""
     name: str = ""
-    label: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,12 +184,14 @@ def _cells(block: Block, clause: GridClause, row: Sequence[FoldedCell]) -> Itera
 def _fold(block: Block, clause: GridClause, own: Sequence[FoldedCell]) -> PageCell:
     """Return the cell that stands for all releases of a block; it leads to the newest one with the worst verdict."""
     worst, count = worst_of(own)
-    symbol, style, rest = SYMBOLS[worst.verdict], _style(worst.verdict), len(own) - count
+    symbol, rest = SYMBOLS[worst.verdict], len(own) - count
+    if worst.verdict is Verdict.NOT_APPLICABLE:
+        return PageCell(style=BLANK if all(cell.is_blank for cell in own) else "")
     if worst.verdict in PLAIN:
         absent = f" {count}, {SYMBOLS[Verdict.NOT_APPLICABLE]} {rest}" if rest else ""
-        return PageCell(style=style, text=f"{symbol}{absent}")
+        return PageCell(text=f"{symbol}{absent}")
     return PageCell(
-        style=style,
+        style=worst.verdict.value,
         text=f"{symbol} {count} of {len(own)}",
         href=addresses.clause_cell(clause.clause, worst.target),
         name=f"{clause.title} on {block.name}: {worst.verdict.value.replace('_', ' ')} in {count} of {block.size}",
@@ -195,16 +199,14 @@ def _fold(block: Block, clause: GridClause, own: Sequence[FoldedCell]) -> PageCe
 
 
 def _style(verdict: Verdict) -> str:
-    if verdict is Verdict.CONFORMS:
-        return ""
     return "na" if verdict is Verdict.NOT_APPLICABLE else verdict.value
 
 
 def _cell(cell: FoldedCell, column: TargetColumn, clause: GridClause) -> PageCell:
     if cell.verdict is Verdict.CONFORMS:
-        return PageCell(style="", text=_kept_text(cell))
+        return PageCell(text=_kept_text(cell))
     if cell.verdict is Verdict.NOT_APPLICABLE:
-        return PageCell(style="na", text="" if cell.is_blank else SYMBOLS[cell.verdict])
+        return PageCell(style=BLANK if cell.is_blank else "")
     return PageCell(
         style=cell.verdict.value,
         text=cell.worst.text,
@@ -241,14 +243,13 @@ def _neutral_wholes(block: Block, rows: Sequence[Sequence[FoldedCell]]) -> Itera
     ]
     if block.is_folded:
         works, tried = (sum(numbers) for numbers in zip(*counts, strict=True))
-        yield PageCell(style="na", text=f"{works} of {tried}", label=block.name)
+        yield PageCell(style="na", text=f"{works} of {tried}")
     for column, (works, tried) in zip(block.columns, counts, strict=True):
         yield PageCell(
             style="na",
             text=f"{works} of {tried}",
             href=addresses.target_page(column.target),
             name=f"{column.name}: {works} of {tried} operations that were tried work",
-            label=short_name(column),
         )
 
 
@@ -265,18 +266,16 @@ def _wholes(folded: FoldedGrid, block: Block) -> Iterator[PageCell]:
         worst = [worst_of([row[place] for row in rows])[0] for place in range(len(block.columns))]
         cell, count = worst_of(worst)
         yield PageCell(
-            style=_style(cell.verdict) or Verdict.CONFORMS.value,
+            style=_style(cell.verdict),
             text=f"{SYMBOLS[cell.verdict]} {count} of {len(worst)}",
-            label=block.name,
         )
     for place, column in enumerate(block.columns):
         cell, count = worst_of([row[place] for row in rows])
         word = cell.verdict.value.replace("_", " ")
         text = verdict_text(cell.verdict)
         yield PageCell(
-            style=_style(cell.verdict) or Verdict.CONFORMS.value,
+            style=_style(cell.verdict),
             text=text if cell.verdict in PLAIN else f"{text} {count}",
             href=addresses.target_page(column.target),
             name=f"{column.name}, all rows: {word} in {count} of {len(rows)}",
-            label=short_name(column),
         )

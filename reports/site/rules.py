@@ -60,9 +60,14 @@ def write_rules(site: Site) -> None:
         (
             "Verdict",
             tuple(
-                Choice(name="state", value=each.value, text=verdict_text(each), style=each.value)
-                for each in WORST_FIRST
-                if each in found
+                Choice(
+                    name="state",
+                    place=place,
+                    value=each.value,
+                    text=verdict_text(each),
+                    style=each.value,
+                )
+                for place, each in enumerate(each for each in WORST_FIRST if each in found)
             ),
         ),
         ("Level", choices("level", dict.fromkeys(row.clause.level for row in rows))),

@@ -76,11 +76,13 @@ def _tick(page: Page, name: str, value: str) -> None:
         ([], [KEYS, ORDER, NAMES, WIDE]),
         ([("state", "known_violation")], [NAMES]),
         ([("state", "flaky"), ("state", "violates")], [ORDER, NAMES]),
+        ([("state", "conforms")], [KEYS, NAMES, WIDE]),
+        ([("state", "not_applicable")], [NAMES, WIDE]),
         ([("level", "SHOULD")], [ORDER]),
         ([("source", "KIP-35")], [KEYS, ORDER]),
         ([("source", "KIP-35"), ("level", "MUST")], [KEYS]),
     ],
-    ids=["none", "state", "states", "level", "source", "source and level"],
+    ids=["none", "state", "states", "conforms", "n/a", "level", "source", "source and level"],
 )
 @pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
 def test_boxes_filter_with_and_without_the_script(
@@ -315,9 +317,7 @@ def test_paper_has_every_column_of_forty_targets(browser: Browser, tmp_path: Pat
     assert cut == []
     assert page.locator(".clauses td.known_violation a:visible").first.inner_text() == "⚑ known 1"
     # Cells that show only their symbol hide their word by its font size, so they are left out.
-    shown = page.locator(
-        ".grid :is(caption, th, td, a, small):not(td:is(.na, :not([class]))):visible"
-    )
+    shown = page.locator(".grid :is(caption, th, td, a, small):not(td:not([class])):visible")
     sizes = shown.evaluate_all("(all) => all.map((each) => getComputedStyle(each).fontSize)")
     assert {round(float(size.removesuffix("px")) * 0.75, 2) for size in sizes} == {5.5}
     page.context.close()

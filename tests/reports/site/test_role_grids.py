@@ -57,19 +57,19 @@ def test_table_has_headers_in_both_directions(brokers: Element) -> None:
 
 
 def test_cell_is_symbol_word_and_count(brokers: Element) -> None:
-    """A cell shows the worst of a target's listeners, with the number of failures if it helps."""
+    """A cell shows the worst of a target's listeners, with the number of failures if it helps; without a text the rule does not apply."""
     assert [text_of(cell) for cell in grid_row(brokers, NAMES)] == [
         "✕ violates 1",
         "✓ 100",
         "⚑ known 1",
         "✓ 100",
-        "–",
+        "",
     ]
 
 
 def test_clause_that_is_not_about_a_listener_is_not_applicable(brokers: Element) -> None:
     """A cell that no run planned is "not run" only if the target has a listener that the clause is about."""
-    assert [text_of(cell) for cell in grid_row(brokers, WIDE)] == ["–", "–", "✓ 100", "–", "–"]
+    assert [text_of(cell) for cell in grid_row(brokers, WIDE)] == ["", "", "✓ 100", "", ""]
 
 
 def test_clause_that_a_run_left_out_is_not_run(tmp_path: Path) -> None:
@@ -98,16 +98,17 @@ def test_only_cells_with_more_to_say_are_links(brokers: Element) -> None:
     }
 
 
-def test_cells_have_a_label_on_narrow_screens(small_site: Path, brokers: Element) -> None:
-    """A target's own cell carries its label; for cells of clauses, one style rule per column supplies it."""
-    wholes = next(body for body in all_of(brokers, "tbody") if "targets" in classes_of(body))
-    labels = [cell.get("data-label") for cell in wholes.iter("td") if cell.get("data-label")]
-    assert labels == [HOSTILE, "other 1.0", "Kafka 4.4.0", "Kafka 3.9.2", "Kafka 2.8.2"]
+def test_cells_have_a_label_on_narrow_screens(small_site: Path) -> None:
+    """One style rule per column supplies the label of its cells."""
     text = (small_site / "brokers.html").read_text(encoding="utf-8")
     rules = re.findall(r'td:nth-child\((\d)\)::before\{content:"([^"]*)"', text)
-    assert [place for place, _ in rules] == ["3", "4", "5", "6", "7"]
-    assert rules[3] == ("6", "Kafka 3.9.2")
     assert "<script>" not in rules[0][1]
+    assert rules[1:] == [
+        ("4", "other 1.0"),
+        ("5", "Kafka 4.4.0"),
+        ("6", "Kafka 3.9.2"),
+        ("7", "Kafka 2.8.2"),
+    ]
 
 
 def test_every_target_has_a_verdict_of_its_own(brokers: Element) -> None:
@@ -132,8 +133,7 @@ def test_filters_are_boxes_with_rules(small_site: Path, brokers: Element) -> Non
     boxes = [box for box in all_of(brokers, "input") if box.get("name") not in ("view", "q")]
     assert {box.get("name") for box in boxes} == {"state", "level", "source", "release"}
     for box in boxes:
-        escaped = str(box.get("id")).replace(".", r"\.")
-        assert f"#{escaped}:checked" in text, box.get("id")
+        assert f"#{box.get('id')}:checked" in text, box.get("id")
 
 
 def test_every_verdict_has_a_style(small_site: Path, brokers: Element) -> None:
@@ -184,7 +184,7 @@ def test_releases_of_a_wide_grid_are_folded_by_their_major(large_grid: Element) 
     row = grid_row(large_grid, "KIP-011.clause-of-usual-length-0")
     assert len(row) == 44
     assert text_of(row[0]) == "⚑ 1 of 10"
-    assert [text_of(cell) for cell in row[11:13]] == ["✓ 8, – 2", "–"]
+    assert [text_of(cell) for cell in row[11:13]] == ["✓ 8, – 2", ""]
 
 
 def test_rules_that_apply_to_nothing_share_a_row(tmp_path: Path) -> None:
