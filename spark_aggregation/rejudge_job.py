@@ -24,11 +24,11 @@ from pyspark.sql.types import (
 )
 
 from reference_model.judging.rejudging import (
-    JUDGED_IMPLEMENTATIONS,
     RecordedExchange,
     differences,
     oracles_for,
 )
+from reference_model.profiles.profile import PINNED_IMPLEMENTATIONS
 from reports.records import Phase
 from spark_aggregation.errors import RollUpError
 from spark_aggregation.history.ingest import ingest
@@ -89,7 +89,7 @@ def stored_examples(spark: SparkSession, roots: Sequence[str], accepted: DataFra
         F.col("entry.implementation"),
         F.col("entry.release"),
     )
-    judged = targets.where(F.col("implementation").isin(*JUDGED_IMPLEMENTATIONS))
+    judged = targets.where(F.col("implementation").isin(*PINNED_IMPLEMENTATIONS))
     answers = read_answers(spark, roots)
     distinct = answers.groupBy("folder", "answer_sha256").agg(F.max("received").alias("received"))
     exchange = F.struct("step", "sent", "outcome", "received")

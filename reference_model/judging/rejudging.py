@@ -24,18 +24,14 @@ from reference_model.judging.agreement import Agreement, in_words
 from reference_model.judging.stored_inputs import StoredInputOracle, cut_frames
 from reference_model.profiles.listeners import CONTROLLER_LISTENERS, PLAINTEXT, TLS_LISTENERS
 from reference_model.profiles.profile import (
-    APACHE_KAFKA,
-    KIP_TEXT,
     KRAFT,
-    REFERENCE,
     ZOOKEEPER,
     profile_of,
+    profile_of_target,
 )
 from wire.exchange import Exchange, Outcome, Request
 from wire.frames import SIZE_BYTES, encode_frame
 
-JUDGED_IMPLEMENTATIONS = (APACHE_KAFKA, REFERENCE)
-"""Implementations that have a profile; for others not even the version table is known."""
 END_OF_STREAM = "PROTOCOL.half-close-answers-complete"
 """The clause whose examples end our side of the stream after complete requests."""
 _NOT_ANSWERED = (Outcome.CLOSED, Outcome.SILENT, Outcome.IGNORED)
@@ -81,17 +77,16 @@ def oracles_for(
 
     Args:
         target: the target's id. It ends in "-zookeeper" if the release supports both quorums and runs with ZooKeeper.
-        implementation: one of `JUDGED_IMPLEMENTATIONS`.
+        implementation: one of `PINNED_IMPLEMENTATIONS`; for others not even the version table is known.
         release: its release.
         listener: the listener's name.
     """
     runs_kraft = bool(profile_of(release, quorum=KRAFT).api_keys)
     quorum = ZOOKEEPER if target.endswith(f"-{ZOOKEEPER}") or not runs_kraft else KRAFT
-    follows = KIP_TEXT if implementation == REFERENCE else APACHE_KAFKA
     listeners = (listener, PLAINTEXT) if listener in CONTROLLER_LISTENERS else (listener,)
     return tuple(
         StoredInputOracle(
-            profile_of(release, quorum=quorum, listener=each, follows=follows), Identity()
+            profile_of_target(implementation, release, quorum=quorum, listener=each), Identity()
         )
         for each in listeners
     )

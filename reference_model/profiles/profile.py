@@ -36,6 +36,8 @@ FOLDER = files("reference_model") / "profiles"
 APACHE_KAFKA = "apache-kafka"
 REFERENCE = "reference"
 KIP_TEXT = "kip-text"
+PINNED_IMPLEMENTATIONS = (APACHE_KAFKA, REFERENCE)
+"""Implementations that have a profile of their own; for others a PIN is only informational."""
 KRAFT = "kraft"
 ZOOKEEPER = "zookeeper"
 BROKER = "broker"
@@ -327,4 +329,21 @@ def profile_of(
             for row in features
             if int(row["finalized_level"]) > 0
         ),
+    )
+
+
+def profile_of_target(implementation: str, release: str, *, quorum: str, listener: str) -> Profile:
+    """Return the profile that a target is judged by.
+
+    Args:
+        implementation: what it is. Those that are not among `PINNED_IMPLEMENTATIONS` have the profile of the newest Apache Kafka.
+        release: its release.
+        quorum: "kraft" or "zookeeper".
+        listener: the listener's name.
+    """
+    return profile_of(
+        release if implementation in PINNED_IMPLEMENTATIONS else NEWEST_RELEASE,
+        quorum=quorum,
+        listener=listener,
+        follows=KIP_TEXT if implementation == REFERENCE else APACHE_KAFKA,
     )
