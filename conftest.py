@@ -8,6 +8,7 @@ pytest_plugins = [
     "reports.plugin",
     "conformance.engine.early_ends",
     "conformance.engine.plugin",
+    "conformance.engine.proposed_properties",
     "conformance.engine.jobs_plugin",
     "conformance.engine.client_plugin",
     "conformance.engine.client_check",

@@ -5,6 +5,8 @@ Every session has its own environment, built from the pinned and hashed requirem
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import nox
 
 nox.options.default_venv_backend = "venv"
@@ -12,6 +14,9 @@ nox.options.reuse_existing_virtualenvs = True
 nox.options.sessions = ["tests", "lint", "types", "layers"]
 
 DEVELOPMENT = "requirements/dev.txt"
+OF_PROPOSALS = sorted(map(str, Path("proposals").glob("*/tests")))
+"""The folders of the tests of proposals."""
+TESTS = ("tests", *OF_PROPOSALS)
 
 
 def install(session: nox.Session) -> None:
@@ -28,7 +33,7 @@ def tests(session: nox.Session) -> None:
     install(session)
     session.run(
         "pytest",
-        "tests",
+        *TESTS,
         *("-p", "randomly", "-n", "auto", "--dist", "loadfile"),
         *session.posargs,
     )
@@ -40,7 +45,7 @@ def coverage(session: nox.Session) -> None:
     install(session)
     session.run(
         "pytest",
-        *("tests/wire", "tests/clauses", "tests/reference_model"),
+        *("tests/wire", "tests/clauses", "tests/reference_model", *OF_PROPOSALS),
         *("-n", "auto", "--dist", "loadfile", "--cov"),
         *session.posargs,
     )
@@ -63,7 +68,7 @@ def nightly(session: nox.Session) -> None:
 def run_slow_tests(session: nox.Session, which: str) -> None:
     """Run those tests of the project that a mark expression chooses."""
     chosen = ("-m", which, "-p", "randomly", "-n", "auto", "--dist", "loadfile")
-    session.run("pytest", "tests", *chosen, *session.posargs)
+    session.run("pytest", *TESTS, *chosen, *session.posargs)
 
 
 @nox.session

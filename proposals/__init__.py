@@ -20,8 +20,11 @@ from typing import Any
 FOLDER = Path(__file__).parent
 """The folder of all proposals, where templates are found by "proposal/name"."""
 
+BROKERS, CLIENTS = "brokers", "clients"
+"""What properties judge: the names of their folders."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Proposal:
     """What a proposal brings. A part is named as "module:attribute", the module without the name of the package; empty for none.
 
@@ -34,6 +37,16 @@ class Proposal:
         page: the function that writes its page, given the site.
         page_link: where that page is in the site, and what it is about, in words.
         tables: for each table that it exports, the types of its columns.
+        brokers: maps the name of each model broker that follows it, as in "reference+<name>", to the function that makes one of a
+            reference broker.
+        model: the id of the model in which its faults are planted; empty for none.
+        faults: the planted faults of that model, by name.
+        in_memory: the function that returns that model as a target without sockets, given the name of a fault or an empty one.
+        client_faults: the planted faults that it adds to the model client, by name.
+        broker_needs: what its properties may require of a broker: by name, whether a broker provides it, and why a clause does not apply otherwise.
+        client_needs: the same of clients.
+        about_plain_requests: its clauses that state for some targets what a clause about plain requests states for all of them.
+        why_not_logged: the function that returns why a broker may log a request under another client id than its own; empty for no reason.
     """
 
     package: str
@@ -44,11 +57,28 @@ class Proposal:
     page: str = ""
     page_link: tuple[str, str] | None = None
     tables: str = ""
+    brokers: Mapping[str, str] = field(default_factory=dict)
+    model: str = ""
+    faults: str = ""
+    in_memory: str = ""
+    client_faults: str = ""
+    broker_needs: str = ""
+    client_needs: str = ""
+    about_plain_requests: tuple[str, ...] = ()
+    why_not_logged: str = ""
 
     @property
     def folder(self) -> Traversable:
         """Its folder; on a Spark cluster it may be inside an archive."""
         return files(self.package)
+
+    def properties(self, role: str) -> Path:
+        """Return the folder of its properties.
+
+        Args:
+            role: what they judge, `BROKERS` or `CLIENTS`.
+        """
+        return Path(str(self.folder)) / "properties" / role
 
     def load(self, part: str) -> Any:
         """Import a part.
@@ -74,6 +104,11 @@ def proposed_commands() -> dict[str, str]:
         for each in proposals()
         for name, module in each.commands.items()
     }
+
+
+def proposed_brokers() -> dict[str, Proposal]:
+    """Return the proposal that each model broker follows, by the broker's name."""
+    return {name: each for each in proposals() for name in each.brokers}
 
 
 def provided(part: str) -> Iterator[Any]:

@@ -24,6 +24,7 @@ from conformance.assertions.judging import (
 )
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
+from proposals import proposals
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
@@ -41,7 +42,10 @@ SIZE_EXACT = "PROTOCOL.size-prefix-exact"
 ID_ECHOED = "PROTOCOL.correlation-id-echoed"
 KEPT = "PROTOCOL.well-formed-never-closed"
 
-ABOUT_PLAIN_REQUESTS = {"PROXY.newer-api-versions-answered", "KIP-1313.discovery-survives"}
+ABOUT_PLAIN_REQUESTS = {
+    "PROXY.newer-api-versions-answered",
+    *(clause for each in proposals() for clause in each.about_plain_requests),
+}
 """Clauses that state for some targets what a clause about plain requests states for all of them."""
 
 

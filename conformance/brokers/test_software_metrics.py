@@ -19,13 +19,13 @@ from conformance.assertions.client_software import (
     fresh_name,
     reading_request,
 )
-from conformance.assertions.instance_ids import claims_instance_ids
 from conformance.assertions.judging import Unjudged, violation_context
 from fixtures.client.connection import Connection
 from fixtures.errors import HarnessError
 from fixtures.kafka_setup.connection_metrics import Counts, Gauge, counts_of, gauges_of
 from fixtures.polling import poll_until
 from fixtures.under_test.broker import Broker
+from proposals import provided
 from reference_model.judging.agreement import summary_of
 from reference_model.profiles.listeners import SASL_LISTENERS
 from strategies.api_versions import build_request
@@ -236,9 +236,9 @@ def test_request_log_names_the_software(
                 f"a request of another API is not answered (judged by {SERVED}): {summary_of(following)}"
             )
         problem = log_problem(broker, running.request_log, client_id, software)
-    if problem == NO_ENTRY and claims_instance_ids(broker):
-        raise Unjudged(
-            "a later request is not logged under its own client id: KIP-1313, a proposal, has that of the first one"
-        )
+    if problem == NO_ENTRY:
+        for reason in (why_not_logged(broker) for why_not_logged in provided("why_not_logged")):
+            if reason:
+                raise Unjudged(f"a later request is not logged under its own client id: {reason}")
     with violation_context(IN_THE_LOG, f"software {software.name}, client id {client_id}"):
         assert not problem, problem

@@ -18,18 +18,17 @@ from fixtures.launchers.built_in import reference_targets
 from fixtures.registry.clients import all_clients
 from fixtures.registry.model_clients import MODEL
 from fixtures.registry.targets import Target, load_targets
-from fixtures.under_test.in_memory_instance_ids import MODEL_INSTANCE_IDS
 from fixtures.under_test.in_memory_proxy import MODEL_PROXY
-from reference_model import instance_ids
+from proposals import FOLDER, proposals, proposed_brokers
 from reference_model.faults import clients as client_faults
 from reference_model.faults import proxies
 from reference_model.faults.broker import DEFECTS, Defect
 from reference_model.faults.planted import Fault
-from reference_model.instance_ids import PROPOSALS
 from reference_model.profiles.listeners import USUAL_LISTENERS
 from reference_model.profiles.profile import REFERENCE
 
-PROPERTIES = Path(__file__).parent.parent
+PROPERTIES = (Path(__file__).parent.parent, FOLDER)
+"""The folders of the properties of the suite, and of proposals."""
 
 
 WIDTH_WHEN_PIPED = 1000
@@ -84,12 +83,13 @@ def _groups(*, defects: bool) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
         yield name, [_row(target, _note(target)) for target in registry if belongs(target)]
     hint = f"reference+DEFECT adds one of {len(DEFECTS)} planted defects; --defects lists them"
     rows = []
+    followed = proposed_brokers()
     for target in reference_targets():
         added = target.id.partition("+")[2]
         if not added:
             rows.append(_row(target, "" if defects else hint))
-        elif added in PROPOSALS:
-            rows.append(_row(target, "follows KIP-1313, a proposal"))
+        elif added in followed:
+            rows.append(_row(target, f"follows {followed[added].source}, a proposal"))
         elif defects:
             rows.append(_row(target, DEFECTS[added].description))
     yield "reference broker", rows
@@ -147,7 +147,7 @@ PLANTED: Mapping[str, Mapping[str, Defect | Fault]] = {
     REFERENCE: DEFECTS,
     MODEL: client_faults.FAULTS,
     MODEL_PROXY: proxies.FAULTS,
-    MODEL_INSTANCE_IDS: instance_ids.FAULTS,
+    **{each.model: each.load(each.faults) for each in proposals() if each.model},
 }
 """What is planted, by the name of what it is planted in."""
 
@@ -194,7 +194,8 @@ def properties_of(clause_id: str) -> Iterator[str]:
 def _marked_properties() -> tuple[tuple[str, set[object]], ...]:
     return tuple(
         (f"{path.name}::{node.name}: {ast.get_docstring(node)}", _marked_clauses(node))
-        for path in sorted(PROPERTIES.glob("**/test_*.py"))
+        for folder in PROPERTIES
+        for path in sorted(folder.glob("**/test_*.py"))
         for node in ast.parse(path.read_text()).body
         if isinstance(node, ast.FunctionDef)
     )

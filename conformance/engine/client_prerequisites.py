@@ -11,16 +11,11 @@ from conformance.assertions.client_moves import (
     newest_api_versions,
     newest_metadata,
 )
-from reference_model.clients.instance_id_rules import (
-    MEMBER_KEYS,
-    TELEMETRY_KEYS,
-    sends_instance_ids,
-)
+from proposals import provided
 from reference_model.clients.rules.first_reaction import NEVER_ASKED, stops_short
 from reference_model.clients.rules.moves import History
 from reference_model.clients.scripts.recording import Recording
 from strategies.cluster_scripts import healthy_cluster
-from strategies.instance_id_scripts import claiming_cluster
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, FIRST_VERSION_WITH_CLUSTER_CHECK
 
 
@@ -42,11 +37,6 @@ def _sends(version: int, client: ClientUnderTest) -> bool:
 
 def _has_option(name: str, client: ClientUnderTest) -> bool:
     return name in client.client.options
-
-
-def _sends_api(api_keys: Iterable[int], client: ClientUnderTest) -> bool:
-    recording = client.play(claiming_cluster()).recording
-    return any(each.api_key in api_keys for each in recording.requests)
 
 
 def _gives_ids(client: ClientUnderTest) -> bool:
@@ -97,22 +87,6 @@ NEEDS: Mapping[str, ClientNeed] = {
         lambda client: not client.client.runs_on,
         "the client runs on, so it may ask again after it gave up, which looks like a repeated version",
     ),
-    "instance_ids": ClientNeed(
-        lambda client: sends_instance_ids(client.play(claiming_cluster()).recording),
-        "the client sends no request with header v3 (KIP-1313, a proposal), even to a broker that lists them",
-    ),
-    "member_ids": ClientNeed(
-        lambda client: _sends_api(MEMBER_KEYS, client),
-        "the client joins no group whose protocol has heartbeats with an id of the client (KIP-848, KIP-932)",
-    ),
-    "telemetry_ids": ClientNeed(
-        lambda client: _sends_api(TELEMETRY_KEYS, client),
-        "the client asks for no telemetry subscriptions",
-    ),
-    "reports_instance_id": ClientNeed(
-        lambda client: bool(client.play(claiming_cluster()).result.instance_ids),
-        "the driver of the client prints no client_instance_id, which it does if the library has an accessor for it",
-    ),
     "sends_v1": _sends_from(1),
     "sends_v3": _sends_from(FIRST_FLEXIBLE_VERSION),
     "sends_v4": _sends_from(FIRST_FLEXIBLE_VERSION + 1),
@@ -129,6 +103,11 @@ NEEDS: Mapping[str, ClientNeed] = {
             _option("without_rebootstrap", "that disables rebootstrapping"),
         )
     ),
+    **{
+        name: ClientNeed(*need)
+        for of_one in provided("client_needs")
+        for name, need in of_one.items()
+    },
 }
 """The needs, by the name that the mark `needs` uses."""
 

@@ -9,29 +9,20 @@ from typing import NamedTuple
 from clauses.catalogue import Clause
 from conformance.assertions.blame import V0_ALWAYS_SERVED
 from conformance.assertions.features import lists_features, lists_supported_features
-from conformance.assertions.instance_ids import claims_instance_ids
 from conformance.assertions.other_apis import lists_other_apis
 from conformance.assertions.read_only_apis import produce_items, read_only_items
 from conformance.assertions.tagged_headers import flexible_items
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.pre_api_versions_broker import outcome_of_api_versions
+from proposals import provided
 from reference_model.broker.model.scram import SCRAM
 from reference_model.profiles.listeners import PLAINTEXT, UPSTREAM
-from wire.api_keys import (
-    API_VERSIONS_KEY,
-    GET_TELEMETRY_SUBSCRIPTIONS_KEY,
-    PUSH_TELEMETRY_KEY,
-    SASL_AUTHENTICATE_KEY,
-)
-from wire.sasl import PLAIN
 
 OF_PROXIES = "PROXY."
 """How the ids of the clauses begin that bind only proxies."""
 MORE_THAN_READING = "more_than_reading"
 """The need of every property whose examples send, or have the suite do, more than what `wire.read_only` lists. It is named first,
 because other needs ask the target."""
-INSTANCE_IDS = "instance_ids"
-"""The need of every property of KIP-1313, a proposal."""
 
 
 class Need(NamedTuple):
@@ -108,27 +99,6 @@ NEEDS: Mapping[str, Need] = {
         lambda broker: bool(flexible_items(broker)),
         "the target lists no flexible version of Metadata, ListGroups or DescribeCluster",
     ),
-    INSTANCE_IDS: Need(
-        claims_instance_ids,
-        "the target does not claim KIP-1313, a proposal: it lists no OffsetDelete v1, the first request with header v3",
-    ),
-    "telemetry_ids": Need(
-        lambda broker: (
-            claims_instance_ids(broker, GET_TELEMETRY_SUBSCRIPTIONS_KEY)
-            and claims_instance_ids(broker, PUSH_TELEMETRY_KEY)
-        ),
-        "the target lists no v1 of GetTelemetrySubscriptions and PushTelemetry, which KIP-1313, a proposal, adds",
-    ),
-    "sasl_ids": Need(
-        lambda broker: (
-            broker.running.sasl is not None
-            and PLAIN in broker.running.sasl.usable
-            and claims_instance_ids(broker, API_VERSIONS_KEY)
-            and claims_instance_ids(broker, SASL_AUTHENTICATE_KEY)
-        ),
-        "the target lists no version of ApiVersions and SaslAuthenticate with header v3, or has no user that the suite "
-        "may authenticate as",
-    ),
     "read_only_apis": Need(
         lambda broker: bool(read_only_items(broker)),
         "the target serves none of Metadata, ListGroups, DescribeQuorum and DescribeCluster",
@@ -140,6 +110,7 @@ NEEDS: Mapping[str, Need] = {
         lambda broker: broker.has_listener(PLAINTEXT),
         "the target has no plaintext listener to compare with",
     ),
+    **{name: Need(*need) for of_one in provided("broker_needs") for name, need in of_one.items()},
 }
 """The needs, by the name that the mark `needs` uses."""
 

@@ -1,4 +1,4 @@
-"""The correct models in which faults are planted and that are judged in memory: the model client, the model proxy, and the broker of KIP-1313."""
+"""The correct models in which faults are planted and that are judged in memory: the model client, the model proxy, and those of proposals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from conformance.engine.client_prerequisites import why_not_applicable
 from conformance.mutation.properties import (
     Property,
     client_properties,
-    instance_id_properties,
+    properties_of,
     proxy_properties,
 )
 from fixtures.client.patience import Patience
@@ -21,12 +21,11 @@ from fixtures.under_test.broker import Broker
 from fixtures.under_test.client import ClientUnderTest
 from fixtures.under_test.in_memory import InMemoryBroker, InMemoryTarget
 from fixtures.under_test.in_memory_client import in_memory_client
-from fixtures.under_test.in_memory_instance_ids import MODEL_INSTANCE_IDS, in_memory_instance_ids
 from fixtures.under_test.in_memory_proxy import MODEL_PROXY, in_memory_proxy
+from proposals import proposals
 from reference_model.faults import clients as client_faults
 from reference_model.faults.planted import Fault
 from reference_model.faults.proxies import FAULTS as PROXY_FAULTS
-from reference_model.instance_ids import FAULTS as INSTANCE_ID_FAULTS
 from reference_model.profiles.listeners import PLAINTEXT
 
 
@@ -95,8 +94,15 @@ SUBJECTS: Mapping[str, Subject] = {
         examples_of=lambda judged: client_examples(judged.max_examples),
     ),
     MODEL_PROXY: _of_broker(MODEL_PROXY, PROXY_FAULTS, proxy_properties, in_memory_proxy),
-    MODEL_INSTANCE_IDS: _of_broker(
-        MODEL_INSTANCE_IDS, INSTANCE_ID_FAULTS, instance_id_properties, in_memory_instance_ids
-    ),
+    **{
+        each.model: _of_broker(
+            each.model,
+            each.load(each.faults),
+            functools.partial(properties_of, each),
+            each.load(each.in_memory),
+        )
+        for each in proposals()
+        if each.model
+    },
 }
 """The models by their ids."""

@@ -31,10 +31,11 @@ from conformance.engine.hypothesis_profiles import (
     EXAMPLES_PER_PROPERTY,
     own_seed,
 )
-from conformance.engine.prerequisites import INSTANCE_IDS, NEEDS
+from conformance.engine.prerequisites import NEEDS
 from conformance.engine.property_judge import JUDGE
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.client import ClientUnderTest
+from proposals import BROKERS, CLIENTS, Proposal, proposals
 from reference_model.profiles.listeners import UPSTREAM
 from strategies.hypothesis_adapter import (
     body_of,
@@ -102,11 +103,6 @@ class Property:
     def is_about_proxies(self) -> bool:
         """Whether the property needs the upstream of a proxy."""
         return UPSTREAM in self.needs
-
-    @property
-    def is_about_instance_ids(self) -> bool:
-        """Whether the property needs a target that claims KIP-1313, a proposal."""
-        return INSTANCE_IDS in self.needs
 
     @property
     def max_examples(self) -> int:
@@ -252,13 +248,9 @@ def holds(judged: Property, target: Broker | ClientUnderTest, values: Values) ->
 
 @functools.cache
 def all_properties() -> Mapping[str, Property]:
-    """Return every property of brokers, by name, except those of proxies and of KIP-1313 alone."""
+    """Return every property of brokers, by name, except those of proxies and of proposals alone."""
     found = _search(conformance.brokers)
-    return {
-        each.name: each
-        for each in found
-        if not each.is_about_proxies and not each.is_about_instance_ids
-    }
+    return {each.name: each for each in found if not each.is_about_proxies}
 
 
 @functools.cache
@@ -268,15 +260,21 @@ def proxy_properties() -> Mapping[str, Property]:
 
 
 @functools.cache
-def instance_id_properties() -> Mapping[str, Property]:
-    """Return every property of KIP-1313, by name."""
-    return {each.name: each for each in _search(conformance.brokers) if each.is_about_instance_ids}
+def properties_of(proposal: Proposal) -> Mapping[str, Property]:
+    """Return every property of brokers that a proposal brings, by name."""
+    return {each.name: each for each in _proposed(proposal, BROKERS)}
 
 
 @functools.cache
 def client_properties() -> Mapping[str, Property]:
     """Return every property of clients, by name."""
-    return {found.name: found for found in _search(conformance.clients)}
+    proposed = (found for each in proposals() for found in _proposed(each, CLIENTS))
+    return {found.name: found for found in (*_search(conformance.clients), *proposed)}
+
+
+def _proposed(proposal: Proposal, role: str) -> Iterator[Property]:
+    if proposal.properties(role).is_dir():
+        yield from _search(importlib.import_module(f"{proposal.package}.properties.{role}"))
 
 
 def _search(package: ModuleType) -> Iterator[Property]:

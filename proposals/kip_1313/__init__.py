@@ -13,4 +13,16 @@ PROPOSAL = Proposal(
     page="page:write_proposal",
     page_link=("proposal.html", "what its new request header would break"),
     tables="page:COLUMNS",
+    brokers={
+        "kip-1313": "broker:following",
+        "kip-1313-own-client-ids": "broker:with_own_client_ids",
+    },
+    model="model-kip-1313",
+    faults="faults:FAULTS",
+    in_memory="in_memory:in_memory_instance_ids",
+    client_faults="client_faults:FAULTS",
+    broker_needs="needs:BROKER_NEEDS",
+    client_needs="needs:CLIENT_NEEDS",
+    about_plain_requests=("KIP-1313.discovery-survives",),
+    why_not_logged="assertions:why_not_logged",
 )

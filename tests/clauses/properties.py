@@ -1,4 +1,4 @@
-"""Reads the properties of conformance/ from their source: names, docstrings and clauses."""
+"""Reads the properties of conformance/ and of proposals from their source: names, docstrings and clauses."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from functools import cache
 from pathlib import Path
 
 import conformance
+import proposals
 
 CONFORMANCE = Path(conformance.__file__).parent
+FOLDERS = (CONFORMANCE, *proposals.FOLDER.glob("*/properties"))
 _MARK = "pytest.mark.clause"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Property:
-    """One test function of conformance/.
+    """One property.
 
     Attributes:
-        file: its file, relative to conformance/.
+        file: its file, relative to the folder of all properties.
         name: the function's name.
         docstring: its docstring, empty if it has none.
         clauses: the arguments of its clause marks; None for each one that is not a string literal.
@@ -35,9 +37,9 @@ class Property:
 
 
 @cache
-def properties_in(folder: Path = CONFORMANCE) -> tuple[Property, ...]:
-    """Return every test function in a folder and its subfolders, by file."""
-    return tuple(_properties_in(folder))
+def properties_in(*folders: Path) -> tuple[Property, ...]:
+    """Return every test function in folders and their subfolders, by file; in those of the suite and of proposals if none is given."""
+    return tuple(each for folder in folders or FOLDERS for each in _properties_in(folder))
 
 
 def _properties_in(folder: Path) -> Iterator[Property]:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
 from clauses.catalogue import FOLDER, Clause, Role, catalogue
 from conformance.mutation.score import defects_asked_of
-from proposals import proposals
+from proposals import proposals, provided
 from reference_model.faults.broker import DEFECTS, Defect
 from reference_model.faults.clients import FAULTS
 from reference_model.faults.proxies import FAULTS as PROXY_FAULTS
-from reference_model.instance_ids import FAULTS as INSTANCE_ID_FAULTS
 from tests.clauses.properties import properties_in
 from tests.conformance.api_versions.wrong_tools import WRONG_TOOLS
 from wire.api_versions import NEWEST_VERSION
@@ -24,11 +24,11 @@ FOLDERS_OF: Mapping[Role, tuple[str, ...]] = {
     Role.BROKER: ("brokers",),
     Role.CLIENT: ("clients", "operations"),
 }
-"""The folders of conformance/ whose properties judge a role."""
+"""The folders whose properties judge a role."""
 BROKEN_BY: Mapping[Role, frozenset[str]] = {
     Role.BROKER: frozenset(
         clause
-        for faults in (DEFECTS, PROXY_FAULTS, INSTANCE_ID_FAULTS)
+        for faults in (DEFECTS, PROXY_FAULTS, *provided("faults"))
         for fault in faults.values()
         for clause in fault.breaks
     ),
@@ -75,7 +75,11 @@ def test_clause_is_broken_by_enough_planted_defects(clause: Clause) -> None:
     planted = [defect for defect in DEFECTS.values() if clause.id in defect.breaks]
     faults = [
         fault
-        for fault in (*FAULTS.values(), *PROXY_FAULTS.values(), *INSTANCE_ID_FAULTS.values())
+        for fault in (
+            *FAULTS.values(),
+            *PROXY_FAULTS.values(),
+            *chain.from_iterable(each.values() for each in provided("faults")),
+        )
         if clause.id in fault.breaks
     ]
     wrong = [each.breaks for each in WRONG_TOOLS]
@@ -89,7 +93,7 @@ def test_each_role_has_a_property(clause: Clause, role: Role) -> None:
         assert any(
             clause.id in each.clauses
             for each in properties_in()
-            if Path(each.file).parts[0] in FOLDERS_OF[role]
+            if Path(each.file).parent.name in FOLDERS_OF[role]
         )
 
 

@@ -3,6 +3,7 @@
 There is one module per source of clauses. `registry.py` defines what a fault is.
 """
 
+from proposals import provided
 from reference_model.faults.clients import (
     changed_brokers,
     framing,
@@ -11,7 +12,6 @@ from reference_model.faults.clients import (
     kip_097,
     kip_511,
     kip_1242,
-    kip_1313,
     never_asking,
     nonsense,
     protocol,
@@ -20,6 +20,9 @@ from reference_model.faults.clients import (
 )
 from reference_model.faults.clients.registry import FAULTS
 from reference_model.faults.planted import Fault, plant
+
+for _ in provided("client_faults"):
+    """A proposal adds its own to `FAULTS`."""
 
 __all__ = [
     "FAULTS",
@@ -31,7 +34,6 @@ __all__ = [
     "kip_097",
     "kip_511",
     "kip_1242",
-    "kip_1313",
     "never_asking",
     "nonsense",
     "plant",

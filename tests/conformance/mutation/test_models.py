@@ -16,7 +16,6 @@ from conformance.mutation.model_trials import model_trials
 from conformance.mutation.properties import client_properties
 from conformance.mutation.score import Score
 from fixtures.registry.model_clients import MODEL
-from fixtures.under_test.in_memory_instance_ids import MODEL_INSTANCE_IDS
 from fixtures.under_test.in_memory_proxy import MODEL_PROXY
 from reference_model.faults.broker import DEFECTS
 from reference_model.faults.clients import FAULTS
@@ -65,7 +64,7 @@ def test_faults_are_caught_by_exactly_their_clauses() -> None:
     assert score.exact_defects == len(names)
 
 
-@pytest.mark.parametrize("model", [MODEL_PROXY, MODEL_INSTANCE_IDS])
+@pytest.mark.parametrize("model", [name for name in SUBJECTS if name != MODEL])
 def test_pinned_examples_catch_the_faults(model: str) -> None:
     """Each fault of a model proxy or broker turns exactly its clauses red, and the plain model has none."""
     subject = SUBJECTS[model]
@@ -95,12 +94,12 @@ def test_patterns_choose_defects_and_faults() -> None:
     assert selected_planted(()).is_everything
     assert selected_planted(["model+*"]) == (
         [],
-        {MODEL: list(FAULTS), MODEL_PROXY: [], MODEL_INSTANCE_IDS: []},
+        {**{key: [] for key in SUBJECTS}, MODEL: list(FAULTS)},
     )
     assert selected_planted(["model-proxy+*"]).faults[MODEL_PROXY] == list(PROXY_FAULTS)
     assert selected_planted(["tags-descend", NULL_TABLE]) == (
         ["tags-descend"],
-        {MODEL: [NULL_TABLE], MODEL_PROXY: [], MODEL_INSTANCE_IDS: []},
+        {**{key: [] for key in SUBJECTS}, MODEL: [NULL_TABLE]},
     )
     assert selected_planted(["*-table-*"]).faults[MODEL]
     assert set(selected_planted(["*"]).defects) == set(DEFECTS)

@@ -15,11 +15,12 @@ from conformance.mutation.properties import (
     all_properties,
     client_properties,
     holds,
-    instance_id_properties,
+    properties_of,
     proxy_properties,
 )
 from conformance.mutation.trials import broker_with
 from fixtures.under_test.broker import Broker
+from proposals import proposals
 from tests.clauses.properties import properties_in
 
 CORRELATION_ID = "test_correlation_id_comes_back"
@@ -38,7 +39,7 @@ def test_every_property_is_found() -> None:
     everything = {
         **all_properties(),
         **proxy_properties(),
-        **instance_id_properties(),
+        **{name: found for each in proposals() for name, found in properties_of(each).items()},
         **client_properties(),
     }
     found = {name: each.clauses for name, each in everything.items()}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from conformance.assertions.client_moves import ClientUnderTest, played
 from conformance.assertions.judging import Unjudged
-from reference_model.clients.instance_id_rules import (
+from proposals.kip_1313.client_rules import (
     has_client_id,
     has_client_id_everywhere,
     instance_ids_in,
@@ -22,8 +22,7 @@ from reference_model.clients.instance_id_rules import (
     wrong_reported_ids,
     wrong_telemetry,
 )
-from reference_model.clients.scripts.script import Script
-from strategies.instance_id_scripts import (
+from proposals.kip_1313.scripts import (
     OLD_TELEMETRY,
     claiming_cluster,
     claiming_clusters,
@@ -35,6 +34,7 @@ from strategies.instance_id_scripts import (
     replaced_claiming_cluster,
     unreachable_cluster,
 )
+from reference_model.clients.scripts.script import Script
 
 MOST = 5
 

@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from reference_model.instance_ids.faults.registry import fault
-from reference_model.instance_ids.model_broker import GIVEN_ID, InstanceIdBroker
+from proposals.kip_1313.broker import GIVEN_ID, InstanceIdBroker
+from proposals.kip_1313.faults.registry import fault
 from wire.api_keys import (
     DESCRIBE_CLUSTER_KEY,
     GET_TELEMETRY_SUBSCRIPTIONS_KEY,

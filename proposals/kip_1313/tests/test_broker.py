@@ -8,11 +8,11 @@ from uuid import UUID
 import pytest
 
 from fixtures.model_processes.server import broker_for_listener
+from proposals.kip_1313.broker import GIVEN_ID, InstanceIdBroker, InstanceIdConnection
+from proposals.kip_1313.faults import FAULTS
 from reference_model.broker.rules.connection_states import ConnectionState
 from reference_model.broker.rules.sasl import CREDENTIALS
 from reference_model.faults.planted import plant
-from reference_model.instance_ids import FAULTS, InstanceIdBroker, InstanceIdConnection
-from reference_model.instance_ids.model_broker import GIVEN_ID
 from reference_model.profiles.listeners import PLAINTEXT, SASL_PLAINTEXT
 from reference_model.profiles.profile import NEWEST_RELEASE
 from wire.api_keys import (

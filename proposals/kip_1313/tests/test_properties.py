@@ -8,27 +8,28 @@ from typing import Any, cast
 import pytest
 from hypothesis.errors import UnsatisfiedAssumption
 
-from conformance.assertions import instance_ids, other_apis
+from conformance.assertions import other_apis
 from conformance.assertions.blame import judged_elsewhere
-from conformance.assertions.instance_ids import carriers, claims_instance_ids
 from conformance.assertions.judging import MalformedAnswer, Unjudged
 from conformance.assertions.other_apis import NoTableReadable, advertised_table
-from conformance.brokers import test_instance_ids
-from conformance.clients import test_instance_ids as client_properties
 from fixtures.errors import BrokerGone
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.client import ClientUnderTest
 from fixtures.under_test.in_memory import InMemoryBroker
 from fixtures.under_test.in_memory_client import in_memory_client
-from fixtures.under_test.in_memory_instance_ids import in_memory_instance_ids
+from proposals.kip_1313 import assertions as instance_ids
+from proposals.kip_1313.assertions import carriers, claims_instance_ids
+from proposals.kip_1313.in_memory import in_memory_instance_ids
+from proposals.kip_1313.properties.brokers import test_instance_ids
+from proposals.kip_1313.properties.clients import test_instance_ids as client_properties
+from proposals.kip_1313.requests import AN_ID, InstanceIdRequest
+from proposals.kip_1313.scripts import claiming_cluster, mixed_cluster
 from reference_model.clients.model.client_connections import CLIENT_ID, Link
 from reference_model.clients.scripts.script import HEALTHY_SCRIPT
 from reference_model.faults.clients import FAULTS, Fault
 from reference_model.profiles.listeners import PLAINTEXT
 from strategies.api_versions import build_request
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis, body_of
-from strategies.instance_id_requests import AN_ID, InstanceIdRequest
-from strategies.instance_id_scripts import claiming_cluster, mixed_cluster
 from wire.api_keys import API_VERSIONS_KEY, OFFSET_DELETE_KEY
 from wire.api_versions import NEWEST_VERSION, ApiVersion
 

@@ -7,6 +7,7 @@ from uuid import UUID, uuid4
 
 from reference_model.clients.model.client_connections import CLIENT_ID, Link
 from reference_model.clients.model.model_client import ModelClient
+from reference_model.faults.clients.registry import FAULTS as FAULTS
 from reference_model.faults.clients.registry import fault
 from wire.api_keys import CONSUMER_GROUP_HEARTBEAT_KEY, GET_TELEMETRY_SUBSCRIPTIONS_KEY
 from wire.codec import encode

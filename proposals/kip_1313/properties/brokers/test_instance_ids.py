@@ -10,7 +10,10 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from conformance.assertions.client_software import SLOWEST_LOG_S, fresh_name
-from conformance.assertions.instance_ids import (
+from conformance.assertions.judging import Unjudged, assert_error, decode_answer
+from fixtures.polling import poll_until
+from fixtures.under_test.broker import Broker
+from proposals.kip_1313.assertions import (
     OLD_VERSIONS,
     apis_without_instance_id,
     assert_refused,
@@ -25,12 +28,7 @@ from conformance.assertions.instance_ids import (
     with_id,
     without_id,
 )
-from conformance.assertions.judging import Unjudged, assert_error, decode_answer
-from fixtures.polling import poll_until
-from fixtures.under_test.broker import Broker
-from reference_model.profiles.listeners import SASL_LISTENERS
-from strategies.api_versions import build_request
-from strategies.instance_id_requests import (
+from proposals.kip_1313.requests import (
     AN_ID,
     ANOTHER_ID,
     InstanceIdRequest,
@@ -41,6 +39,8 @@ from strategies.instance_id_requests import (
     sasl_handshake,
     telemetry_v0,
 )
+from reference_model.profiles.listeners import SASL_LISTENERS
+from strategies.api_versions import build_request
 from wire.api_keys import (
     API_VERSIONS_KEY,
     GET_TELEMETRY_SUBSCRIPTIONS_KEY,

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from reference_model.clients.instance_id_rules import (
+from proposals.kip_1313.client_rules import (
     has_client_id,
     has_client_id_everywhere,
     instance_ids_in,

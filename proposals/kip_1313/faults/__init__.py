@@ -3,7 +3,7 @@
 There is one module per subject. `registry.py` defines what a fault is.
 """
 
-from reference_model.instance_ids.faults import client_ids, headers, messages
-from reference_model.instance_ids.faults.registry import FAULTS
+from proposals.kip_1313.faults import client_ids, headers, messages
+from proposals.kip_1313.faults.registry import FAULTS
 
 __all__ = ["FAULTS", "client_ids", "headers", "messages"]

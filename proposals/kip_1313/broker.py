@@ -1,4 +1,4 @@
-"""A broker that follows KIP-1313, without a socket: the reference broker, and before it what knows header v3.
+"""KIP-1313 in memory: strips header v3, then calls the reference broker.
 
 Every API but SaslHandshake has one version more than in the newest release, with header v3. A request in it is checked, and reaches the
 reference broker in the version below with today's header. Each method that decides something can be replaced by a planted fault.
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -46,8 +46,6 @@ from wire.headers import (
 from wire.instance_id_messages import CHANGED_APIS
 from wire.message_schemas import Api
 
-PROPOSALS: Mapping[str, bool] = {"kip-1313": True, "kip-1313-own-client-ids": False}
-"""The readings of the proposal: whether the client id of a connection's first request counts for the later ones."""
 SHORTEST_REQUEST_BYTES = 8
 NO_RESPONSE = b""
 """Instead of a response: the connection ends."""
@@ -397,3 +395,13 @@ class InstanceIdConnection:
             version = self._broker.old_version(api_key) if has_id else api_version
             response = correlation_id + refusal_of_other_api(api_key, version, error_code)
         self._outgoing += encode_frame(response)
+
+
+def following(reference: ReferenceBroker) -> InstanceIdBroker:
+    """Return a broker for which the client id of a connection's first request counts for the later ones."""
+    return InstanceIdBroker(reference)
+
+
+def with_own_client_ids(reference: ReferenceBroker) -> InstanceIdBroker:
+    """Return a broker that follows the other reading of the proposal: each request has its own client id."""
+    return InstanceIdBroker(reference, first_client_id_counts=False)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from uuid import UUID
 
-from reference_model.instance_ids.faults.registry import fault
-from reference_model.instance_ids.model_broker import InstanceIdBroker
+from proposals.kip_1313.broker import InstanceIdBroker
+from proposals.kip_1313.faults.registry import fault
 from wire.api_keys import (
     API_VERSIONS_KEY,
     GET_TELEMETRY_SUBSCRIPTIONS_KEY,

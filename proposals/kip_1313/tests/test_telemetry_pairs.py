@@ -8,9 +8,13 @@ from uuid import UUID
 import pytest
 
 from fixtures.model_processes.server import broker_for_listener
+from proposals.kip_1313.broker import (
+    GIVEN_ID,
+    InstanceIdBroker,
+    InstanceIdConnection,
+    with_more_served,
+)
 from reference_model.broker.model.state_machine import BrokerConnection
-from reference_model.instance_ids import InstanceIdBroker, InstanceIdConnection
-from reference_model.instance_ids.model_broker import GIVEN_ID, with_more_served
 from reference_model.profiles.listeners import PLAINTEXT
 from reference_model.profiles.profile import NEWEST_RELEASE
 from wire.codec import decode_prefix, encode

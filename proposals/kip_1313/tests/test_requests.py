@@ -6,7 +6,7 @@ from uuid import UUID
 
 from hypothesis import given
 
-from strategies.instance_id_requests import RESERVED_ID, instance_ids
+from proposals.kip_1313.requests import RESERVED_ID, instance_ids
 from tests.strategies.search import find_any
 from wire.headers import NO_INSTANCE_ID
 

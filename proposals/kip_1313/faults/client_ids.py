@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from reference_model.instance_ids.faults.registry import fault
-from reference_model.instance_ids.model_broker import InstanceIdBroker
+from proposals.kip_1313.broker import InstanceIdBroker
+from proposals.kip_1313.faults.registry import fault
 from wire.api_keys import OFFSET_DELETE_KEY
 
 CLIENT_ID = "KIP-1313.client-id-from-first-request"

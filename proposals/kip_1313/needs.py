@@ -1,0 +1,69 @@
+"""What the properties of KIP-1313 may require of a broker or client, and why a clause does not apply without it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from conformance.assertions.client_moves import ClientUnderTest
+from fixtures.under_test.broker import Broker
+from proposals.kip_1313.assertions import claims_instance_ids
+from proposals.kip_1313.client_rules import MEMBER_KEYS, TELEMETRY_KEYS, sends_instance_ids
+from proposals.kip_1313.scripts import claiming_cluster
+from wire.api_keys import (
+    API_VERSIONS_KEY,
+    GET_TELEMETRY_SUBSCRIPTIONS_KEY,
+    PUSH_TELEMETRY_KEY,
+    SASL_AUTHENTICATE_KEY,
+)
+from wire.sasl import PLAIN
+
+BROKER_NEEDS: Mapping[str, tuple[Callable[[Broker], bool], str]] = {
+    "instance_ids": (
+        claims_instance_ids,
+        "the target does not claim KIP-1313, a proposal: it lists no OffsetDelete v1, the first request with header v3",
+    ),
+    "telemetry_ids": (
+        lambda broker: (
+            claims_instance_ids(broker, GET_TELEMETRY_SUBSCRIPTIONS_KEY)
+            and claims_instance_ids(broker, PUSH_TELEMETRY_KEY)
+        ),
+        "the target lists no v1 of GetTelemetrySubscriptions and PushTelemetry, which KIP-1313, a proposal, adds",
+    ),
+    "sasl_ids": (
+        lambda broker: (
+            broker.running.sasl is not None
+            and PLAIN in broker.running.sasl.usable
+            and claims_instance_ids(broker, API_VERSIONS_KEY)
+            and claims_instance_ids(broker, SASL_AUTHENTICATE_KEY)
+        ),
+        "the target lists no version of ApiVersions and SaslAuthenticate with header v3, or has no user that the suite "
+        "may authenticate as",
+    ),
+}
+"""The needs, by the name that the mark `needs` uses: whether a broker provides it, and why a clause does not apply otherwise."""
+
+
+def _sends_api(api_keys: Iterable[int], client: ClientUnderTest) -> bool:
+    recording = client.play(claiming_cluster()).recording
+    return any(each.api_key in api_keys for each in recording.requests)
+
+
+CLIENT_NEEDS: Mapping[str, tuple[Callable[[ClientUnderTest], bool], str]] = {
+    "instance_ids": (
+        lambda client: sends_instance_ids(client.play(claiming_cluster()).recording),
+        "the client sends no request with header v3 (KIP-1313, a proposal), even to a broker that lists them",
+    ),
+    "member_ids": (
+        lambda client: _sends_api(MEMBER_KEYS, client),
+        "the client joins no group whose protocol has heartbeats with an id of the client (KIP-848, KIP-932)",
+    ),
+    "telemetry_ids": (
+        lambda client: _sends_api(TELEMETRY_KEYS, client),
+        "the client asks for no telemetry subscriptions",
+    ),
+    "reports_instance_id": (
+        lambda client: bool(client.play(claiming_cluster()).result.instance_ids),
+        "the driver of the client prints no client_instance_id, which it does if the library has an accessor for it",
+    ),
+}
+"""The same of clients."""
