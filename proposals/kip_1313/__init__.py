@@ -14,7 +14,7 @@ PROPOSAL = Proposal(
     page_link=("proposal.html", "what its new request header would break"),
     tables="page:COLUMNS",
     brokers={
-        "kip-1313": "broker:following",
+        "kip-1313": "broker:InstanceIdBroker",
         "kip-1313-own-client-ids": "broker:with_own_client_ids",
     },
     model="model-kip-1313",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
@@ -18,8 +19,9 @@ from reference_model.broker.model.stages import Pause
 from reference_model.broker.model.state_machine import BrokerConnection, ReferenceBroker
 from reference_model.broker.rules.connection_states import ConnectionState
 from reference_model.broker.rules.responses import encode_body, refusal_of_other_api
+from reference_model.clients.scripts.reading import SHORTEST_REQUEST_BYTES
 from reference_model.profiles.profile import Profile
-from reference_model.proxies.model_proxy import with_changed_table
+from reference_model.proxies.model_proxy import NO_RESPONSE, with_changed_table
 from wire.api_keys import (
     API_VERSIONS_KEY,
     GET_TELEMETRY_SUBSCRIPTIONS_KEY,
@@ -33,6 +35,7 @@ from wire.errors import DecodeError
 from wire.frames import FrameReader, encode_frame
 from wire.headers import (
     CORRELATION_ID_BYTES,
+    FLEXIBLE_REQUEST_HEADER,
     INSTANCE_ID_REQUEST_HEADER,
     NO_INSTANCE_ID,
     PLAIN_REQUEST_HEADER,
@@ -46,10 +49,6 @@ from wire.headers import (
 from wire.instance_id_messages import CHANGED_APIS
 from wire.message_schemas import Api
 
-SHORTEST_REQUEST_BYTES = 8
-NO_RESPONSE = b""
-"""Instead of a response: the connection ends."""
-OLD_FLEXIBLE_HEADER = 2
 GIVEN_ID = UUID(int=0x714 << 96 | 1)
 """The id that the broker makes for a client that has none, as in KIP-714; always the same one here."""
 
@@ -308,7 +307,7 @@ class InstanceIdConnection:
             request_api_version=broker.old_version(api_key),
             client_id=self._client_id_of(header.client_id, api_key, has_id=True),
         )
-        flexible = encode(old, version=OLD_FLEXIBLE_HEADER)
+        flexible = encode(old, version=FLEXIBLE_REQUEST_HEADER)
         self._answer(request, api_key, api_version, body_at, flexible + request[body_at:])
 
     def _handle_without_id(self, request: bytes, api_key: int, api_version: int) -> None:
@@ -397,11 +396,5 @@ class InstanceIdConnection:
         self._outgoing += encode_frame(response)
 
 
-def following(reference: ReferenceBroker) -> InstanceIdBroker:
-    """Return a broker for which the client id of a connection's first request counts for the later ones."""
-    return InstanceIdBroker(reference)
-
-
-def with_own_client_ids(reference: ReferenceBroker) -> InstanceIdBroker:
-    """Return a broker that follows the other reading of the proposal: each request has its own client id."""
-    return InstanceIdBroker(reference, first_client_id_counts=False)
+with_own_client_ids = functools.partial(InstanceIdBroker, first_client_id_counts=False)
+"""Makes a broker that follows the other reading of the proposal: each request has its own client id."""

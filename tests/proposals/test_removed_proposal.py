@@ -1,0 +1,95 @@
+"""A proposal is removed by deleting its folder: the suite without it works, and has nothing of it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from proposals import FOLDER, Proposal, proposals
+from tests.conformance.suite_runs import REPOSITORY
+
+COPIED = (
+    *("clauses", "conformance", "fixtures", "proposals", "reference_model"),
+    *("reports", "strategies", "tests", "wire"),
+)
+WHAT_IS_THERE = """
+import json, pathlib, sys
+from clauses.catalogue import catalogue
+from conformance.__main__ import COMMANDS
+from conformance.commands.catalogue import PLANTED
+from conformance.commands.mutation import SUBJECTS
+from conformance.engine.client_prerequisites import NEEDS as CLIENT_NEEDS
+from conformance.engine.prerequisites import NEEDS
+from conformance.mutation.properties import all_properties, client_properties
+from fixtures.launchers.built_in import reference_targets
+from tests.clauses.properties import properties_in
+from tests.reports.site.sites import write_small_site
+
+site = write_small_site(pathlib.Path(sys.argv[1]))
+print(json.dumps({
+    "modules": sorted(name for name in sys.modules if name.startswith("proposals.")),
+    "clauses": [clause.id for clause in catalogue()],
+    "properties": [*all_properties(), *client_properties()],
+    "judged": [clause for each in properties_in() for clause in each.clauses],
+    "needs": [*NEEDS, *CLIENT_NEEDS],
+    "models": [*SUBJECTS, *PLANTED],
+    "commands": [*COMMANDS],
+    "targets": [target.id for target in reference_targets()],
+    "pages": [path.name for path in site.glob("*.html")],
+    "rules": (site / "rules.html").read_text(),
+}))
+"""
+
+
+def suite_without(proposal: Proposal, folder: Path) -> dict[str, list[str]]:
+    """Copy the suite without a proposal; return what is there.
+
+    Args:
+        proposal: the proposal.
+        folder: where the copy goes.
+    """
+    name = proposal.package.rpartition(".")[2]
+    gone = FOLDER / name
+
+    def ignored(place: str, names: list[str]) -> list[str]:
+        return [each for each in names if Path(place, each) == gone or each == "__pycache__"]
+
+    for package in COPIED:
+        shutil.copytree(REPOSITORY / package, folder / package, ignore=ignored)
+    command = [sys.executable, "-c", WHAT_IS_THERE, str(folder / "site")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, list[str]] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+@pytest.mark.slow  # It imports most of the suite once more, and writes a site
+@pytest.mark.parametrize("proposal", proposals(), ids=lambda proposal: proposal.source)
+def test_suite_works_without_a_proposal(proposal: Proposal, tmp_path: Path) -> None:
+    """Catalogue, properties, mutation, commands, targets and site have nothing of it, and everything else."""
+    found = suite_without(proposal, tmp_path)
+    assert not any(name.startswith(proposal.package) for name in found["modules"])
+    assert [each for each in (*found["clauses"], *found["judged"]) if proposal.source in each] == []
+    assert len(found["clauses"]) > 100
+    assert len(found["properties"]) > 100
+    assert set(found["judged"]) <= set(found["clauses"])
+    assert not set(proposal.commands) & set(found["commands"])
+    assert "judge" in found["commands"]
+    assert proposal.model not in found["models"]
+    assert "reference" in found["models"]
+    assert not {f"reference+{name}" for name in proposal.brokers} & set(found["targets"])
+    needs = {
+        name
+        for part in (proposal.broker_needs, proposal.client_needs)
+        if part
+        for name in proposal.load(part)
+    }
+    assert not needs & set(found["needs"])
+    assert proposal.page_link is None or proposal.page_link[0] not in found["pages"]
+    assert "index.html" in found["pages"]
+    assert proposal.source not in found["rules"]
