@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from uuid import UUID, uuid4
 
 from reference_model.clients.model.client_connections import CLIENT_ID, Link
@@ -22,203 +21,237 @@ ACCESSOR = "KIP-1313.instance-id-from-constructor"
 TELEMETRY = "KIP-1313.telemetry-old-and-new"
 SHARED_ID = UUID(int=0xC0FFEE)
 
-HeaderBytes = Callable[[InstanceIdHeader, int], bytes]
-IdFor = Callable[[Link], UUID]
-Body = Callable[[Link, int], bytes]
-ReportedId = Callable[[], UUID | None]
-ClientIdFor = Callable[[Link, int], str | None]
-
 
 def _is_new(version: int) -> bool:
     return version == INSTANCE_ID_REQUEST_HEADER
 
 
-@fault(ModelClient.header_bytes, LAYOUT)
-def id_is_left_out_of_one_api(
-    client: ModelClient, decide: HeaderBytes, header: InstanceIdHeader, version: int
-) -> bytes:
+@fault(LAYOUT)
+class IdIsLeftOutOfOneApi(ModelClient):
     """Sends heartbeats in the new version with the header of today."""
-    is_heartbeat = header.request_api_key == CONSUMER_GROUP_HEARTBEAT_KEY
-    return decide(header, 2 if is_heartbeat and _is_new(version) else version)
+
+    def header_bytes(self, header: InstanceIdHeader, version: int) -> bytes:
+        is_heartbeat = header.request_api_key == CONSUMER_GROUP_HEARTBEAT_KEY
+        return super().header_bytes(header, 2 if is_heartbeat and _is_new(version) else version)
 
 
-@fault(ModelClient.header_bytes, LAYOUT)
-def tags_of_the_header_are_left_out(
-    client: ModelClient, decide: HeaderBytes, header: InstanceIdHeader, version: int
-) -> bytes:
+@fault(LAYOUT)
+class TagsOfTheHeaderAreLeftOut(ModelClient):
     """Takes header v3 of heartbeats for one without tagged fields."""
-    is_heartbeat = header.request_api_key == CONSUMER_GROUP_HEARTBEAT_KEY
-    written = decide(header, version)
-    return written[:-1] if is_heartbeat and _is_new(version) else written
+
+    def header_bytes(self, header: InstanceIdHeader, version: int) -> bytes:
+        is_heartbeat = header.request_api_key == CONSUMER_GROUP_HEARTBEAT_KEY
+        written = super().header_bytes(header, version)
+        return written[:-1] if is_heartbeat and _is_new(version) else written
 
 
-@fault(ModelClient.header_bytes, LAYOUT)
-def id_comes_twice(
-    client: ModelClient, decide: HeaderBytes, header: InstanceIdHeader, version: int
-) -> bytes:
+@fault(LAYOUT)
+class IdComesTwice(ModelClient):
     """Writes the id of heartbeats before and after the tagged fields."""
-    is_heartbeat = header.request_api_key == CONSUMER_GROUP_HEARTBEAT_KEY
-    written = decide(header, version)
-    again = header.client_instance_id.bytes
-    return written + again if is_heartbeat and _is_new(version) else written
+
+    def header_bytes(self, header: InstanceIdHeader, version: int) -> bytes:
+        is_heartbeat = header.request_api_key == CONSUMER_GROUP_HEARTBEAT_KEY
+        written = super().header_bytes(header, version)
+        again = header.client_instance_id.bytes
+        return written + again if is_heartbeat and _is_new(version) else written
 
 
-@fault(ModelClient.instance_id_for, SAME, MEMBER)
-def id_is_zero(client: ModelClient, decide: IdFor, link: Link) -> UUID:
+@fault(SAME, MEMBER)
+class IdIsZero(ModelClient):
     """Has no id, and sends zeros."""
-    return NO_INSTANCE_ID
+
+    def instance_id_for(self, link: Link) -> UUID:
+        return NO_INSTANCE_ID
 
 
-@fault(ModelClient.instance_id_for, SAME, MEMBER)
-def id_changes_on_a_connection(client: ModelClient, decide: IdFor, link: Link) -> UUID:
+@fault(SAME, MEMBER)
+class IdChangesOnAConnection(ModelClient):
     """Makes an id for each request."""
-    return uuid4()
+
+    def instance_id_for(self, link: Link) -> UUID:
+        return uuid4()
 
 
-@fault(ModelClient.instance_id_for, SAME, MEMBER, TELEMETRY)
-def each_connection_has_an_id(client: ModelClient, decide: IdFor, link: Link) -> UUID:
+@fault(SAME, MEMBER, TELEMETRY)
+class EachConnectionHasAnId(ModelClient):
     """Makes an id for each connection but the first one."""
-    if link.number == 0:
-        return decide(link)
-    made: UUID = client.notes.setdefault(link.number, uuid4())
-    return made
+
+    def instance_id_for(self, link: Link) -> UUID:
+        if link.number == 0:
+            return super().instance_id_for(link)
+        made: UUID = self.notes.setdefault(link.number, uuid4())
+        return made
 
 
-@fault(ModelClient.instance_id_for, SAME, MEMBER)
-def id_is_new_after_a_rebootstrap(client: ModelClient, decide: IdFor, link: Link) -> UUID:
+@fault(SAME, MEMBER)
+class IdIsNewAfterARebootstrap(ModelClient):
     """Makes an id when it bootstraps, also when it does so again."""
-    if link.node is None:
-        client.notes["bootstraps"] = client.notes.get("bootstraps", 0) + (
-            link.number not in client.notes
-        )
-        client.notes[link.number] = True
-    again = client.notes.get("bootstraps", 1) > 1
-    made: UUID = client.notes.setdefault("id", uuid4())
-    return made if again else decide(link)
+
+    def instance_id_for(self, link: Link) -> UUID:
+        if link.node is None:
+            self.notes["bootstraps"] = self.notes.get("bootstraps", 0) + (
+                link.number not in self.notes
+            )
+            self.notes[link.number] = True
+        again = self.notes.get("bootstraps", 1) > 1
+        made: UUID = self.notes.setdefault("id", uuid4())
+        return made if again else super().instance_id_for(link)
 
 
-@fault(ModelClient.instance_id_for, SAME, MEMBER, TELEMETRY, ACCESSOR)
-def all_clients_share_an_id(client: ModelClient, decide: IdFor, link: Link) -> UUID:
+@fault(SAME, MEMBER, TELEMETRY, ACCESSOR)
+class AllClientsShareAnId(ModelClient):
     """Has an id that was written into the program."""
-    return SHARED_ID
+
+    def instance_id_for(self, link: Link) -> UUID:
+        return SHARED_ID
 
 
-@fault(ModelClient.client_id_for, ONLY_FIRST)
-def client_id_waits_for_the_new_header(
-    client: ModelClient, decide: ClientIdFor, link: Link, header_version: int
-) -> str | None:
+@fault(ONLY_FIRST)
+class ClientIdWaitsForTheNewHeader(ModelClient):
     """Sends the client id again in the first request with header v3, if an older one came before."""
-    if not _is_new(header_version) or client.notes.get("named") == link.number:
-        return decide(link, header_version)
-    client.notes["named"] = link.number
-    return CLIENT_ID
+
+    def client_id_for(self, link: Link, header_version: int) -> str | None:
+        if not _is_new(header_version) or self.notes.get("named") == link.number:
+            return super().client_id_for(link, header_version)
+        self.notes["named"] = link.number
+        return CLIENT_ID
 
 
-@fault(ModelClient.client_id_for, ONLY_FIRST)
-def older_headers_have_no_client_id(
-    client: ModelClient, decide: ClientIdFor, link: Link, header_version: int
-) -> str | None:
+@fault(ONLY_FIRST)
+class OlderHeadersHaveNoClientId(ModelClient):
     """Sends the client id in a connection's first request alone, also to brokers of today."""
-    return CLIENT_ID if link.last_correlation_id == 0 else None
+
+    def client_id_for(self, link: Link, header_version: int) -> str | None:
+        return CLIENT_ID if link.last_correlation_id == 0 else None
 
 
-@fault(ModelClient.client_id_for, ONLY_FIRST)
-def first_request_has_no_client_id(
-    client: ModelClient, decide: ClientIdFor, link: Link, header_version: int
-) -> str | None:
+@fault(ONLY_FIRST)
+class FirstRequestHasNoClientId(ModelClient):
     """Leaves the client id out of ApiVersions with header v3, because no broker needs it there."""
-    is_first = link.last_correlation_id == 0 and _is_new(header_version)
-    return None if is_first else decide(link, header_version)
+
+    def client_id_for(self, link: Link, header_version: int) -> str | None:
+        is_first = link.last_correlation_id == 0 and _is_new(header_version)
+        return None if is_first else super().client_id_for(link, header_version)
 
 
-@fault(ModelClient.member_id, MEMBER)
-def member_id_is_another_one(client: ModelClient, decide: Callable[[Link], str], link: Link) -> str:
+@fault(MEMBER)
+class MemberIdIsAnotherOne(ModelClient):
     """Makes an id of its own for the group."""
-    made: str = client.notes.setdefault("member", str(uuid4()))
-    return made
+
+    def member_id(self, link: Link) -> str:
+        made: str = self.notes.setdefault("member", str(uuid4()))
+        return made
 
 
-@fault(ModelClient.share_member_id, MEMBER)
-def member_id_of_a_share_group_is_another_one(
-    client: ModelClient, decide: Callable[[Link], str], link: Link
-) -> str:
+@fault(MEMBER)
+class MemberIdOfAShareGroupIsAnotherOne(ModelClient):
     """Makes an id of its own for the share group."""
-    made: str = client.notes.setdefault("share member", uuid4().hex)
-    return made
+
+    def share_member_id(self, link: Link) -> str:
+        made: str = self.notes.setdefault("share member", uuid4().hex)
+        return made
 
 
-@fault(ModelClient.telemetry_body, TELEMETRY)
-def old_broker_makes_the_id(client: ModelClient, decide: Body, link: Link, version: int) -> bytes:
+@fault(TELEMETRY)
+class OldBrokerMakesTheId(ModelClient):
     """Sends a broker of today the zero id, as clients of today do."""
-    request = GET_TELEMETRY_SUBSCRIPTIONS.request()
-    return encode(request, version=version) if version == 0 else decide(link, version)
+
+    def telemetry_body(self, link: Link, version: int) -> bytes:
+        request = GET_TELEMETRY_SUBSCRIPTIONS.request()
+        return (
+            encode(request, version=version)
+            if version == 0
+            else super().telemetry_body(link, version)
+        )
 
 
-@fault(ModelClient.telemetry_body, TELEMETRY)
-def each_broker_gets_another_telemetry_id(
-    client: ModelClient, decide: Body, link: Link, version: int
-) -> bytes:
+@fault(TELEMETRY)
+class EachBrokerGetsAnotherTelemetryId(ModelClient):
     """Makes an id for the telemetry of each connection."""
-    made: UUID = client.notes.setdefault(("telemetry", link.number), uuid4())
-    request = GET_TELEMETRY_SUBSCRIPTIONS.request(client_instance_id=made)
-    return encode(request, version=version) if version == 0 else decide(link, version)
+
+    def telemetry_body(self, link: Link, version: int) -> bytes:
+        made: UUID = self.notes.setdefault(("telemetry", link.number), uuid4())
+        request = GET_TELEMETRY_SUBSCRIPTIONS.request(client_instance_id=made)
+        return (
+            encode(request, version=version)
+            if version == 0
+            else super().telemetry_body(link, version)
+        )
 
 
-@fault(ModelClient.telemetry_body, TELEMETRY)
-def old_brokers_get_another_id_than_new_ones(
-    client: ModelClient, decide: Body, link: Link, version: int
-) -> bytes:
+@fault(TELEMETRY)
+class OldBrokersGetAnotherIdThanNewOnes(ModelClient):
     """Keeps a second id, for the telemetry of brokers of today."""
-    made: UUID = client.notes.setdefault("old brokers", uuid4())
-    request = GET_TELEMETRY_SUBSCRIPTIONS.request(client_instance_id=made)
-    return encode(request, version=version) if version == 0 else decide(link, version)
+
+    def telemetry_body(self, link: Link, version: int) -> bytes:
+        made: UUID = self.notes.setdefault("old brokers", uuid4())
+        request = GET_TELEMETRY_SUBSCRIPTIONS.request(client_instance_id=made)
+        return (
+            encode(request, version=version)
+            if version == 0
+            else super().telemetry_body(link, version)
+        )
 
 
-@fault(ModelClient.push_body, TELEMETRY)
-def metrics_have_another_id(client: ModelClient, decide: Body, link: Link, version: int) -> bytes:
+@fault(TELEMETRY)
+class MetricsHaveAnotherId(ModelClient):
     """Pushes metrics to brokers of today under another id than it asked for subscriptions with."""
-    made: UUID = client.notes.setdefault("metrics", uuid4())
-    request = PUSH_TELEMETRY.request(client_instance_id=made)
-    return encode(request, version=version) if version == 0 else decide(link, version)
+
+    def push_body(self, link: Link, version: int) -> bytes:
+        made: UUID = self.notes.setdefault("metrics", uuid4())
+        request = PUSH_TELEMETRY.request(client_instance_id=made)
+        return (
+            encode(request, version=version) if version == 0 else super().push_body(link, version)
+        )
 
 
-@fault(ModelClient.version_of, TELEMETRY)
-def new_brokers_get_old_telemetry(
-    client: ModelClient, decide: Callable[[Link, int], int], link: Link, api_key: int
-) -> int:
+@fault(TELEMETRY)
+class NewBrokersGetOldTelemetry(ModelClient):
     """Uses GetTelemetrySubscriptions v0 with every broker."""
-    return 0 if api_key == GET_TELEMETRY_SUBSCRIPTIONS_KEY else decide(link, api_key)
+
+    def version_of(self, link: Link, api_key: int) -> int:
+        return (
+            0 if api_key == GET_TELEMETRY_SUBSCRIPTIONS_KEY else super().version_of(link, api_key)
+        )
 
 
-@fault(ModelClient.telemetry_body, TELEMETRY, LAYOUT)
-def new_broker_gets_the_id_twice(
-    client: ModelClient, decide: Body, link: Link, version: int
-) -> bytes:
+@fault(TELEMETRY, LAYOUT)
+class NewBrokerGetsTheIdTwice(ModelClient):
     """Keeps the id in the body of the new version."""
-    request = GET_TELEMETRY_SUBSCRIPTIONS.request(client_instance_id=client.instance_id)
-    return encode(request, version=0)
+
+    def telemetry_body(self, link: Link, version: int) -> bytes:
+        request = GET_TELEMETRY_SUBSCRIPTIONS.request(client_instance_id=self.instance_id)
+        return encode(request, version=0)
 
 
-@fault(ModelClient.reported_id, ACCESSOR)
-def application_gets_another_id(client: ModelClient, decide: ReportedId) -> UUID | None:
+@fault(ACCESSOR)
+class ApplicationGetsAnotherId(ModelClient):
     """Keeps one id for the application and one for the headers."""
-    made: UUID = client.notes.setdefault("reported", uuid4())
-    return made
+
+    def reported_id(self) -> UUID | None:
+        made: UUID = self.notes.setdefault("reported", uuid4())
+        return made
 
 
-@fault(ModelClient.reported_id, ACCESSOR)
-def application_gets_a_new_id_each_time(client: ModelClient, decide: ReportedId) -> UUID | None:
+@fault(ACCESSOR)
+class ApplicationGetsANewIdEachTime(ModelClient):
     """Makes an id whenever the application asks for it."""
-    return uuid4()
+
+    def reported_id(self) -> UUID | None:
+        return uuid4()
 
 
-@fault(ModelClient.reported_id, ACCESSOR)
-def application_waits_for_a_broker(client: ModelClient, decide: ReportedId) -> UUID | None:
+@fault(ACCESSOR)
+class ApplicationWaitsForABroker(ModelClient):
     """Has no id for the application before a broker responded, as telemetry had it before."""
-    return decide() if client.cluster.nodes else None
+
+    def reported_id(self) -> UUID | None:
+        return super().reported_id() if self.cluster.nodes else None
 
 
-@fault(ModelClient.reported_id, ACCESSOR)
-def application_gets_zeros_without_a_broker(client: ModelClient, decide: ReportedId) -> UUID | None:
+@fault(ACCESSOR)
+class ApplicationGetsZerosWithoutABroker(ModelClient):
     """Gives the application the zero id before a broker responded."""
-    return decide() if client.cluster.nodes else NO_INSTANCE_ID
+
+    def reported_id(self) -> UUID | None:
+        return super().reported_id() if self.cluster.nodes else NO_INSTANCE_ID

@@ -1,17 +1,17 @@
-"""Planted faults: one decision of a correct model is replaced by a wrong one, to show that the suite catches it.
+"""Planted faults: a subclass of a correct model overrides one decision, to show that the suite catches it.
 
-A fault is one function. It gets the model, the decision that it replaces (`decide`), and the decision's own arguments,
-and it names the clauses that it breaks: exactly those must fail.
+A fault is a class. It inherits everything else from the model, and `super()` makes the right decision. It names the
+clauses that it breaks: exactly those must fail.
 """
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, MutableMapping
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-Act = Callable[..., Any]
+Model = TypeVar("Model")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,43 +22,37 @@ class Fault:
         name: its name, unique among the faults of a model.
         breaks: ids of the clauses that it violates.
         description: what the model does wrong, in one sentence.
-        decision: the method of the model that it replaces.
-        act: what replaces it.
+        model: the subclass of the model that does it.
     """
 
     name: str
     breaks: tuple[str, ...]
     description: str
-    decision: str
-    act: Act
+    model: type[Any]
 
 
-def planting(
-    faults: MutableMapping[str, Fault], decision: Callable[..., Any], *breaks: str
-) -> Callable[[Act], Act]:
-    """Return a decorator that adds a function to the faults of a model; its docstring becomes the description.
+class Faults(dict[str, Fault]):
+    """The planted faults of a model, by name."""
 
-    Args:
-        faults: the faults of the model, by name.
-        decision: the method of the model that the function replaces.
-        breaks: ids of the clauses that it violates.
-    """
+    def planting(self, *breaks: str) -> Callable[[type[Model]], type[Model]]:
+        """Return a decorator that adds a subclass of the model; its docstring becomes the description.
 
-    def register(act: Act) -> Act:
-        name = act.__name__.replace("_", "-")
-        faults[name] = Fault(
-            name=name,
-            breaks=breaks,
-            description=(act.__doc__ or "").strip().partition("\n")[0],
-            decision=decision.__name__,
-            act=act,
-        )
-        return act
+        Args:
+            breaks: ids of the clauses that it violates.
+        """
 
-    return register
+        def register(model: type[Model]) -> type[Model]:
+            name = "-".join(re.findall(r"V\d+|[A-Z][a-z]*|\d+", model.__name__)).lower()
+            self[name] = Fault(
+                name=name,
+                breaks=breaks,
+                description=(model.__doc__ or "").partition("\n")[0],
+                model=model,
+            )
+            return model
 
+        return register
 
-def plant(model: object, planted: Fault) -> None:
-    """Give a model a fault."""
-    decide = getattr(model, planted.decision)
-    setattr(model, planted.decision, functools.partial(planted.act, model, decide))
+    def model(self, name: str, correct: type[Model]) -> type[Model]:
+        """Return the subclass with a fault, or the correct model for an empty name."""
+        return self[name].model if name else correct

@@ -1,7 +1,7 @@
 """A correct proxy, without a socket: it stands between a client and the reference broker.
 
 It passes on every frame as it is, except for ApiVersions: it lists only what it and its upstream both know, and it
-answers versions that it does not know itself. Each method that decides something can be replaced by a planted fault.
+answers versions that it does not know itself. A planted fault is a subclass that overrides one of these methods.
 """
 
 from __future__ import annotations

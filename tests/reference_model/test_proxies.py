@@ -7,7 +7,6 @@ import pytest
 from fixtures.model_processes.server import CLUSTER_ID, NODE_ID, broker_for_listener
 from reference_model.broker.model.state_machine import THROTTLED_CLIENT_IDS
 from reference_model.broker.rules.connection_states import ConnectionState
-from reference_model.faults.planted import plant
 from reference_model.faults.proxies import FAULTS
 from reference_model.profiles.listeners import PLAINTEXT
 from reference_model.profiles.profile import NEWEST_RELEASE
@@ -45,10 +44,7 @@ REQUESTS = (TABLE, PLAIN, OTHER, LONG, NAMED, MISROUTED, AT_HOME, *UNKNOWN, *CUT
 
 def proxy_with(fault: str = "") -> ModelProxy:
     """Return the model proxy in front of the reference broker, with a fault unless its name is empty."""
-    proxy = ModelProxy(broker_for_listener(PLAINTEXT, release=NEWEST_RELEASE))
-    if fault:
-        plant(proxy, FAULTS[fault])
-    return proxy
+    return FAULTS.model(fault, ModelProxy)(broker_for_listener(PLAINTEXT, release=NEWEST_RELEASE))
 
 
 def exchanged(connection: ProxyConnection, data: bytes) -> bytes:

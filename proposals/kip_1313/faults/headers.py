@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from uuid import UUID
 
 from proposals.kip_1313.broker import InstanceIdBroker
@@ -24,177 +23,153 @@ OLD_HEADERS = "KIP-1313.old-headers-still-served"
 OFFSET_DELETE = "KIP-1313.offset-delete-v1"
 LONGEST_ONE_BYTE_LENGTH = 127
 
-Read = Callable[[bytes], tuple[InstanceIdHeader, int]]
-AcceptsLater = Callable[[UUID, UUID, int], bool]
-AcceptsNoId = Callable[[UUID | None, int, int], bool]
-
 
 def _unreadable(why: str) -> DecodeError:
     return DecodeError(why, start=0, end=0)
 
 
-@fault(InstanceIdBroker.read_header, LAYOUT)
-def closes_on_tags_in_the_header(
-    broker: InstanceIdBroker, decide: Read, payload: bytes
-) -> tuple[InstanceIdHeader, int]:
+@fault(LAYOUT)
+class ClosesOnTagsInTheHeader(InstanceIdBroker):
     """It expects the body right after the id, and closes on a tagged field."""
-    header, body_at = decide(payload)
-    if header.unknown_tagged_fields:
-        raise _unreadable("tags")
-    return header, body_at
+
+    def read_header(self, payload: bytes) -> tuple[InstanceIdHeader, int]:
+        header, body_at = super().read_header(payload)
+        if header.unknown_tagged_fields:
+            raise _unreadable("tags")
+        return header, body_at
 
 
-@fault(InstanceIdBroker.read_header, LAYOUT)
-def reads_a_compact_client_id(
-    broker: InstanceIdBroker, decide: Read, payload: bytes
-) -> tuple[InstanceIdHeader, int]:
+@fault(LAYOUT)
+class ReadsACompactClientId(InstanceIdBroker):
     """It takes the client id's length for a varint, and closes on a long one."""
-    header, body_at = decide(payload)
-    if len((header.client_id or "").encode()) > LONGEST_ONE_BYTE_LENGTH:
-        raise _unreadable("client id")
-    return header, body_at
+
+    def read_header(self, payload: bytes) -> tuple[InstanceIdHeader, int]:
+        header, body_at = super().read_header(payload)
+        if len((header.client_id or "").encode()) > LONGEST_ONE_BYTE_LENGTH:
+            raise _unreadable("client id")
+        return header, body_at
 
 
-@fault(InstanceIdBroker.read_header, LAYOUT)
-def closes_on_an_empty_client_id(
-    broker: InstanceIdBroker, decide: Read, payload: bytes
-) -> tuple[InstanceIdHeader, int]:
+@fault(LAYOUT)
+class ClosesOnAnEmptyClientId(InstanceIdBroker):
     """It takes a length of zero for the end of the header, and closes."""
-    header, body_at = decide(payload)
-    if header.client_id == "":
-        raise _unreadable("client id")
-    return header, body_at
+
+    def read_header(self, payload: bytes) -> tuple[InstanceIdHeader, int]:
+        header, body_at = super().read_header(payload)
+        if header.client_id == "":
+            raise _unreadable("client id")
+        return header, body_at
 
 
-@fault(InstanceIdBroker.accepts_first_id, FIRST_ID)
-def accepts_the_zero_id(
-    broker: InstanceIdBroker, decide: Callable[[UUID, int], bool], given: UUID, api_key: int
-) -> bool:
+@fault(FIRST_ID)
+class AcceptsTheZeroId(InstanceIdBroker):
     """It looks at no id at all on a new connection."""
-    return True
+
+    def accepts_first_id(self, given: UUID, api_key: int) -> bool:
+        return True
 
 
-@fault(InstanceIdBroker.accepts_first_id, FIRST_ID)
-def accepts_the_zero_id_in_offset_delete(
-    broker: InstanceIdBroker, decide: Callable[[UUID, int], bool], given: UUID, api_key: int
-) -> bool:
+@fault(FIRST_ID)
+class AcceptsTheZeroIdInOffsetDelete(InstanceIdBroker):
     """It forgot the check in the first API that got header v3."""
-    return api_key == OFFSET_DELETE_KEY or decide(given, api_key)
+
+    def accepts_first_id(self, given: UUID, api_key: int) -> bool:
+        return api_key == OFFSET_DELETE_KEY or super().accepts_first_id(given, api_key)
 
 
-@fault(InstanceIdBroker.accepts_first_id, FIRST_ID)
-def accepts_the_zero_id_in_telemetry(
-    broker: InstanceIdBroker, decide: Callable[[UUID, int], bool], given: UUID, api_key: int
-) -> bool:
+@fault(FIRST_ID)
+class AcceptsTheZeroIdInTelemetry(InstanceIdBroker):
     """It takes the zero id for the wish to get one, as telemetry did before."""
-    return api_key == GET_TELEMETRY_SUBSCRIPTIONS_KEY or decide(given, api_key)
+
+    def accepts_first_id(self, given: UUID, api_key: int) -> bool:
+        return api_key == GET_TELEMETRY_SUBSCRIPTIONS_KEY or super().accepts_first_id(
+            given, api_key
+        )
 
 
-@fault(InstanceIdBroker.accepts_later_id, CONSTANT)
-def accepts_any_later_id(
-    broker: InstanceIdBroker, decide: AcceptsLater, first: UUID, given: UUID, api_key: int
-) -> bool:
+@fault(CONSTANT)
+class AcceptsAnyLaterId(InstanceIdBroker):
     """It checks the id of the first request alone."""
-    return True
+
+    def accepts_later_id(self, first: UUID, given: UUID, api_key: int) -> bool:
+        return True
 
 
-@fault(InstanceIdBroker.accepts_later_id, CONSTANT)
-def accepts_a_later_zero_id(
-    broker: InstanceIdBroker, decide: AcceptsLater, first: UUID, given: UUID, api_key: int
-) -> bool:
+@fault(CONSTANT)
+class AcceptsALaterZeroId(InstanceIdBroker):
     """It takes the zero id for "as before"."""
-    return given == NO_INSTANCE_ID or decide(first, given, api_key)
+
+    def accepts_later_id(self, first: UUID, given: UUID, api_key: int) -> bool:
+        return given == NO_INSTANCE_ID or super().accepts_later_id(first, given, api_key)
 
 
-@fault(InstanceIdBroker.accepts_later_id, CONSTANT)
-def accepts_any_id_with_a_token(
-    broker: InstanceIdBroker, decide: AcceptsLater, first: UUID, given: UUID, api_key: int
-) -> bool:
+@fault(CONSTANT)
+class AcceptsAnyIdWithAToken(InstanceIdBroker):
     """Its authenticator does not look at the id of SaslAuthenticate."""
-    return api_key == SASL_AUTHENTICATE_KEY or decide(first, given, api_key)
+
+    def accepts_later_id(self, first: UUID, given: UUID, api_key: int) -> bool:
+        return api_key == SASL_AUTHENTICATE_KEY or super().accepts_later_id(first, given, api_key)
 
 
-@fault(InstanceIdBroker.accepts_no_id, CONSTANT)
-def accepts_older_headers_at_any_time(
-    broker: InstanceIdBroker,
-    decide: AcceptsNoId,
-    first: UUID | None,
-    api_key: int,
-    api_version: int,
-) -> bool:
+@fault(CONSTANT)
+class AcceptsOlderHeadersAtAnyTime(InstanceIdBroker):
     """It serves requests without an id on a connection that has one."""
-    return True
+
+    def accepts_no_id(self, first: UUID | None, api_key: int, api_version: int) -> bool:
+        return True
 
 
-@fault(InstanceIdBroker.accepts_no_id, CONSTANT)
-def accepts_a_token_without_id(
-    broker: InstanceIdBroker,
-    decide: AcceptsNoId,
-    first: UUID | None,
-    api_key: int,
-    api_version: int,
-) -> bool:
+@fault(CONSTANT)
+class AcceptsATokenWithoutId(InstanceIdBroker):
     """It exempts SaslAuthenticate along with SaslHandshake."""
-    return api_key == SASL_AUTHENTICATE_KEY or decide(first, api_key, api_version)
+
+    def accepts_no_id(self, first: UUID | None, api_key: int, api_version: int) -> bool:
+        return api_key == SASL_AUTHENTICATE_KEY or super().accepts_no_id(
+            first, api_key, api_version
+        )
 
 
-@fault(InstanceIdBroker.accepts_no_id, OLD_HEADERS)
-def refuses_a_token_without_id(
-    broker: InstanceIdBroker,
-    decide: AcceptsNoId,
-    first: UUID | None,
-    api_key: int,
-    api_version: int,
-) -> bool:
+@fault(OLD_HEADERS)
+class RefusesATokenWithoutId(InstanceIdBroker):
     """It authenticates only clients that have an id."""
-    return decide(first, api_key, api_version) and api_key != SASL_AUTHENTICATE_KEY
+
+    def accepts_no_id(self, first: UUID | None, api_key: int, api_version: int) -> bool:
+        return (
+            super().accepts_no_id(first, api_key, api_version) and api_key != SASL_AUTHENTICATE_KEY
+        )
 
 
-@fault(InstanceIdBroker.accepts_no_id, CONSTANT)
-def refuses_sasl_handshake_without_id(
-    broker: InstanceIdBroker,
-    decide: AcceptsNoId,
-    first: UUID | None,
-    api_key: int,
-    api_version: int,
-) -> bool:
+@fault(CONSTANT)
+class RefusesSaslHandshakeWithoutId(InstanceIdBroker):
     """It makes no exception for SaslHandshake."""
-    return decide(first, api_key, api_version) and (first is None or api_key != SASL_HANDSHAKE_KEY)
+
+    def accepts_no_id(self, first: UUID | None, api_key: int, api_version: int) -> bool:
+        return super().accepts_no_id(first, api_key, api_version) and (
+            first is None or api_key != SASL_HANDSHAKE_KEY
+        )
 
 
-@fault(InstanceIdBroker.accepts_no_id, OLD_HEADERS, OFFSET_DELETE)
-def refuses_offset_delete_without_id(
-    broker: InstanceIdBroker,
-    decide: AcceptsNoId,
-    first: UUID | None,
-    api_key: int,
-    api_version: int,
-) -> bool:
+@fault(OLD_HEADERS, OFFSET_DELETE)
+class RefusesOffsetDeleteWithoutId(InstanceIdBroker):
     """It serves OffsetDelete in its new version alone."""
-    return decide(first, api_key, api_version) and api_key != OFFSET_DELETE_KEY
+
+    def accepts_no_id(self, first: UUID | None, api_key: int, api_version: int) -> bool:
+        return super().accepts_no_id(first, api_key, api_version) and api_key != OFFSET_DELETE_KEY
 
 
-@fault(InstanceIdBroker.accepts_no_id, OLD_HEADERS)
-def refuses_one_version_of_api_versions(
-    broker: InstanceIdBroker,
-    decide: AcceptsNoId,
-    first: UUID | None,
-    api_key: int,
-    api_version: int,
-) -> bool:
+@fault(OLD_HEADERS)
+class RefusesOneVersionOfApiVersions(InstanceIdBroker):
     """It takes ApiVersions v2 for a request that needs an id."""
-    is_that = (api_key, api_version) == (API_VERSIONS_KEY, 2)
-    return decide(first, api_key, api_version) and not is_that
+
+    def accepts_no_id(self, first: UUID | None, api_key: int, api_version: int) -> bool:
+        is_that = (api_key, api_version) == (API_VERSIONS_KEY, 2)
+        return super().accepts_no_id(first, api_key, api_version) and not is_that
 
 
-@fault(InstanceIdBroker.accepts_no_id, OLD_HEADERS)
-def refuses_a_flexible_version_of_api_versions(
-    broker: InstanceIdBroker,
-    decide: AcceptsNoId,
-    first: UUID | None,
-    api_key: int,
-    api_version: int,
-) -> bool:
+@fault(OLD_HEADERS)
+class RefusesAFlexibleVersionOfApiVersions(InstanceIdBroker):
     """It takes ApiVersions v4 for a request that needs an id."""
-    is_that = (api_key, api_version) == (API_VERSIONS_KEY, 4)
-    return decide(first, api_key, api_version) and not is_that
+
+    def accepts_no_id(self, first: UUID | None, api_key: int, api_version: int) -> bool:
+        is_that = (api_key, api_version) == (API_VERSIONS_KEY, 4)
+        return super().accepts_no_id(first, api_key, api_version) and not is_that

@@ -12,7 +12,6 @@ from proposals.kip_1313.broker import GIVEN_ID, InstanceIdBroker, InstanceIdConn
 from proposals.kip_1313.faults import FAULTS
 from reference_model.broker.rules.connection_states import ConnectionState
 from reference_model.broker.rules.sasl import CREDENTIALS
-from reference_model.faults.planted import plant
 from reference_model.profiles.listeners import PLAINTEXT, SASL_PLAINTEXT
 from reference_model.profiles.profile import NEWEST_RELEASE
 from wire.api_keys import (
@@ -82,11 +81,9 @@ def connected(
 ) -> InstanceIdConnection:
     """Return a connection to a new broker, which adds to a request log."""
     entries: list[Any] = [] if log is None else log
-    broker = InstanceIdBroker(
+    broker = FAULTS.model(fault, InstanceIdBroker)(
         broker_for_listener(listener, release=NEWEST_RELEASE, log=entries.append)
     )
-    if fault:
-        plant(broker, FAULTS[fault])
     return broker.connect()
 
 

@@ -25,6 +25,7 @@ from proposals.kip_1313.properties.clients import test_instance_ids as client_pr
 from proposals.kip_1313.requests import AN_ID, InstanceIdRequest
 from proposals.kip_1313.scripts import claiming_cluster, mixed_cluster
 from reference_model.clients.model.client_connections import CLIENT_ID, Link
+from reference_model.clients.model.model_client import ModelClient
 from reference_model.clients.scripts.script import HEALTHY_SCRIPT
 from reference_model.faults.clients import FAULTS, Fault
 from reference_model.profiles.listeners import PLAINTEXT
@@ -196,13 +197,9 @@ def test_client_without_a_client_id_is_not_judged_by_it() -> None:
 def client_with(client_id_for: Callable[[Link, int], str | None]) -> ClientUnderTest:
     """Return the model client with another choice of client ids."""
     name = "with-another-client-id"
-    fault = Fault(
-        name=name,
-        breaks=(),
-        description="",
-        decision="client_id_for",
-        act=lambda client, decide, link, header_version: client_id_for(link, header_version),
-    )
+    members = {"client_id_for": lambda _, link, version: client_id_for(link, version)}
+    model = type("WithAnotherClientId", (ModelClient,), members)
+    fault = Fault(name=name, breaks=(), description="", model=model)
     with pytest.MonkeyPatch.context() as patched:
         patched.setitem(FAULTS, name, fault)
         client = in_memory_client(name)

@@ -19,7 +19,7 @@ from reference_model.faults.clients import (
     success,
 )
 from reference_model.faults.clients.registry import FAULTS
-from reference_model.faults.planted import Fault, plant
+from reference_model.faults.planted import Fault
 
 for _ in provided("client_faults"):
     """A proposal adds its own to `FAULTS`."""
@@ -36,7 +36,6 @@ __all__ = [
     "kip_1242",
     "never_asking",
     "nonsense",
-    "plant",
     "protocol",
     "slow_brokers",
     "success",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from reference_model.clients.model.client_connections import Link
 from reference_model.clients.model.client_errors import NoCommonVersion
 from reference_model.clients.model.model_client import ModelClient
@@ -13,35 +11,27 @@ from wire.api_versions import ApiVersionsResponse
 CLAUSE = "KIP-511.client-uses-named-range"
 
 
-@fault(ModelClient.decoded_response, CLAUSE)
-def layout_of_the_first_table_is_kept(
-    client: ModelClient,
-    decide: Callable[[Link, int, bytes], ApiVersionsResponse],
-    link: Link,
-    version: int,
-    body: bytes,
-) -> ApiVersionsResponse:
+@fault(CLAUSE)
+class LayoutOfTheFirstTableIsKept(ModelClient):
     """Reads every table of a broker in the layout of its first one, so an upgraded or downgraded broker is lost."""
-    if body[:2] != bytes(2):
-        return decide(link, version, body)
-    layouts: dict[object, int] = client.notes.setdefault("layouts", {})
-    place = (link.address, link.is_authenticated)
-    response = decide(link, layouts.get(place, version), body)
-    layouts.setdefault(place, version)
-    return response
+
+    def decoded_response(self, link: Link, version: int, body: bytes) -> ApiVersionsResponse:
+        if body[:2] != bytes(2):
+            return super().decoded_response(link, version, body)
+        layouts: dict[object, int] = self.notes.setdefault("layouts", {})
+        place = (link.address, link.is_authenticated)
+        response = super().decoded_response(link, layouts.get(place, version), body)
+        layouts.setdefault(place, version)
+        return response
 
 
-@fault(ModelClient.version_after_refusal, CLAUSE)
-def refusal_after_an_accepted_version_is_final(
-    client: ModelClient,
-    decide: Callable[[Link, int, bytes], int],
-    link: Link,
-    refused: int,
-    response: bytes,
-) -> int:
+@fault(CLAUSE)
+class RefusalAfterAnAcceptedVersionIsFinal(ModelClient):
     """Gives a broker up that refuses the version with which it once sent its table."""
-    if link.address == client.bootstrap:
-        if client.cluster.nodes and "refused" not in client.notes:
-            raise NoCommonVersion("the broker was downgraded")
-        client.notes["refused"] = True
-    return decide(link, refused, response)
+
+    def version_after_refusal(self, link: Link, refused: int, response: bytes) -> int:
+        if link.address == self.bootstrap:
+            if self.cluster.nodes and "refused" not in self.notes:
+                raise NoCommonVersion("the broker was downgraded")
+            self.notes["refused"] = True
+        return super().version_after_refusal(link, refused, response)

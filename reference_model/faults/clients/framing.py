@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from reference_model.clients.model.client_connections import Link
 from reference_model.clients.model.client_errors import Aborted, BrokerError, ConnectionLost, Hung
 from reference_model.clients.model.model_client import ModelClient
@@ -19,9 +17,6 @@ CLAUSE = "KIP-35.client-survives-nonsense"
 NO_ERROR = bytes(2)
 HUGE_SIZE = 2**31 - 1
 
-NextFrame = Callable[[Link], bytes]
-Decoded = Callable[[Link, int, bytes], ApiVersionsResponse]
-
 
 def _refused_size(link: Link) -> int | None:
     """Return the size prefix of the frame that a connection's reader cannot read; None if there is none."""
@@ -34,96 +29,104 @@ def _is_short(frame: bytes) -> bool:
     return 0 < len(frame) < CORRELATION_ID_BYTES
 
 
-@fault(ModelClient.next_frame, CLAUSE)
-def negative_frame_size_aborts(client: ModelClient, decide: NextFrame, link: Link) -> bytes:
+@fault(CLAUSE)
+class NegativeFrameSizeAborts(ModelClient):
     """Makes room for a frame of a negative size, and aborts the process."""
-    try:
-        return decide(link)
-    except DecodeError as error:
-        if (_refused_size(link) or 0) < 0:
-            raise Aborted from error
-        raise
+
+    def next_frame(self, link: Link) -> bytes:
+        try:
+            return super().next_frame(link)
+        except DecodeError as error:
+            if (_refused_size(link) or 0) < 0:
+                raise Aborted from error
+            raise
 
 
-@fault(ModelClient.next_frame, CLAUSE)
-def empty_frame_hangs_the_process(client: ModelClient, decide: NextFrame, link: Link) -> bytes:
+@fault(CLAUSE)
+class EmptyFrameHangsTheProcess(ModelClient):
     """Takes a frame without bytes for one that has not begun, and waits for it without an end."""
-    frame = decide(link)
-    if not frame:
-        raise Hung
-    return frame
 
-
-@fault(ModelClient.next_frame, CLAUSE)
-def short_frame_left_open_hangs_the_process(
-    client: ModelClient, decide: NextFrame, link: Link
-) -> bytes:
-    """Reads on until the connection ends if a frame ends before its correlation id."""
-    frame = decide(link)
-    while _is_short(frame):
-        try:
-            rest = link.stream.receive(client.patience_ms(link))
-        except Unreachable:
-            break
-        if not rest:
+    def next_frame(self, link: Link) -> bytes:
+        frame = super().next_frame(link)
+        if not frame:
             raise Hung
-    return frame
+        return frame
 
 
-@fault(ModelClient.next_frame, CLAUSE)
-def close_after_a_short_frame_aborts(client: ModelClient, decide: NextFrame, link: Link) -> bytes:
+@fault(CLAUSE)
+class ShortFrameLeftOpenHangsTheProcess(ModelClient):
+    """Reads on until the connection ends if a frame ends before its correlation id."""
+
+    def next_frame(self, link: Link) -> bytes:
+        frame = super().next_frame(link)
+        while _is_short(frame):
+            try:
+                rest = link.stream.receive(self.patience_ms(link))
+            except Unreachable:
+                break
+            if not rest:
+                raise Hung
+        return frame
+
+
+@fault(CLAUSE)
+class CloseAfterAShortFrameAborts(ModelClient):
     """Frees a connection twice that ends after a frame without a complete correlation id, and aborts the process."""
-    frame = decide(link)
-    while _is_short(frame):
-        try:
-            if not link.stream.receive(client.patience_ms(link)):
-                raise ConnectionLost("the broker did not respond in time")
-        except Unreachable as error:
-            raise Aborted from error
-    return frame
+
+    def next_frame(self, link: Link) -> bytes:
+        frame = super().next_frame(link)
+        while _is_short(frame):
+            try:
+                if not link.stream.receive(self.patience_ms(link)):
+                    raise ConnectionLost("the broker did not respond in time")
+            except Unreachable as error:
+                raise Aborted from error
+        return frame
 
 
-@fault(ModelClient.next_frame, CLAUSE)
-def huge_frame_ends_the_client(client: ModelClient, decide: NextFrame, link: Link) -> bytes:
+@fault(CLAUSE)
+class HugeFrameEndsTheClient(ModelClient):
     """Fails for good after a frame of the largest size, as its thread ends without memory."""
-    if "dead" in client.notes:
-        raise BrokerError("the client's thread has ended")
-    try:
-        return decide(link)
-    except DecodeError:
-        if _refused_size(link) == HUGE_SIZE:
-            client.notes["dead"] = True
-        raise
+
+    def next_frame(self, link: Link) -> bytes:
+        if "dead" in self.notes:
+            raise BrokerError("the client's thread has ended")
+        try:
+            return super().next_frame(link)
+        except DecodeError:
+            if _refused_size(link) == HUGE_SIZE:
+                self.notes["dead"] = True
+            raise
 
 
-@fault(ModelClient.decoded_response, CLAUSE)
-def trailing_bytes_abort(
-    client: ModelClient, decide: Decoded, link: Link, version: int, body: bytes
-) -> ApiVersionsResponse:
+@fault(CLAUSE)
+class TrailingBytesAbort(ModelClient):
     """Aborts the process if a response has bytes after its body."""
-    response = decide(link, version, body)
-    if body.startswith(NO_ERROR):
-        _, end = decode_prefix(ApiVersionsResponse, body, version=version)
-        if end < len(body):
-            raise Aborted
-    return response
+
+    def decoded_response(self, link: Link, version: int, body: bytes) -> ApiVersionsResponse:
+        response = super().decoded_response(link, version, body)
+        if body.startswith(NO_ERROR):
+            _, end = decode_prefix(ApiVersionsResponse, body, version=version)
+            if end < len(body):
+                raise Aborted
+        return response
 
 
-@fault(ModelClient.decoded_response, CLAUSE)
-def endless_count_aborts(
-    client: ModelClient, decide: Decoded, link: Link, version: int, body: bytes
-) -> ApiVersionsResponse:
+@fault(CLAUSE)
+class EndlessCountAborts(ModelClient):
     """Aborts the process if the count of a table goes on after the bytes that a count may have."""
-    if body.startswith(NO_ERROR + bytes.fromhex("8080808080")):
-        raise Aborted
-    return decide(link, version, body)
+
+    def decoded_response(self, link: Link, version: int, body: bytes) -> ApiVersionsResponse:
+        if body.startswith(NO_ERROR + bytes.fromhex("8080808080")):
+            raise Aborted
+        return super().decoded_response(link, version, body)
 
 
-@fault(ModelClient.decoded_response, CLAUSE)
-def huge_feature_count_aborts(
-    client: ModelClient, decide: Decoded, link: Link, version: int, body: bytes
-) -> ApiVersionsResponse:
+@fault(CLAUSE)
+class HugeFeatureCountAborts(ModelClient):
     """Makes room for as many features as the response claims to have, and aborts the process."""
-    if body.startswith(NO_ERROR) and body.endswith(bytes.fromhex("0005ffffffff0f")):
-        raise Aborted
-    return decide(link, version, body)
+
+    def decoded_response(self, link: Link, version: int, body: bytes) -> ApiVersionsResponse:
+        if body.startswith(NO_ERROR) and body.endswith(bytes.fromhex("0005ffffffff0f")):
+            raise Aborted
+        return super().decoded_response(link, version, body)

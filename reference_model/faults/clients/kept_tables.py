@@ -14,9 +14,6 @@ from wire.errors import DecodeError
 
 CLAUSE = "KIP-35.client-survives-nonsense"
 
-Decoded = Callable[[Link, int, bytes], ApiVersionsResponse]
-RangesIn = Callable[[Link, ApiVersionsResponse], Mapping[int, Range]]
-
 
 def _keep_if(
     client: ModelClient,
@@ -38,72 +35,75 @@ def _keep_if(
     return kept.get(link.address, table)
 
 
-@fault(ModelClient.ranges_in, CLAUSE)
-def table_above_its_versions_is_kept(
-    client: ModelClient, decide: RangesIn, link: Link, response: ApiVersionsResponse
-) -> Mapping[int, Range]:
+@fault(CLAUSE)
+class TableAboveItsVersionsIsKept(ModelClient):
     """Takes a broker for too new for good once a table listed only versions that it does not know."""
-    newest = OWN_RANGES[METADATA_KEY][1]
-    return _keep_if(
-        client,
-        link,
-        decide(link, response),
-        lambda range_: range_ is not None and newest < range_[0] <= range_[1],
-    )
+
+    def ranges_in(self, link: Link, response: ApiVersionsResponse) -> Mapping[int, Range]:
+        newest = OWN_RANGES[METADATA_KEY][1]
+        return _keep_if(
+            self,
+            link,
+            super().ranges_in(link, response),
+            lambda range_: range_ is not None and newest < range_[0] <= range_[1],
+        )
 
 
-@fault(ModelClient.ranges_in, CLAUSE)
-def negative_table_is_kept(
-    client: ModelClient, decide: RangesIn, link: Link, response: ApiVersionsResponse
-) -> Mapping[int, Range]:
+@fault(CLAUSE)
+class NegativeTableIsKept(ModelClient):
     """Takes a broker for too old for good once a table listed only negative versions."""
-    return _keep_if(
-        client, link, decide(link, response), lambda range_: range_ is not None and range_[1] < 0
-    )
+
+    def ranges_in(self, link: Link, response: ApiVersionsResponse) -> Mapping[int, Range]:
+        return _keep_if(
+            self,
+            link,
+            super().ranges_in(link, response),
+            lambda range_: range_ is not None and range_[1] < 0,
+        )
 
 
-@fault(ModelClient.ranges_in, CLAUSE)
-def reversed_table_is_kept(
-    client: ModelClient, decide: RangesIn, link: Link, response: ApiVersionsResponse
-) -> Mapping[int, Range]:
+@fault(CLAUSE)
+class ReversedTableIsKept(ModelClient):
     """Gives a broker up for good once the lowest version of a range was above its highest."""
-    return _keep_if(
-        client,
-        link,
-        decide(link, response),
-        lambda range_: range_ is not None and range_[0] > range_[1] >= 0,
-    )
+
+    def ranges_in(self, link: Link, response: ApiVersionsResponse) -> Mapping[int, Range]:
+        return _keep_if(
+            self,
+            link,
+            super().ranges_in(link, response),
+            lambda range_: range_ is not None and range_[0] > range_[1] >= 0,
+        )
 
 
-@fault(ModelClient.ranges_in, CLAUSE)
-def table_without_an_api_is_kept(
-    client: ModelClient, decide: RangesIn, link: Link, response: ApiVersionsResponse
-) -> Mapping[int, Range]:
+@fault(CLAUSE)
+class TableWithoutAnApiIsKept(ModelClient):
     """Takes a broker for one without Metadata for good once a table did not list it, but others."""
-    table = decide(link, response)
-    return _keep_if(client, link, table, lambda range_: range_ is None and bool(table))
+
+    def ranges_in(self, link: Link, response: ApiVersionsResponse) -> Mapping[int, Range]:
+        table = super().ranges_in(link, response)
+        return _keep_if(self, link, table, lambda range_: range_ is None and bool(table))
 
 
-@fault(ModelClient.ranges_in, CLAUSE)
-def empty_table_is_kept(
-    client: ModelClient, decide: RangesIn, link: Link, response: ApiVersionsResponse
-) -> Mapping[int, Range]:
+@fault(CLAUSE)
+class EmptyTableIsKept(ModelClient):
     """Takes a broker for one without any API for good once a table was empty."""
-    table = decide(link, response)
-    return _keep_if(client, link, table, lambda range_: range_ is None and not table)
+
+    def ranges_in(self, link: Link, response: ApiVersionsResponse) -> Mapping[int, Range]:
+        table = super().ranges_in(link, response)
+        return _keep_if(self, link, table, lambda range_: range_ is None and not table)
 
 
-@fault(ModelClient.decoded_response, CLAUSE)
-def null_table_is_kept(
-    client: ModelClient, decide: Decoded, link: Link, version: int, body: bytes
-) -> ApiVersionsResponse:
+@fault(CLAUSE)
+class NullTableIsKept(ModelClient):
     """Never reads a table of a broker again after one was null."""
-    kept: dict[object, DecodeError] = client.notes.setdefault("null", {})
-    if link.address in kept:
-        raise kept[link.address]
-    try:
-        return decide(link, version, body)
-    except DecodeError as error:
-        if body.startswith((bytes(3), bytes(2) + b"\xff" * 4)):
-            kept[link.address] = error
-        raise
+
+    def decoded_response(self, link: Link, version: int, body: bytes) -> ApiVersionsResponse:
+        kept: dict[object, DecodeError] = self.notes.setdefault("null", {})
+        if link.address in kept:
+            raise kept[link.address]
+        try:
+            return super().decoded_response(link, version, body)
+        except DecodeError as error:
+            if body.startswith((bytes(3), bytes(2) + b"\xff" * 4)):
+                kept[link.address] = error
+            raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from reference_model.clients.model.client_connections import Link, Node, Range
 from reference_model.clients.model.client_errors import (
@@ -29,14 +29,6 @@ FIRST_UNKNOWN_KEY = max(key for key, _, _ in healthy_ranges()) + 1
 FIRST_PRIVATE_KEY = 10000
 NO_ERROR = bytes(2)
 
-AfterRefusal = Callable[[Link, int, bytes], int]
-Decoded = Callable[[Link, int, bytes], ApiVersionsResponse]
-ApiVersionsBody = Callable[[Link, int], bytes]
-HeaderBytes = Callable[[InstanceIdHeader, int], bytes]
-RangesIn = Callable[[Link, ApiVersionsResponse], Mapping[int, Range]]
-TableFor = Callable[[Link], Mapping[int, Range]]
-VersionOf = Callable[[Link, int], int]
-
 
 def _offered(link: Link, api_key: int) -> Range | None:
     return (link.table or {}).get(api_key)
@@ -45,56 +37,70 @@ def _offered(link: Link, api_key: int) -> Range | None:
 # KIP-35.client-uses-overlap
 
 
-@fault(ModelClient.version_of, "KIP-35.client-uses-overlap", "KIP-97.no-doomed-request")
-def lowest_version_is_ignored(
-    client: ModelClient, decide: VersionOf, link: Link, api_key: int
-) -> int:
+@fault("KIP-35.client-uses-overlap", "KIP-97.no-doomed-request")
+class LowestVersionIsIgnored(ModelClient):
     """Looks at the highest version of a range only, as KafkaJS does."""
-    offered, newest = _offered(link, api_key), own_ranges(link)[api_key][1]
-    return newest if offered is not None and offered[0] > newest else decide(link, api_key)
+
+    def version_of(self, link: Link, api_key: int) -> int:
+        offered, newest = _offered(link, api_key), own_ranges(link)[api_key][1]
+        return (
+            newest
+            if offered is not None and offered[0] > newest
+            else super().version_of(link, api_key)
+        )
 
 
-@fault(ModelClient.version_of, "KIP-35.client-uses-overlap", "KIP-97.no-doomed-request")
-def reversed_range_is_used(client: ModelClient, decide: VersionOf, link: Link, api_key: int) -> int:
+@fault("KIP-35.client-uses-overlap", "KIP-97.no-doomed-request")
+class ReversedRangeIsUsed(ModelClient):
     """Sends the highest version of a range whose lowest one is above it, as kafka-python does."""
-    offered = _offered(link, api_key)
-    if offered is not None and offered[0] > offered[1] >= 0:
-        return min(offered[1], own_ranges(link)[api_key][1])
-    return decide(link, api_key)
+
+    def version_of(self, link: Link, api_key: int) -> int:
+        offered = _offered(link, api_key)
+        if offered is not None and offered[0] > offered[1] >= 0:
+            return min(offered[1], own_ranges(link)[api_key][1])
+        return super().version_of(link, api_key)
 
 
-@fault(ModelClient.version_of, "KIP-35.client-uses-overlap", "KIP-97.no-doomed-request")
-def negative_version_is_sent(
-    client: ModelClient, decide: VersionOf, link: Link, api_key: int
-) -> int:
+@fault("KIP-35.client-uses-overlap", "KIP-97.no-doomed-request")
+class NegativeVersionIsSent(ModelClient):
     """Sends a negative version if the broker lists nothing else, as librdkafka does."""
-    offered = _offered(link, api_key)
-    return offered[1] if offered is not None and offered[1] < 0 else decide(link, api_key)
+
+    def version_of(self, link: Link, api_key: int) -> int:
+        offered = _offered(link, api_key)
+        return (
+            offered[1]
+            if offered is not None and offered[1] < 0
+            else super().version_of(link, api_key)
+        )
 
 
-@fault(ModelClient.version_of, "KIP-35.client-uses-overlap", "KIP-97.no-doomed-request")
-def absent_api_is_used(client: ModelClient, decide: VersionOf, link: Link, api_key: int) -> int:
+@fault("KIP-35.client-uses-overlap", "KIP-97.no-doomed-request")
+class AbsentApiIsUsed(ModelClient):
     """Sends v0 of an API that the broker does not list, as sarama did."""
-    return 0 if _offered(link, api_key) is None else decide(link, api_key)
+
+    def version_of(self, link: Link, api_key: int) -> int:
+        return 0 if _offered(link, api_key) is None else super().version_of(link, api_key)
 
 
-@fault(ModelClient.version_of, "KIP-35.client-uses-overlap")
-def one_version_too_many(client: ModelClient, decide: VersionOf, link: Link, api_key: int) -> int:
+@fault("KIP-35.client-uses-overlap")
+class OneVersionTooMany(ModelClient):
     """Sends the first version above a range that does not begin with v0."""
-    version, offered = decide(link, api_key), _offered(link, api_key)
-    begins_later = offered is not None and offered[0] > 0
-    return version + 1 if begins_later and version < own_ranges(link)[api_key][1] else version
+
+    def version_of(self, link: Link, api_key: int) -> int:
+        version, offered = super().version_of(link, api_key), _offered(link, api_key)
+        begins_later = offered is not None and offered[0] > 0
+        return version + 1 if begins_later and version < own_ranges(link)[api_key][1] else version
 
 
-@fault(ModelClient.version_of, "KIP-35.client-uses-overlap")
-def handshake_must_begin_with_v0(
-    client: ModelClient, decide: VersionOf, link: Link, api_key: int
-) -> int:
+@fault("KIP-35.client-uses-overlap")
+class HandshakeMustBeginWithV0(ModelClient):
     """Refuses a broker whose range of SaslHandshake begins with v1, which it sends, as librdkafka does."""
-    offered = _offered(link, api_key)
-    if api_key == SASL_HANDSHAKE_KEY and offered is not None and offered[0] == 1:
-        raise NoCommonVersion("the broker does not support SaslHandshake v0")
-    return decide(link, api_key)
+
+    def version_of(self, link: Link, api_key: int) -> int:
+        offered = _offered(link, api_key)
+        if api_key == SASL_HANDSHAKE_KEY and offered is not None and offered[0] == 1:
+            raise NoCommonVersion("the broker does not support SaslHandshake v0")
+        return super().version_of(link, api_key)
 
 
 # KIP-35.client-requests-decode
@@ -103,55 +109,57 @@ UNREADABLE_REQUESTS = ("KIP-35.client-requests-decode", "KIP-1242.older-broker-u
 """What requests break that have the layout of another version."""
 
 
-@fault(ModelClient.api_versions_body, *UNREADABLE_REQUESTS)
-def name_is_sent_in_versions_without_one(
-    client: ModelClient, decide: ApiVersionsBody, link: Link, version: int
-) -> bytes:
+@fault(*UNREADABLE_REQUESTS)
+class NameIsSentInVersionsWithoutOne(ModelClient):
     """Sends the body of v3 on its first connection if it falls back to v0, whose request is empty."""
-    is_wrong = version == 0 and link.number == 0
-    return decide(link, FIRST_FLEXIBLE_VERSION if is_wrong else version)
+
+    def api_versions_body(self, link: Link, version: int) -> bytes:
+        is_wrong = version == 0 and link.number == 0
+        return super().api_versions_body(link, FIRST_FLEXIBLE_VERSION if is_wrong else version)
 
 
-@fault(ModelClient.header_bytes, *UNREADABLE_REQUESTS)
-def older_requests_have_a_flexible_header(
-    client: ModelClient, decide: HeaderBytes, header: InstanceIdHeader, version: int
-) -> bytes:
+@fault(*UNREADABLE_REQUESTS)
+class OlderRequestsHaveAFlexibleHeader(ModelClient):
     """Writes the tag section of newer headers in all versions of ApiVersions."""
-    is_older = header.request_api_version < FIRST_FLEXIBLE_VERSION
-    return decide(header, 2 if is_older and header.request_api_key == API_VERSIONS_KEY else version)
+
+    def header_bytes(self, header: InstanceIdHeader, version: int) -> bytes:
+        is_older = header.request_api_version < FIRST_FLEXIBLE_VERSION
+        return super().header_bytes(
+            header, 2 if is_older and header.request_api_key == API_VERSIONS_KEY else version
+        )
 
 
-@fault(ModelClient.api_versions_body, *UNREADABLE_REQUESTS)
-def tag_section_is_left_out(
-    client: ModelClient, decide: ApiVersionsBody, link: Link, version: int
-) -> bytes:
+@fault(*UNREADABLE_REQUESTS)
+class TagSectionIsLeftOut(ModelClient):
     """Ends the body of v3 before its tag section, which is not empty but a zero."""
-    body = decide(link, version)
-    return body[:-1] if version == FIRST_FLEXIBLE_VERSION else body
+
+    def api_versions_body(self, link: Link, version: int) -> bytes:
+        body = super().api_versions_body(link, version)
+        return body[:-1] if version == FIRST_FLEXIBLE_VERSION else body
 
 
 # KIP-35.client-prefers-newest
 
 
-@fault(ModelClient.version_of, "KIP-35.client-prefers-newest")
-def newest_common_version_is_avoided(
-    client: ModelClient, decide: VersionOf, link: Link, api_key: int
-) -> int:
+@fault("KIP-35.client-prefers-newest")
+class NewestCommonVersionIsAvoided(ModelClient):
     """Uses the second newest common version where there are two, except for SASL, which would fail."""
-    newest, offered = decide(link, api_key), _offered(link, api_key)
-    assert offered is not None
-    if api_key in SASL_KEYS:
-        return newest
-    return max(newest - 1, offered[0], 0)
+
+    def version_of(self, link: Link, api_key: int) -> int:
+        newest, offered = super().version_of(link, api_key), _offered(link, api_key)
+        assert offered is not None
+        if api_key in SASL_KEYS:
+            return newest
+        return max(newest - 1, offered[0], 0)
 
 
-@fault(ModelClient.version_of, "KIP-35.client-prefers-newest")
-def lowest_of_a_later_range_is_used(
-    client: ModelClient, decide: VersionOf, link: Link, api_key: int
-) -> int:
+@fault("KIP-35.client-prefers-newest")
+class LowestOfALaterRangeIsUsed(ModelClient):
     """Uses the lowest version of a range that does not begin with v0."""
-    newest, offered = decide(link, api_key), _offered(link, api_key)
-    return newest if offered is None or offered[0] <= 0 else offered[0]
+
+    def version_of(self, link: Link, api_key: int) -> int:
+        newest, offered = super().version_of(link, api_key), _offered(link, api_key)
+        return newest if offered is None or offered[0] <= 0 else offered[0]
 
 
 # KIP-35.client-asks-per-connection
@@ -173,175 +181,166 @@ def _is_usable(table: Mapping[int, Range]) -> bool:
     return max(own_lowest, lowest) <= min(own_highest, highest)
 
 
-@fault(ModelClient.table_for, *ONE_TABLE_FOR_MANY)
-def one_table_for_all_brokers(
-    client: ModelClient, decide: TableFor, link: Link
-) -> Mapping[int, Range]:
+@fault(*ONE_TABLE_FOR_MANY)
+class OneTableForAllBrokers(ModelClient):
     """Asks the first broker alone and uses its table for all others, as KafkaJS does."""
-    kept: Mapping[int, Range] | None = client.notes.get("table")
-    if kept is None:
-        kept = decide(link)
-        if _is_usable(kept):
-            client.notes["table"] = kept
-    return kept
+
+    def table_for(self, link: Link) -> Mapping[int, Range]:
+        kept: Mapping[int, Range] | None = self.notes.get("table")
+        if kept is None:
+            kept = super().table_for(link)
+            if _is_usable(kept):
+                self.notes["table"] = kept
+        return kept
 
 
-@fault(ModelClient.table_for, *ONE_TABLE_FOR_MANY)
-def table_is_kept_for_the_next_connection(
-    client: ModelClient, decide: TableFor, link: Link
-) -> Mapping[int, Range]:
+@fault(*ONE_TABLE_FOR_MANY)
+class TableIsKeptForTheNextConnection(ModelClient):
     """Asks each node once, and uses its table on all later connections to it."""
-    if link.node is None:
-        return decide(link)
-    tables: dict[Node, Mapping[int, Range]] = client.notes.setdefault("tables", {})
-    table = tables.get(link.node) or decide(link)
-    if _is_usable(table):
-        tables[link.node] = table
-    return table
+
+    def table_for(self, link: Link) -> Mapping[int, Range]:
+        if link.node is None:
+            return super().table_for(link)
+        tables: dict[Node, Mapping[int, Range]] = self.notes.setdefault("tables", {})
+        table = tables.get(link.node) or super().table_for(link)
+        if _is_usable(table):
+            tables[link.node] = table
+        return table
 
 
-@fault(
-    ModelClient.version_after_refusal,
-    "KIP-35.client-asks-per-connection",
-    "KIP-97.mixed-cluster",
-    "KIP-97.new-client-old-broker",
-)
-def earlier_table_takes_the_place_of_a_refused_one(
-    client: ModelClient, decide: AfterRefusal, link: Link, refused: int, response: bytes
-) -> int:
+@fault("KIP-35.client-asks-per-connection", "KIP-97.mixed-cluster", "KIP-97.new-client-old-broker")
+class EarlierTableTakesThePlaceOfARefusedOne(ModelClient):
     """Sends Metadata by the table of an earlier connection if the broker refuses the version with which that one got it."""
-    if link.number > 0:
-        link.table = OWN_RANGES
-        client.metadata_in(link, client.version_of(link, METADATA_KEY))
-        link.table = None
-    return decide(link, refused, response)
+
+    def version_after_refusal(self, link: Link, refused: int, response: bytes) -> int:
+        if link.number > 0:
+            link.table = OWN_RANGES
+            self.metadata_in(link, self.version_of(link, METADATA_KEY))
+            link.table = None
+        return super().version_after_refusal(link, refused, response)
 
 
-@fault(ModelClient.table_for, "KIP-35.client-asks-per-connection")
-def first_table_of_an_address_is_used_for_good(
-    client: ModelClient, decide: TableFor, link: Link
-) -> Mapping[int, Range]:
+@fault("KIP-35.client-asks-per-connection")
+class FirstTableOfAnAddressIsUsedForGood(ModelClient):
     """Asks on every connection, but goes on with the first table that came from the address."""
-    table = decide(link)
-    tables: dict[Address, Mapping[int, Range]] = client.notes.setdefault("tables", {})
-    return tables.setdefault(link.address, table) if _is_usable(table) else table
+
+    def table_for(self, link: Link) -> Mapping[int, Range]:
+        table = super().table_for(link)
+        tables: dict[Address, Mapping[int, Range]] = self.notes.setdefault("tables", {})
+        return tables.setdefault(link.address, table) if _is_usable(table) else table
 
 
 # KIP-35.client-falls-back-on-35
 
 
-@fault(ModelClient.version_after_refusal, "KIP-35.client-falls-back-on-35", "KIP-97.mixed-cluster")
-def refusal_with_an_empty_table_is_final(
-    client: ModelClient, decide: AfterRefusal, link: Link, refused: int, response: bytes
-) -> int:
+@fault("KIP-35.client-falls-back-on-35", "KIP-97.mixed-cluster")
+class RefusalWithAnEmptyTableIsFinal(ModelClient):
     """Gives up if a refusal has an empty table, as kafka-ts does."""
-    if client.named_range(link, response) is None:
-        raise NoCommonVersion("the broker does not support ApiVersions")
-    return decide(link, refused, response)
+
+    def version_after_refusal(self, link: Link, refused: int, response: bytes) -> int:
+        if self.named_range(link, response) is None:
+            raise NoCommonVersion("the broker does not support ApiVersions")
+        return super().version_after_refusal(link, refused, response)
 
 
-@fault(ModelClient.version_after_refusal, "KIP-35.client-falls-back-on-35")
-def range_that_is_too_high_is_final(
-    client: ModelClient, decide: AfterRefusal, link: Link, refused: int, response: bytes
-) -> int:
+@fault("KIP-35.client-falls-back-on-35")
+class RangeThatIsTooHighIsFinal(ModelClient):
     """Gives up if a refusal names only versions that the client does not know."""
-    named = client.named_range(link, response)
-    if named is not None and named[0] > refused:
-        raise NoCommonVersion("the broker is too new")
-    return decide(link, refused, response)
+
+    def version_after_refusal(self, link: Link, refused: int, response: bytes) -> int:
+        named = self.named_range(link, response)
+        if named is not None and named[0] > refused:
+            raise NoCommonVersion("the broker is too new")
+        return super().version_after_refusal(link, refused, response)
 
 
-@fault(ModelClient.version_after_refusal, "KIP-35.client-falls-back-on-35")
-def versions_are_walked_down_without_a_range(
-    client: ModelClient, decide: AfterRefusal, link: Link, refused: int, response: bytes
-) -> int:
+@fault("KIP-35.client-falls-back-on-35")
+class VersionsAreWalkedDownWithoutARange(ModelClient):
     """Asks in the next older version if a refusal names no range, as KafkaJS does."""
-    if client.named_range(link, response) is None and refused > 0:
-        return refused - 1
-    return decide(link, refused, response)
+
+    def version_after_refusal(self, link: Link, refused: int, response: bytes) -> int:
+        if self.named_range(link, response) is None and refused > 0:
+            return refused - 1
+        return super().version_after_refusal(link, refused, response)
 
 
-@fault(ModelClient.version_after_refusal, "KIP-35.client-falls-back-on-35")
-def refused_version_is_asked_again_for_a_reversed_range(
-    client: ModelClient, decide: AfterRefusal, link: Link, refused: int, response: bytes
-) -> int:
+@fault("KIP-35.client-falls-back-on-35")
+class RefusedVersionIsAskedAgainForAReversedRange(ModelClient):
     """Asks in the refused version again if the lowest named version is above the highest."""
-    named = client.named_range(link, response)
-    if named is not None and named[0] > named[1] >= 0 and refused > 0:
-        return refused
-    return decide(link, refused, response)
+
+    def version_after_refusal(self, link: Link, refused: int, response: bytes) -> int:
+        named = self.named_range(link, response)
+        if named is not None and named[0] > named[1] >= 0 and refused > 0:
+            return refused
+        return super().version_after_refusal(link, refused, response)
 
 
 # KIP-35.client-tolerates-unknown-keys
 
 
-@fault(ModelClient.ranges_in, "KIP-35.client-tolerates-unknown-keys")
-def private_keys_are_refused(
-    client: ModelClient, decide: RangesIn, link: Link, response: ApiVersionsResponse
-) -> Mapping[int, Range]:
+@fault("KIP-35.client-tolerates-unknown-keys")
+class PrivateKeysAreRefused(ModelClient):
     """Refuses a table with the private key of a vendor, as proxies did."""
-    if any(each.api_key >= FIRST_PRIVATE_KEY for each in response.api_keys):
-        raise Nonsense("unexpected API key")
-    return decide(link, response)
+
+    def ranges_in(self, link: Link, response: ApiVersionsResponse) -> Mapping[int, Range]:
+        if any(each.api_key >= FIRST_PRIVATE_KEY for each in response.api_keys):
+            raise Nonsense("unexpected API key")
+        return super().ranges_in(link, response)
 
 
-@fault(ModelClient.ranges_in, "KIP-35.client-tolerates-unknown-keys")
-def newer_keys_are_refused(
-    client: ModelClient, decide: RangesIn, link: Link, response: ApiVersionsResponse
-) -> Mapping[int, Range]:
+@fault("KIP-35.client-tolerates-unknown-keys")
+class NewerKeysAreRefused(ModelClient):
     """Refuses a table with the key of a future release."""
-    if any(FIRST_UNKNOWN_KEY <= each.api_key < FIRST_PRIVATE_KEY for each in response.api_keys):
-        raise Nonsense("unexpected API key")
-    return decide(link, response)
+
+    def ranges_in(self, link: Link, response: ApiVersionsResponse) -> Mapping[int, Range]:
+        if any(FIRST_UNKNOWN_KEY <= each.api_key < FIRST_PRIVATE_KEY for each in response.api_keys):
+            raise Nonsense("unexpected API key")
+        return super().ranges_in(link, response)
 
 
-@fault(ModelClient.ranges_in, "KIP-35.client-tolerates-unknown-keys")
-def table_ends_at_the_first_unknown_key(
-    client: ModelClient, decide: RangesIn, link: Link, response: ApiVersionsResponse
-) -> Mapping[int, Range]:
+@fault("KIP-35.client-tolerates-unknown-keys")
+class TableEndsAtTheFirstUnknownKey(ModelClient):
     """Ignores all entries after the first one with an unknown key."""
-    known: dict[int, Range] = {}
-    for entry in response.api_keys:
-        if not 0 <= entry.api_key < FIRST_UNKNOWN_KEY:
-            break
-        known[entry.api_key] = (entry.min_version, entry.max_version)
-    return {key: known[key] for key in known.keys() & OWN_RANGES.keys()}
+
+    def ranges_in(self, link: Link, response: ApiVersionsResponse) -> Mapping[int, Range]:
+        known: dict[int, Range] = {}
+        for entry in response.api_keys:
+            if not 0 <= entry.api_key < FIRST_UNKNOWN_KEY:
+                break
+            known[entry.api_key] = (entry.min_version, entry.max_version)
+        return {key: known[key] for key in known.keys() & OWN_RANGES.keys()}
 
 
-@fault(ModelClient.ranges_in, "KIP-35.client-tolerates-unknown-keys")
-def unknown_tags_are_refused(
-    client: ModelClient, decide: RangesIn, link: Link, response: ApiVersionsResponse
-) -> Mapping[int, Range]:
+@fault("KIP-35.client-tolerates-unknown-keys")
+class UnknownTagsAreRefused(ModelClient):
     """Refuses a response with a tagged field that it does not know."""
-    if response.unknown_tagged_fields:
-        raise Nonsense("unexpected tagged field")
-    return decide(link, response)
+
+    def ranges_in(self, link: Link, response: ApiVersionsResponse) -> Mapping[int, Range]:
+        if response.unknown_tagged_fields:
+            raise Nonsense("unexpected tagged field")
+        return super().ranges_in(link, response)
 
 
 # KIP-35.client-survives-old-broker
 
 
-@fault(
-    ModelClient.next_frame, "KIP-35.client-survives-old-broker", "KIP-35.client-survives-nonsense"
-)
-def silence_hangs_the_process(
-    client: ModelClient, decide: Callable[[Link], bytes], link: Link
-) -> bytes:
+@fault("KIP-35.client-survives-old-broker", "KIP-35.client-survives-nonsense")
+class SilenceHangsTheProcess(ModelClient):
     """Waits in a call that never returns if the broker stays silent, whatever the application wanted."""
-    try:
-        return decide(link)
-    except ConnectionLost as error:
-        raise Hung from error
+
+    def next_frame(self, link: Link) -> bytes:
+        try:
+            return super().next_frame(link)
+        except ConnectionLost as error:
+            raise Hung from error
 
 
-@fault(
-    ModelClient.backoff_ms, "KIP-35.client-survives-old-broker", "KIP-35.client-survives-nonsense"
-)
-def lost_connections_are_opened_again_at_once(
-    client: ModelClient, decide: Callable[[ClientError, int], int], error: ClientError, attempt: int
-) -> int:
+@fault("KIP-35.client-survives-old-broker", "KIP-35.client-survives-nonsense")
+class LostConnectionsAreOpenedAgainAtOnce(ModelClient):
     """Reconnects without a pause, however often the broker has closed the connection."""
-    return 0 if isinstance(error, ConnectionLost) else decide(error, attempt)
+
+    def backoff_ms(self, error: ClientError, attempt: int) -> int:
+        return 0 if isinstance(error, ConnectionLost) else super().backoff_ms(error, attempt)
 
 
 # KIP-35.client-survives-nonsense
@@ -353,47 +352,49 @@ def _is_null_table(version: int, body: bytes) -> bool:
     return body[2:3] == b"\0"
 
 
-@fault(ModelClient.decoded_response, "KIP-35.client-survives-nonsense")
-def null_table_aborts(
-    client: ModelClient, decide: Decoded, link: Link, version: int, body: bytes
-) -> ApiVersionsResponse:
+@fault("KIP-35.client-survives-nonsense")
+class NullTableAborts(ModelClient):
     """Aborts the process if the table is null, as librdkafka does."""
-    if body.startswith(NO_ERROR) and _is_null_table(version, body):
-        raise Aborted
-    return decide(link, version, body)
+
+    def decoded_response(self, link: Link, version: int, body: bytes) -> ApiVersionsResponse:
+        if body.startswith(NO_ERROR) and _is_null_table(version, body):
+            raise Aborted
+        return super().decoded_response(link, version, body)
 
 
-@fault(ModelClient.decoded_response, "KIP-35.client-survives-nonsense")
-def null_table_after_authentication_aborts(
-    client: ModelClient, decide: Decoded, link: Link, version: int, body: bytes
-) -> ApiVersionsResponse:
+@fault("KIP-35.client-survives-nonsense")
+class NullTableAfterAuthenticationAborts(ModelClient):
     """Does the same only on connections with SASL, after the first response made sense."""
-    if link.is_authenticated and body.startswith(NO_ERROR) and _is_null_table(version, body):
-        raise Aborted
-    return decide(link, version, body)
+
+    def decoded_response(self, link: Link, version: int, body: bytes) -> ApiVersionsResponse:
+        if link.is_authenticated and body.startswith(NO_ERROR) and _is_null_table(version, body):
+            raise Aborted
+        return super().decoded_response(link, version, body)
 
 
-@fault(ModelClient.decoded_response, "KIP-35.client-survives-nonsense")
-def malformed_table_is_asked_for_again_at_once(
-    client: ModelClient, decide: Decoded, link: Link, version: int, body: bytes
-) -> ApiVersionsResponse:
+@fault("KIP-35.client-survives-nonsense")
+class MalformedTableIsAskedForAgainAtOnce(ModelClient):
     """Asks again on the same connection, without a pause, if a table cannot be decoded, as @platformatic/kafka does."""
-    while True:
-        try:
-            return decide(link, version, body)
-        except DecodeError:
-            if not body.startswith(NO_ERROR):
-                raise
-            body = client.body_of(link, version, client.api_versions_response(link, version))
+
+    def decoded_response(self, link: Link, version: int, body: bytes) -> ApiVersionsResponse:
+        while True:
+            try:
+                return super().decoded_response(link, version, body)
+            except DecodeError:
+                if not body.startswith(NO_ERROR):
+                    raise
+                body = self.body_of(link, version, self.api_versions_response(link, version))
 
 
-@fault(ModelClient.attempt, "KIP-35.client-survives-nonsense")
-def malformed_response_ends_the_client(client: ModelClient, decide: Callable[[], str]) -> str:
+@fault("KIP-35.client-survives-nonsense")
+class MalformedResponseEndsTheClient(ModelClient):
     """Fails for good after one response that cannot be decoded, as Java's AdminClient does."""
-    if "dead" in client.notes:
-        raise BrokerError("the client's thread has ended")
-    try:
-        return decide()
-    except Nonsense:
-        client.notes["dead"] = True
-        raise
+
+    def attempt(self) -> str:
+        if "dead" in self.notes:
+            raise BrokerError("the client's thread has ended")
+        try:
+            return super().attempt()
+        except Nonsense:
+            self.notes["dead"] = True
+            raise

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from reference_model.clients.model.model_client import ModelClient
 from reference_model.clients.rules.header_rules import OLD_ENCODING
 from reference_model.faults.clients.registry import fault
@@ -12,8 +10,6 @@ from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.codec import encode
 from wire.headers import FLEXIBLE_REQUEST_HEADER, InstanceIdHeader
 from wire.primitives import write_compact_nullable_string
-
-HeaderBytes = Callable[[InstanceIdHeader, int], bytes]
 
 
 def _in_api_versions(header: InstanceIdHeader, version: int) -> bool:
@@ -26,29 +22,31 @@ def _with_compact_client_id(header: InstanceIdHeader, version: int) -> bytes:
     return encode(header, version=version, raw={"client_id": client_id})
 
 
-@fault(ModelClient.header_bytes, OLD_ENCODING)
-def client_ids_are_compact(
-    client: ModelClient, decide: HeaderBytes, header: InstanceIdHeader, version: int
-) -> bytes:
+@fault(OLD_ENCODING)
+class ClientIdsAreCompact(ModelClient):
     """Writes the client id of ApiVersions like any other string of a flexible version."""
-    write = _with_compact_client_id if _in_api_versions(header, version) else decide
-    return write(header, version)
+
+    def header_bytes(self, header: InstanceIdHeader, version: int) -> bytes:
+        write = (
+            _with_compact_client_id if _in_api_versions(header, version) else super().header_bytes
+        )
+        return write(header, version)
 
 
-@fault(ModelClient.header_bytes, OLD_ENCODING)
-def client_ids_are_compact_for_nodes(
-    client: ModelClient, decide: HeaderBytes, header: InstanceIdHeader, version: int
-) -> bytes:
+@fault(OLD_ENCODING)
+class ClientIdsAreCompactForNodes(ModelClient):
     """Writes the client id of ApiVersions in compact form as soon as it knows its cluster."""
-    is_late = bool(client.cluster.nodes) and _in_api_versions(header, version)
-    return (_with_compact_client_id if is_late else decide)(header, version)
+
+    def header_bytes(self, header: InstanceIdHeader, version: int) -> bytes:
+        is_late = bool(self.cluster.nodes) and _in_api_versions(header, version)
+        return (_with_compact_client_id if is_late else super().header_bytes)(header, version)
 
 
-@fault(ModelClient.header_bytes, OLD_ENCODING)
-def client_ids_are_compact_in_v3(
-    client: ModelClient, decide: HeaderBytes, header: InstanceIdHeader, version: int
-) -> bytes:
+@fault(OLD_ENCODING)
+class ClientIdsAreCompactInV3(ModelClient):
     """Takes the first flexible version of ApiVersions for one without strings of the old kind."""
-    is_first = header.request_api_version == FIRST_FLEXIBLE_VERSION
-    compact = is_first and _in_api_versions(header, version)
-    return (_with_compact_client_id if compact else decide)(header, version)
+
+    def header_bytes(self, header: InstanceIdHeader, version: int) -> bytes:
+        is_first = header.request_api_version == FIRST_FLEXIBLE_VERSION
+        compact = is_first and _in_api_versions(header, version)
+        return (_with_compact_client_id if compact else super().header_bytes)(header, version)

@@ -5,12 +5,10 @@
 
 from __future__ import annotations
 
-import functools
+from reference_model.faults.planted import Faults
 
-from reference_model.faults.planted import Fault, planting
-
-FAULTS: dict[str, Fault] = {}
+FAULTS = Faults()
 """Every planted fault, by name."""
 
-fault = functools.partial(planting, FAULTS)
-"""Registers the decorated function as a fault, by the method of `ModelClient` that it replaces and the clauses it breaks."""
+fault = FAULTS.planting
+"""Registers the decorated subclass of `ModelClient` as a fault, by the clauses that it breaks."""

@@ -19,13 +19,13 @@ each_fault = pytest.mark.parametrize("fault", FAULTS.values(), ids=lambda fault:
 
 @each_fault
 def test_fault_says_what_it_does(fault: Fault) -> None:
-    """A fault has its function's name, its one-sentence docstring as its description, and replaces a decision."""
+    """A fault has its class's name, its one-sentence docstring as its description, and overrides what the model decides."""
     assert FAULTS[fault.name] is fault
-    assert fault.name == fault.act.__name__.replace("_", "-")
-    assert fault.description == inspect.getdoc(fault.act)
+    assert fault.name.replace("-", "") == fault.model.__name__.lower()
+    assert fault.description == inspect.getdoc(fault.model)
     assert fault.description.endswith(".")
     assert "\n" not in fault.description
-    assert callable(getattr(ModelClient, fault.decision))
+    assert issubclass(fault.model, ModelClient)
 
 
 @each_fault
