@@ -7,10 +7,8 @@ pytest_plugins = [
     "fixtures.traffic_plugin",
     "reports.plugin",
     "conformance.engine.early_ends",
-    "conformance.engine.plugin",
+    "conformance.roles.plugin",
     "conformance.engine.proposed_properties",
     "conformance.engine.jobs_plugin",
-    "conformance.engine.client_plugin",
     "conformance.engine.client_check",
-    "conformance.engine.operation_plugin",
 ]
