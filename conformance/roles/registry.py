@@ -1,4 +1,4 @@
-"""The roles. A new one is a module beside those of the others, and a name here."""
+"""The roles. A new one is a module in this folder, and a name here."""
 
 from __future__ import annotations
 
