@@ -2,9 +2,6 @@
 
 pytest_plugins = [
     "fixtures.plugin",
-    "fixtures.client_plugin",
-    "fixtures.operation_plugin",
-    "fixtures.traffic_plugin",
     "reports.plugin",
     "conformance.engine.early_ends",
     "conformance.roles.plugin",

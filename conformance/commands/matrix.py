@@ -24,9 +24,9 @@ from conformance.commands.selection import (
     selected_clients,
 )
 from conformance.runs.target_runs import TargetRun, TargetRuns, arguments_naming, finished_runs
+from fixtures.choosing.listeners import LAUNCHERS
 from fixtures.cleanup.ending_signals import INTERRUPTED
 from fixtures.errors import HarnessError
-from fixtures.plugin import LAUNCHERS
 from fixtures.registry.clients import RINGS
 from fixtures.registry.likeness import LIKE_HELP
 from fixtures.tiers import TIERS

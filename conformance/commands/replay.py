@@ -20,6 +20,7 @@ from conformance.failures.stored_failures import (
 )
 from conformance.roles.registry import ROLES
 from conformance.roles.stored_targets import Wanted
+from fixtures.choosing.listeners import LAUNCHERS
 from fixtures.client.command_config import read_properties
 from fixtures.errors import (
     HarnessError,
@@ -29,7 +30,6 @@ from fixtures.errors import (
     UnknownTarget,
 )
 from fixtures.launchers.given_broker import GivenListener, given_listener
-from fixtures.plugin import LAUNCHERS
 from fixtures.registry.likeness import LIKE_HELP
 from fixtures.under_test.judged_target import JudgedTarget
 from reports.escaping import printable

@@ -11,9 +11,9 @@ from _pytest.terminal import TerminalReporter
 from conformance.engine.examples_ahead import examples_at_once
 from conformance.engine.planning import is_judged, listener_of, note_started
 from conformance.engine.shares import Shares, fixtures_of
+from fixtures.choosing.listeners import ListenerOfTarget, judges_elsewhere, kind_of
+from fixtures.choosing.trials import tries_operations
 from fixtures.errors import HarnessError
-from fixtures.operation_plugin import tries_operations
-from fixtures.plugin import ListenerOfTarget, judges_elsewhere, kind_of
 from fixtures.tiers import EXPECTED, connections_per_second_in, expected_duration, tier_in
 from fixtures.under_test.broker import Broker
 from reports.plugin import RECORDER

@@ -12,8 +12,8 @@ from clauses.operations import clause_or_row
 from clauses.tiers import Tier
 from conformance.engine.expectations import stale_expectations
 from conformance.runs.run_identity import target_facts
-from fixtures.client_plugin import ChosenClient
-from fixtures.plugin import ListenerOfTarget
+from fixtures.choosing.clients import ChosenClient
+from fixtures.choosing.listeners import ListenerOfTarget
 from fixtures.registry.targets import Target
 from fixtures.tiers import Kind
 from fixtures.under_test.trial import ChosenTrial

@@ -36,9 +36,9 @@ from conformance.failures.stored_failures import StoredFailure
 from conformance.roles.role import FAILED_ELSEWHERE, Chosen, Role
 from conformance.roles.stored_targets import Wanted, target_for
 from conformance.runs.run_identity import SUITE
+from fixtures.choosing.listeners import TARGETS, ListenerOfTarget
 from fixtures.errors import HarnessError
 from fixtures.launchers import choose_launcher, launch
-from fixtures.plugin import TARGETS, ListenerOfTarget
 from fixtures.tiers import tier_in
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.pre_api_versions_broker import outcome_of_api_versions

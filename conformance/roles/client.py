@@ -27,8 +27,8 @@ from conformance.failures.stored_failures import StoredFailure
 from conformance.roles.role import Chosen, Role
 from conformance.roles.stored_targets import Wanted, client_for
 from conformance.runs.run_identity import SUITE
-from fixtures.client_plugin import CLIENTS, ChosenClient
-from fixtures.operation_plugin import tries_operations
+from fixtures.choosing.clients import CLIENTS, ChosenClient
+from fixtures.choosing.trials import tries_operations
 from fixtures.scripted_broker.play_pool import PlayPool
 from fixtures.tiers import tier_in
 from fixtures.under_test.client import LAUNCHER, ClientUnderTest, client_under_test

@@ -20,10 +20,10 @@ from conformance.failures.stored_failures import StoredFailure
 from conformance.roles.role import PARTLY, Chosen, Role
 from conformance.roles.stored_targets import Wanted, able_client, target_for
 from conformance.runs.run_identity import SUITE
-from fixtures.client_plugin import CLIENTS
+from fixtures.choosing.clients import CLIENTS
+from fixtures.choosing.trials import chosen_trials, targets_of, tries_operations
 from fixtures.errors import HarnessError
 from fixtures.launchers import choose_launcher, launch
-from fixtures.operation_plugin import chosen_trials, targets_of, tries_operations
 from fixtures.registry.clients import all_clients
 from fixtures.registry.targets import Target
 from fixtures.scripted_broker.play_pool import PlayPool

@@ -26,8 +26,8 @@ from conformance.engine.pytest_reports import explain
 from conformance.roles.registry import role_of, roles_of
 from conformance.roles.role import FAILED_ELSEWHERE, PARTLY
 from conformance.runs.run_identity import asks_for_everything
+from fixtures.choosing.listeners import TARGETS, kind_of
 from fixtures.errors import NoCredentials
-from fixtures.plugin import TARGETS, kind_of
 from fixtures.tiers import Kind, tier_in, tier_name
 from reports.plugin import RECORDER, clauses_of, show_by_verdict
 from reports.records import Verdict

@@ -8,7 +8,7 @@ from clauses.catalogue import Clause
 from conformance.assertions.blame import V0_ALWAYS_SERVED
 from conformance.roles.broker import BrokerRole
 from conformance.roles.role import Chosen
-from fixtures.plugin import ListenerOfTarget
+from fixtures.choosing.listeners import ListenerOfTarget
 from fixtures.under_test.broker import Broker
 
 OF_PROXIES = "PROXY."

@@ -22,8 +22,8 @@ from clauses.catalogue import Clause
 from conformance.engine.repeating import FailingExample
 from conformance.failures.stored_failures import StoredFailure
 from conformance.roles.stored_targets import Wanted
-from fixtures.client_plugin import ChosenClient
-from fixtures.plugin import ListenerOfTarget
+from fixtures.choosing.clients import ChosenClient
+from fixtures.choosing.listeners import ListenerOfTarget
 from fixtures.under_test.judged_target import JudgedTarget
 from fixtures.under_test.trial import ChosenTrial
 from reports.run.recorder import RunRecorder

@@ -63,7 +63,6 @@ def test_mark_with_an_unknown_clause_ends_with_4(tmp_path: Path) -> None:
     )
     plugins = (
         "fixtures.plugin",
-        "fixtures.client_plugin",
         "reports.plugin",
         "conformance.roles.plugin",
     )

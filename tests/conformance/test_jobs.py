@@ -27,7 +27,7 @@ from conformance.engine.jobs_plugin import (
     pytest_runtestloop,
 )
 from conformance.engine.shares import Shares
-from fixtures.client_plugin import CLIENTS
+from fixtures.choosing.clients import CLIENTS
 from fixtures.launchers.built_in import launch_built_in, reference_targets
 from fixtures.registry.clients import select_clients
 from fixtures.registry.targets import newest_release
