@@ -2,15 +2,10 @@
 
 pytest_plugins = [
     "fixtures.plugin",
-    "fixtures.client_plugin",
-    "fixtures.operation_plugin",
-    "fixtures.traffic_plugin",
     "reports.plugin",
     "conformance.engine.early_ends",
-    "conformance.engine.plugin",
+    "conformance.roles.plugin",
     "conformance.engine.proposed_properties",
     "conformance.engine.jobs_plugin",
-    "conformance.engine.client_plugin",
     "conformance.engine.client_check",
-    "conformance.engine.operation_plugin",
 ]

@@ -18,7 +18,6 @@ import gc
 import socket
 import time
 from collections.abc import Callable, Mapping
-from functools import partial
 
 import click
 from hypothesis import given, seed, settings
@@ -28,7 +27,6 @@ from benchmarks.rates import chosen_target, print_rates, print_ratio, quick_opti
 from clauses.tiers import Tier
 from conformance.assertions.judging import error_code_of
 from conformance.engine.hypothesis_profiles import load_profile
-from conformance.engine.overlapping import Overlap
 from conformance.engine.repeating import run_body
 from fixtures.launchers import launch
 from fixtures.launchers.built_in import reference_targets
@@ -82,10 +80,7 @@ def judged_rate(broker: Broker, number: int) -> float:
     def judge(sent: Request) -> None:
         assert error_code_of(broker.exchange(sent)) is not ErrorCode.INVALID_REQUEST
 
-    overlap = Overlap(partial(run_body, broker))
-    rate = _property_rate(lambda sent: overlap.judge(judge, {"sent": sent}), number)
-    overlap.end()
-    return rate
+    return _property_rate(lambda sent: run_body(broker, judge, {"sent": sent}), number)
 
 
 def in_memory_rate(broker: Broker, number: int) -> float:

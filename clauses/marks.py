@@ -22,7 +22,7 @@ NIGHTLY = "nightly"
 MARKS: Mapping[str, str] = {
     f"{CLAUSE}(id)": "the clause of the catalogue that a test judges",
     f"{LISTENERS}(name, ...)": "the listeners on which a test runs; without this mark, all",
-    f"{NEEDS}(what, ...)": "what a target must provide; `prerequisites.py` and `client_prerequisites.py` in `conformance/engine/` list it",
+    f"{NEEDS}(what, ...)": "what a target must provide; `NEEDS` of its role in `conformance/roles/` lists it",
     MALFORMED: "sends requests that no correct client sends; left out unless the run is `--malformed`",
     STANDARD: "runs in the standard and the deep tier",
     DEEP: "runs only in the deep tier",

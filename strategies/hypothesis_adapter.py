@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -31,9 +32,25 @@ def body_of(test: Test) -> Test:
     return getattr(test, _HANDLE).inner_test if is_drawn(test) else test
 
 
-def replace_body(test: Test, body: Test) -> None:
-    """Make a `@given` test call another function with each example, which must have the body's signature."""
-    getattr(test, _HANDLE).inner_test = body
+@contextmanager
+def body_replaced(test: Test, take: Callable[[Test, Mapping[str, Any]], None]) -> Iterator[None]:
+    """Inside the block, a `@given` test passes its body and the values of each example to `take`; any other is left alone."""
+    if not is_drawn(test):
+        yield
+        return
+    handle = getattr(test, _HANDLE)
+    body = handle.inner_test
+
+    # Hypothesis reads the signature.
+    @functools.wraps(body)
+    def pass_on(**values: Any) -> None:
+        take(body, values)
+
+    handle.inner_test = pass_on
+    try:
+        yield
+    finally:
+        handle.inner_test = body
 
 
 def strategies_of(test: Test) -> Mapping[str, Any]:

@@ -26,10 +26,10 @@ import click
 
 from clauses.catalogue import Role
 from conformance.commands.selection import selected_target
+from fixtures.choosing.listeners import LAUNCHERS
 from fixtures.client_processes.installation import installed
 from fixtures.errors import HarnessError
 from fixtures.launchers import choose_launcher, launch
-from fixtures.plugin import LAUNCHERS
 from fixtures.registry.clients import RINGS, select_clients
 from reports.escaping import markdown_text, one_line
 from reports.job_log import ForeignWords

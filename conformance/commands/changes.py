@@ -19,9 +19,9 @@ from conformance.commands.selection import EVERY_RELEASE, runnable_targets
 from conformance.corpus.entries import Entry, InvalidCorpus, load_corpus
 from conformance.releases.generated_inputs import COUNT, SEED, generated_inputs
 from conformance.releases.release_changes import Observer, Release, changes_between, places_of
+from fixtures.choosing.listeners import LAUNCHERS
 from fixtures.errors import HarnessError
 from fixtures.launchers import choose_launcher, launch
-from fixtures.plugin import LAUNCHERS
 from fixtures.registry.likeness import LIKE_HELP
 from fixtures.registry.targets import Target, target_order
 from fixtures.under_test.broker import Broker

@@ -21,6 +21,7 @@ from conformance.learning.querying import Listening
 from conformance.learning.results import learn_listener
 from conformance.learning.subjects import listening_to, machine_of_model, model_for
 from fixtures import tiers
+from fixtures.choosing.listeners import LAUNCHERS, is_elsewhere
 from fixtures.client.command_config import read_properties
 from fixtures.client.patience import Patience
 from fixtures.client.traffic import TRAFFIC
@@ -28,7 +29,6 @@ from fixtures.errors import HarnessError, InvalidCommandConfig, NotJudgeable
 from fixtures.kafka_setup.broker_properties import with_secured_controllers
 from fixtures.launchers import choose_launcher
 from fixtures.launchers.given_broker import found_targets, given_listener
-from fixtures.plugin import LAUNCHERS, is_elsewhere
 from fixtures.registry.targets import Target
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.restartable_broker import LaunchedTarget

@@ -24,9 +24,9 @@ from conformance.commands.selection import (
     selected_clients,
 )
 from conformance.runs.target_runs import TargetRun, TargetRuns, arguments_naming, finished_runs
+from fixtures.choosing.listeners import LAUNCHERS
 from fixtures.cleanup.ending_signals import INTERRUPTED
 from fixtures.errors import HarnessError
-from fixtures.plugin import LAUNCHERS
 from fixtures.registry.clients import RINGS
 from fixtures.registry.likeness import LIKE_HELP
 from fixtures.tiers import TIERS
@@ -166,7 +166,7 @@ class _Display:
     default=RINGS,
     help="with --clients: the rings from which globs choose; repeatable; default: all",
 )
-@click.option("--tier", type=click.Choice(TIERS), default=Tier.STANDARD, show_default=True)
+@click.option("--tier", type=click.Choice(TIERS), default=Tier.STANDARD.value, show_default=True)
 @click.option("--launcher", type=click.Choice(LAUNCHERS), default="auto", show_default=True)
 @click.option("--like", metavar="ID", default="", help=LIKE_HELP)
 @click.option("--seed", type=click.IntRange(0), help="Hypothesis' seed for every run")

@@ -16,13 +16,13 @@ from conformance.commands.errors import CouldNotTell
 from conformance.commands.progress import status_line
 from conformance.commands.startable_targets import target_named, with_listeners, with_ports
 from conformance.commands.started_broker import SUMMARY, StartedBroker
+from fixtures.choosing.listeners import LAUNCHERS
 from fixtures.cleanup.ending_signals import INTERRUPTED, interrupts_held_back
 from fixtures.cleanup.temporary_folder import temporary_folder
 from fixtures.client.running_broker import RunningBroker
 from fixtures.errors import HarnessError
 from fixtures.kafka_setup.client_properties import write_client_files
 from fixtures.launchers import choose_launcher, launch
-from fixtures.plugin import LAUNCHERS
 from fixtures.registry.targets import Target
 from reference_model.clients.scripts.named_scripts import NAMED_SCRIPTS, SCRIPTED
 from reference_model.profiles.listeners import LISTENERS

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.engine import jobs_plugin
-from fixtures import client_plugin, plugin
+from fixtures import plugin
 from reports import plugin as records_plugin
 
 LONGEST_CHOICES = 40
@@ -52,7 +52,7 @@ class _Declared:
 def suite_options() -> tuple[SuiteOption, ...]:
     """Return the options in the order in which pytest's help has them."""
     declared: Any = _Declared()
-    for module in (plugin, client_plugin, records_plugin, jobs_plugin):
+    for module in (plugin, records_plugin, jobs_plugin):
         module.pytest_addoption(declared)
     return tuple(declared.options)
 

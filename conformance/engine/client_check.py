@@ -9,7 +9,7 @@ import click
 import pytest
 
 from conformance.assertions.play_summary import quoted_errors, summary
-from fixtures.client_plugin import CHECK, ChosenClient, chosen_clients
+from fixtures.choosing.clients import CHECK, ChosenClient, chosen_clients
 from fixtures.errors import HarnessError
 from fixtures.scripted_broker.play_pool import PlayPool
 from fixtures.scripted_broker.playing import Play

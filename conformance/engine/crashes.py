@@ -9,9 +9,7 @@ from typing import Any
 from clauses.catalogue import Clause, catalogue
 from conformance.assertions.judging import TargetEnded, crash_in_words
 from conformance.engine.example_recorder import ExampleRecorder
-from conformance.engine.overlapping import TargetEndedWhileOverlapping
 from conformance.engine.repeating import Body, run_body
-from fixtures.client.greenlet_wait import can_yield
 from fixtures.errors import BrokerGone, HarnessError
 from fixtures.under_test.judged_target import JudgedTarget
 from wire.exchange import Step
@@ -58,7 +56,6 @@ class CrashJudge:
         Raises:
             TargetEnded: the example ends the target, and ends a fresh one as well.
             AssertionError: the target violates the property's clauses in another way.
-            TargetEndedWhileOverlapping: the target ended while other examples were in progress.
             HarnessError: the example could not be judged.
         """
         try:
@@ -67,8 +64,6 @@ class CrashJudge:
             if not self._broker.can_restart:
                 raise self.blame_for_end(gone, values) from gone
             self._broker.restart()
-            if can_yield():
-                raise TargetEndedWhileOverlapping(str(gone)) from gone
             if not self._is_confirmed:
                 self._confirm(body, values, gone)
             raise _crash_error(gone) from gone

@@ -2,8 +2,12 @@
 
 Each example runs in a thread of its own, on a copy of the broker, and mostly waits: for connections, handshakes and responses.
 When its turn comes, what conforms is recorded in its place. What would be a violation is judged again then, as for a
-near target, so no example fails because others ran next to it. Pinned examples are known in advance, so they
-begin before Hypothesis reaches them; drawn ones begin when they are drawn, and `overlapping.Overlap` takes their results later.
+near target, so no example fails because others ran next to it.
+
+Pinned examples are known in advance, so they begin before Hypothesis reaches them. Drawn ones begin when they are drawn, and
+their results are taken some examples later. If one of them fails then, Hypothesis has moved on: the property is
+judged again from its beginning, one example after the other, and shrunk as usual. The first examples of a property are judged one
+by one in any case. This finds most failures while Hypothesis still runs the failing example.
 """
 
 from __future__ import annotations
@@ -13,8 +17,8 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import copy_context
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from hypothesis.errors import UnsatisfiedAssumption
@@ -31,7 +35,17 @@ MOST_AT_ONCE = 8
 WORTH_AN_EXAMPLE_S = 0.05
 """Seconds of a plain exchange for which one more example at the same time is worth it."""
 
+ONE_BY_ONE_AT_FIRST = 10
+"""Examples of a property that are judged one by one at first."""
+
 Values = Mapping[str, Any]
+
+
+class RejudgeSequentially(BaseException):
+    """An earlier example, from which Hypothesis has moved on, failed or was rejected.
+
+    Not an `Exception`: Hypothesis would treat that as a failure of the example that it is drawing.
+    """
 
 
 def examples_at_once(broker: Broker) -> int:
@@ -74,7 +88,7 @@ class _Trial:
         }
         self._has_begun = threading.Event()
         self._tried: _Tried | None = None
-        self._end = pool.submit(copy_context().run, self._run)
+        self._end = pool.submit(self._run)
 
     def await_first_wait(self) -> _Tried | None:
         """Wait until it first waits for the target; return what became of it if it is over by then."""
@@ -99,35 +113,8 @@ class _Trial:
         self._has_begun.set()
 
 
-class _Awaited:
-    """A drawn or pinned example whose result is taken later; see `overlapping.Waiting`."""
-
-    def __init__(self, ahead: ExamplesAhead, trial: _Trial, body: Body, values: Values) -> None:
-        self._ahead = ahead
-        self._trial = trial
-        self._body = body
-        self._values = values
-
-    def begin(self) -> None:
-        """Wait until it first waits for the target; raise if it is rejected before."""
-        tried = self._trial.await_first_wait()
-        if tried is not None and isinstance(tried.error, UnsatisfiedAssumption):
-            raise tried.error
-
-    def finish(self) -> None:
-        """Judge it by what became of it."""
-        self._ahead.take(self._body, self._values, self._trial)
-
-    def drop(self) -> None:
-        """Leave the result; it ends by itself."""
-
-
 class ExamplesAhead:
-    """Runs examples of one property in threads.
-
-    Attributes:
-        at_once: how many.
-    """
+    """Runs examples of one property in threads, and takes their results in the order in which they began."""
 
     def __init__(
         self,
@@ -147,11 +134,13 @@ class ExamplesAhead:
             pinned: the values of the pinned examples, in their order.
             at_once: how many examples should run at the same time.
         """
-        self.at_once = at_once
         self._judge = judge
         self._broker = broker
         self._pool = pool
         self._pinned = pinned
+        self._at_once = at_once
+        self._one_by_one: float = ONE_BY_ONE_AT_FIRST
+        self._waiting: deque[tuple[Body, Values, _Trial]] = deque()
         self.begin_again()
 
     def begin_again(self) -> None:
@@ -160,27 +149,56 @@ class ExamplesAhead:
         self._begun: deque[_Trial] = deque()
 
     def judge(self, body: Body, values: Values) -> None:
-        """Judge an example now; a pinned one by its trial, which began earlier.
+        """Take the result of the example that has waited longest, and begin the next one.
 
         Raises:
+            RejudgeSequentially: an earlier example failed, or was rejected.
             AssertionError: the target violates the clause.
-            HarnessError: the example could not be judged.
+            UnsatisfiedAssumption: the property rejects the example before it waits for the target.
+            HarnessError: an example could not be judged.
         """
+        self._settle(leaving=0 if self._one_by_one else self._at_once - 1)
         trial = self._trial_of_pinned(body, values)
-        if trial is None:
-            self._judge.judge(body, values)
-        else:
-            self.take(body, values, trial)
+        if self._one_by_one:
+            self._judge_now(body, values, trial)
+            return
+        trial = trial or _Trial(self._pool, self._broker, body, values)
+        tried = trial.await_first_wait()
+        if tried is not None and isinstance(tried.error, UnsatisfiedAssumption):
+            raise tried.error
+        self._waiting.append((body, values, trial))
 
-    def awaited(self, body: Body, values: Values) -> _Awaited:
-        """Begin an example whose result is taken later."""
-        trial = self._trial_of_pinned(body, values)
-        if trial is None:
-            trial = _Trial(self._pool, self._broker, body, values)
-        return _Awaited(self, trial, body, values)
+    def end(self) -> None:
+        """Take the results of the examples that wait, after Hypothesis has drawn the last one.
 
-    def take(self, body: Body, values: Values, trial: _Trial) -> None:
-        """Judge an example by its trial; raises as `judge` does."""
+        Raises:
+            RejudgeSequentially: one of them failed.
+        """
+        self._settle(leaving=0)
+
+    def _judge_now(self, body: Body, values: Values, trial: _Trial | None) -> None:
+        try:
+            if trial is None:
+                self._judge.judge(body, values)
+            else:
+                self._take(body, values, trial)
+        except AssertionError:
+            # Hypothesis shrinks the failure now, so it must know each example's result at once.
+            self._one_by_one = inf
+            raise
+        self._one_by_one -= 1
+
+    def _settle(self, *, leaving: int) -> None:
+        while len(self._waiting) > leaving:
+            try:
+                self._take(*self._waiting.popleft())
+            except (AssertionError, UnsatisfiedAssumption) as error:
+                self._one_by_one = inf
+                self._waiting.clear()
+                raise RejudgeSequentially from error
+
+    def _take(self, body: Body, values: Values, trial: _Trial) -> None:
+        """Judge an example by its trial."""
         tried = trial.result()
         if tried.error is None:
             self._judge.judge_conforming(values, tried.steps)
@@ -191,7 +209,7 @@ class ExamplesAhead:
 
     def _trial_of_pinned(self, body: Body, values: Values) -> _Trial | None:
         """Return the trial of the next pinned example, and begin those after it; None if all have had their turn."""
-        while self._left and len(self._begun) < self.at_once:
+        while self._left and len(self._begun) < self._at_once:
             # What is not pinned is the same in each: the fixtures.
             self._begun.append(
                 _Trial(self._pool, self._broker, body, {**values, **self._left.popleft()})
@@ -201,16 +219,16 @@ class ExamplesAhead:
 
 @contextmanager
 def examples_ahead(
-    judge: PropertyJudge, broker: Broker, pinned: Sequence[Values]
+    judge: PropertyJudge, broker: Broker, pinned: Sequence[Values], *, at_once: int
 ) -> Iterator[ExamplesAhead | None]:
-    """Let examples of a property run ahead if the target is far away; no thread is left after the block.
+    """Let examples of a property run ahead if several should run at once; no thread is left after the block.
 
     Args:
         judge: judges the property.
         broker: the target.
         pinned: the values of the pinned examples, in their order.
+        at_once: how many examples should run at the same time.
     """
-    at_once = examples_at_once(broker)
     if at_once == 1:
         yield None
         return

@@ -12,12 +12,6 @@ from reports.run.repeats import Repeats
 Repeat = Callable[[Sequence[FailingExample]], Sequence[Repeats | None]]
 """Repeats examples without those that ran before them, and returns how often each failed; None if it cannot be repeated."""
 
-
-def one_by_one(repeat: Callable[[FailingExample], Repeats | None]) -> Repeat:
-    """Return what repeats one example after the other."""
-    return lambda examples: [repeat(each) for each in examples]
-
-
 MOST_EXAMPLES = 3
 """Examples of one failure that are repeated at most: the next one only if the repeats of the one before leave it open."""
 

@@ -9,12 +9,11 @@ import pytest
 from _pytest.terminal import TerminalReporter
 
 from conformance.engine.examples_ahead import examples_at_once
-from conformance.engine.planning import is_judged, listener_of, tries_operation
-from conformance.engine.plugin import note_target
+from conformance.engine.planning import is_judged, listener_of, note_started
 from conformance.engine.shares import Shares, fixtures_of
+from fixtures.choosing.listeners import ListenerOfTarget, judges_elsewhere, kind_of
+from fixtures.choosing.trials import tries_operations
 from fixtures.errors import HarnessError
-from fixtures.operation_plugin import tries_operations
-from fixtures.plugin import judges_elsewhere, kind_of
 from fixtures.tiers import EXPECTED, connections_per_second_in, expected_duration, tier_in
 from fixtures.under_test.broker import Broker
 from reports.plugin import RECORDER
@@ -89,7 +88,7 @@ def _can_be_shared(session: pytest.Session) -> bool:
 
 def _judges_a_listener(item: pytest.Item) -> bool:
     """Return whether an item is a property of a listener: an operation of a client has processes of its own."""
-    return is_judged(item) and not tries_operation(item)
+    return is_judged(item) and isinstance(listener_of(item), ListenerOfTarget)
 
 
 def _prepare(first: pytest.Item, given: int | None) -> int:
@@ -101,7 +100,8 @@ def _prepare(first: pytest.Item, given: int | None) -> int:
             if jobs > 1:
                 broker.share()
                 _announce(first.config, broker, jobs)
-                note_target(first.config.stash[RECORDER], broker)
+                running, recorder = broker.running, first.config.stash[RECORDER]
+                note_started(recorder, broker.target, running.launcher, running.artefacts)
             return jobs
     except (HarnessError, pytest.fail.Exception, pytest.skip.Exception):
         # The properties meet the same error, and report it.

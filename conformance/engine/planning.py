@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import pytest
 
 from clauses import marks
-from clauses.catalogue import Clause, Role, catalogue
+from clauses.catalogue import Clause, catalogue
 from clauses.operations import clause_or_row
 from clauses.tiers import Tier
 from conformance.engine.expectations import stale_expectations
 from conformance.runs.run_identity import target_facts
-from fixtures.client_plugin import ChosenClient
-from fixtures.plugin import ListenerOfTarget
+from fixtures.choosing.clients import ChosenClient
+from fixtures.choosing.listeners import ListenerOfTarget
 from fixtures.registry.targets import Target
 from fixtures.tiers import Kind
 from fixtures.under_test.trial import ChosenTrial
 from reports.plugin import clauses_of
-from reports.records import OPERATION, PlannedCell
+from reports.records import PlannedCell
 from reports.run.judged_examples import CellKey
 from reports.run.recorder import RunRecorder
 from reports.run.run_writer import RunWriter, clause_facts
@@ -39,16 +39,6 @@ def is_left_out(item: pytest.Item, tier: Tier, kind: Kind) -> bool:
     return tier is not Tier.DEEP and any(map(item.get_closest_marker, (marks.STORED, marks.DEEP)))
 
 
-def judges_client(item: pytest.Item) -> bool:
-    """Return whether a property judges a client; otherwise it judges a broker."""
-    return "client" in getattr(item, "fixturenames", ())
-
-
-def tries_operation(item: pytest.Item) -> bool:
-    """Return whether an item tries an operation of a client with a release."""
-    return "trial" in getattr(item, "fixturenames", ())
-
-
 def listener_of(item: pytest.Item) -> ListenerOfTarget | ChosenClient | ChosenTrial:
     """Return what an item is about: a target with a listener, a client, or an operation of a client with a target."""
     parameters = item.callspec.params  # type: ignore[attr-defined]
@@ -57,21 +47,32 @@ def listener_of(item: pytest.Item) -> ListenerOfTarget | ChosenClient | ChosenTr
     return chosen
 
 
-def _role_of(judged: Sequence[pytest.Item]) -> str:
-    if any(map(tries_operation, judged)):
-        return OPERATION
-    return (Role.CLIENT if any(map(judges_client, judged)) else Role.BROKER).value
+def is_about(item: pytest.Item, target: Target) -> bool:
+    """Return whether an item is a property that judges a target, on any of its listeners."""
+    return is_judged(item) and listener_of(item).target.id == target.id
 
 
-def planned_run(judged: Sequence[pytest.Item], writer: RunWriter, tier: str) -> RunRecorder:
+def note_started(
+    recorder: RunRecorder, target: Target, launcher: str, artefacts: Mapping[str, str]
+) -> bool:
+    """Record once how a target was started; return whether this was the first time."""
+    if recorder.targets[target.id].launcher != NOT_STARTED:
+        return False
+    recorder.target_started(target_facts(target, launcher=launcher, artefacts=artefacts))
+    return True
+
+
+def planned_run(
+    judged: Sequence[pytest.Item], writer: RunWriter, *, tier: str, role: str
+) -> RunRecorder:
     """Record the planned cells, in the order of the catalogue or of the operations, before anything is judged.
 
     Args:
         judged: the properties.
         writer: writes the run's folder.
         tier: the run's tier.
+        role: the run's role.
     """
-    role = _role_of(judged)
     recorder = RunRecorder(writer, tier=tier, role=role)
     cells = {
         CellKey(planned.clause, planned.target, planned.listener): (planned, clause.level.value)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from conformance.runs.run_identity import SUITE
-from fixtures.client_plugin import CLIENTS as CHOSEN_CLIENTS
-from fixtures.operation_plugin import tries_operations
+from fixtures.choosing.clients import CLIENTS as CHOSEN_CLIENTS
+from fixtures.choosing.trials import tries_operations
 from proposals import BROKERS, CLIENTS, proposals
 
 

@@ -15,6 +15,7 @@ from hypothesis.errors import UnsatisfiedAssumption
 
 from clauses.catalogue import Role
 from conformance.assertions.items import Check, Item, check_item
+from conformance.assertions.judging import Unjudged
 from conformance.assertions.other_apis import (
     advertised_items,
     check_not_served,
@@ -28,12 +29,18 @@ from conformance.engine.repeating import FailingExample, run_again
 from conformance.failures.drawn_values import UnreadableValues, read_values
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.judged_target import JudgedTarget
-from reports.records import FACTS_FILE
+from reports.records import FACTS_FILE, OPERATION, Verdict
 from strategies.hypothesis_adapter import body_of
 
 SUITE = Path(__file__).parents[1]
-PROPERTY_FOLDERS = {Role.BROKER.value: "brokers", Role.CLIENT.value: "clients"}
-"""The folder of the properties that judge a role; such a property's parameter for its target has the role's name."""
+PROPERTY_FOLDERS = {
+    Role.BROKER.value: "brokers",
+    Role.CLIENT.value: "clients",
+    OPERATION: "operations",
+}
+"""The folder of the properties that judge a role."""
+JUDGES_OPERATIONS = "client_operates"
+"""The check that the one property of operations makes of each."""
 STORED_INPUT_CHECKS = {
     "entry": "answered_alone",
     "entries": "answered_after_others",
@@ -77,6 +84,7 @@ class StoredFailure:
         sent: the bytes that were sent, by connection, in order.
         needs_earlier_requests: whether it occurred only after requests of other examples on the same connection; earlier
             versions of the suite shared connections between examples.
+        verdict: what its example showed: "violates" or "informational".
         role: what the target was judged as: "broker", "client" or "operation".
         client_command: what a user said about a client that is a command; empty for any other target.
         origin: where a target without a file came from (see `fixtures.launchers.kafka_home.origin_of`).
@@ -91,6 +99,7 @@ class StoredFailure:
     example: str
     sent: Mapping[int, bytes]
     needs_earlier_requests: bool
+    verdict: str = Verdict.VIOLATES.value
     role: str = Role.BROKER.value
     client_command: Mapping[str, Any] = field(default_factory=dict)
     origin: Mapping[str, str] = field(default_factory=dict)
@@ -127,6 +136,7 @@ def read_failure(path: Path) -> StoredFailure:
         return StoredFailure(
             sent=sent,
             needs_earlier_requests=bool(facts.get("served_before", 0)),
+            verdict=str(facts.get("verdict", Verdict.VIOLATES.value)),
             role=str(facts.get("role", Role.BROKER.value)),
             client_command=dict(facts.get("client_command", {})),
             origin={key: str(value) for key, value in facts.get("origin", {}).items()},
@@ -150,7 +160,7 @@ def property_named(name: str, role: str) -> Callable[..., None]:
     Raises:
         NoStoredFailure: there is no longer a property or check of that name.
     """
-    folder = PROPERTY_FOLDERS.get(role, "")
+    folder = PROPERTY_FOLDERS[role]
     for path in sorted((SUITE / folder).glob("test_*.py")):
         found = getattr(import_module(f"conformance.{folder}.{path.stem}"), name, None)
         if found is not None:
@@ -158,17 +168,21 @@ def property_named(name: str, role: str) -> Callable[..., None]:
     raise NoStoredFailure(f"the property {name} no longer exists")
 
 
-def still_fails(failure: StoredFailure, target: JudgedTarget) -> AssertionError | None:
+def still_fails(
+    failure: StoredFailure, target: JudgedTarget, *, parameter: str
+) -> AssertionError | None:
     """Judge the failing example again.
 
     Args:
         failure: the failure.
-        target: a broker or a client, as the failure's role says.
+        target: the target, of the failure's role.
+        parameter: the parameter by which properties of that role get their target.
 
     Returns:
         The violation; None if the target now conforms.
 
     Raises:
+        Unjudged: a violation is none any more, but no source says how to judge what is seen now.
         NoStoredFailure: the property no longer exists.
         UnreadableValues: the values cannot be read back, or there are none.
         HarnessError: the example could not be judged.
@@ -186,9 +200,13 @@ def still_fails(failure: StoredFailure, target: JudgedTarget) -> AssertionError 
         )
     values: dict[str, Any] = dict(read_values(failure.example))
     body = _body_for(failure, values)
-    example = FailingExample(body, {failure.role: target, **values})
+    example = FailingExample(body, {parameter: target, **values})
     try:
         run_again(target, example)
+    except Unjudged as note:
+        if failure.verdict == Verdict.VIOLATES:
+            raise
+        return note
     except AssertionError as error:
         return error
     except UnsatisfiedAssumption as error:
@@ -200,6 +218,8 @@ def still_fails(failure: StoredFailure, target: JudgedTarget) -> AssertionError 
 
 def _body_for(failure: StoredFailure, values: Mapping[str, Any]) -> Callable[..., None]:
     """Return the function that judges a failure's values: its property, or the check that it makes of each item."""
+    if failure.role == OPERATION:
+        return property_named(JUDGES_OPERATIONS, OPERATION)
     if SWEPT_ITEM in values and failure.property_name in SWEEPS:
         items, check = SWEEPS[failure.property_name]
         return partial(_check_if_among, items=items, check=check)

@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from conformance.engine.budgets import client_examples
-from conformance.engine.client_prerequisites import why_not_applicable
 from conformance.mutation.properties import (
     Property,
     client_properties,
     properties_of,
     proxy_properties,
 )
+from conformance.roles.client import unmet_need
 from fixtures.client.patience import Patience
 from fixtures.registry.model_clients import MODEL
 from fixtures.under_test.broker import Broker
@@ -58,7 +58,7 @@ def _client(fault: str) -> ClientUnderTest:
 @functools.cache
 def _applies_to_client(judged: Property, fault: str) -> bool:
     """A fault may take from the client what a property needs of it, or be the only one that has it."""
-    return why_not_applicable(judged.needs, _client(fault)) is None
+    return unmet_need(judged.needs, _client(fault)) is None
 
 
 def _of_broker(

@@ -31,8 +31,8 @@ from conformance.engine.hypothesis_profiles import (
     EXAMPLES_PER_PROPERTY,
     own_seed,
 )
-from conformance.engine.prerequisites import NEEDS
 from conformance.engine.property_judge import JUDGE
+from conformance.roles.broker import NEEDS
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.client import ClientUnderTest
 from proposals import BROKERS, CLIENTS, Proposal, proposals

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.engine.client_prerequisites import NEEDS, why_not_applicable
+from conformance.roles.client import NEEDS, unmet_need
 from tests.conformance.client_plays import FakeClient, FakeEntry, ended_well
 from tests.reference_model.clients.recordings import asked, recorded, sent
 
@@ -47,7 +47,7 @@ from tests.reference_model.clients.recordings import asked, recorded, sent
 )
 def test_property_does_not_apply_without_what_it_needs(client: FakeClient, unmet: set[str]) -> None:
     """A need is met by what the client did with a healthy broker, or has in the registry."""
-    reasons = {name: why_not_applicable([name], client) for name in NEEDS}
+    reasons = {name: unmet_need([name], client) for name in NEEDS}
     assert {name for name, reason in reasons.items() if reason} == unmet
     assert reasons == {name: NEEDS[name].otherwise if name in unmet else None for name in NEEDS}
 
@@ -63,22 +63,22 @@ def test_ids_are_seen_not_looked_up(*, in_first_play: bool) -> None:
     client = FakeClient(
         healthy=giving if in_first_play else silent, prepared=giving, client=command
     )
-    assert why_not_applicable(["sends_v5", "cluster_check"], client) is None
+    assert unmet_need(["sends_v5", "cluster_check"], client) is None
     without = FakeClient(healthy=silent, prepared=silent, client=command)
-    assert why_not_applicable(["cluster_check"], without) == NEEDS["cluster_check"].otherwise
+    assert unmet_need(["cluster_check"], without) == NEEDS["cluster_check"].otherwise
 
 
 def test_first_unmet_need_is_the_reason() -> None:
     """Of several needs the first one that is not met is given; an unknown one is a mistake."""
     client = FakeClient()
-    assert why_not_applicable([], client) is None
-    reason = why_not_applicable(["sends_v3", "sends_v5", "option:tls"], client)
+    assert unmet_need([], client) is None
+    reason = unmet_need(["sends_v3", "sends_v5", "option:tls"], client)
     assert reason == NEEDS["sends_v5"].otherwise
     with pytest.raises(KeyError):
-        why_not_applicable(["sends_v9"], client)
+        unmet_need(["sends_v9"], client)
 
 
 def test_program_that_runs_on_gives_up_nothing() -> None:
     """Its next operation cannot be distinguished from a repeated version."""
     client = FakeClient(client=FakeEntry(runs_on=True))
-    assert why_not_applicable(["gives_up"], client) == NEEDS["gives_up"].otherwise
+    assert unmet_need(["gives_up"], client) == NEEDS["gives_up"].otherwise

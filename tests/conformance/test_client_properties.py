@@ -18,7 +18,7 @@ from conformance.clients import (
     test_robustness,
     test_success,
 )
-from conformance.engine.client_prerequisites import NEEDS
+from conformance.roles.client import NEEDS
 from fixtures.client_processes.driver_process import DriverResult
 from fixtures.scripted_broker.playing import Play
 from reference_model.clients.scripts.script import EMPTY, Answer, Script

@@ -61,7 +61,11 @@ def test_mark_with_an_unknown_clause_ends_with_4(tmp_path: Path) -> None:
         "def test_something(broker, number):\n"
         "    pass\n"
     )
-    plugins = ("fixtures.plugin", "reports.plugin", "conformance.engine.plugin")
+    plugins = (
+        "fixtures.plugin",
+        "reports.plugin",
+        "conformance.roles.plugin",
+    )
     run = run_suite(
         *("-c", str(REPOSITORY / "pyproject.toml"), "--broker", "reference"),
         *(part for plugin in plugins for part in ("-p", plugin)),

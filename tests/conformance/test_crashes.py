@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -12,9 +11,7 @@ import pytest
 from conformance.assertions.client_moves import ClientAborted
 from conformance.assertions.judging import TargetEnded, crash_in_words
 from conformance.engine.crashes import CRASH_OF_BROKEN, CRASH_OF_WELL_FORMED, clause_of_crash
-from conformance.engine.overlapping import TargetEndedWhileOverlapping
 from conformance.engine.property_judge import PropertyJudge
-from fixtures.client.greenlet_wait import SuspendedCall
 from fixtures.errors import BrokerGone, HarnessError
 from fixtures.under_test.broker import Broker
 from reports.records import Verdict
@@ -186,19 +183,6 @@ def test_target_that_ends_once_leaves_a_doubt(tmp_path: Path) -> None:
 
     with pytest.raises(HarnessError, match="did not end a fresh process"):
         case.run(end_once, 1)
-
-
-def test_target_that_ends_while_others_are_under_way_is_not_laid_to_any(tmp_path: Path) -> None:
-    """It is started again, nothing is recorded, and the request to blame is found one by one."""
-    broker = FakeBroker(revivals=5)
-    case = judged(tmp_path, broker)
-
-    with pytest.raises(TargetEndedWhileOverlapping, match="exit status 139"):
-        SuspendedCall(partial(case.run, end_it, 1)).begin()
-    assert broker.revivals == 4
-    assert case.recorder.cells[case.key].verdicts == {}
-    with pytest.raises(TargetEnded):
-        case.run(end_it, 1)
 
 
 def test_reports_know_the_errors_of_a_crash() -> None:

@@ -15,12 +15,13 @@ from hypothesis.errors import UnsatisfiedAssumption
 
 from conformance.engine.examples_ahead import (
     MOST_AT_ONCE,
+    ONE_BY_ONE_AT_FIRST,
     WORTH_AN_EXAMPLE_S,
     ExamplesAhead,
+    RejudgeSequentially,
     examples_ahead,
     examples_at_once,
 )
-from conformance.engine.overlapping import ONE_BY_ONE_AT_FIRST, Overlap, RejudgeSequentially
 from fixtures.client.first_wait import about_to_wait
 from fixtures.client.running_broker import Address
 from fixtures.errors import HarnessError
@@ -61,7 +62,6 @@ class Far:
     Attributes:
         broker: the target.
         ahead: runs its examples.
-        overlap: takes their results.
         run: what an example does.
         alone: the values that ran on the broker itself.
         recorded: the value and verdict of each example that was recorded.
@@ -69,7 +69,6 @@ class Far:
 
     broker: FarBroker
     ahead: ExamplesAhead
-    overlap: Overlap
     run: Run
     alone: list[int] = field(default_factory=list)
     recorded: list[tuple[int, Verdict]] = field(default_factory=list)
@@ -77,7 +76,7 @@ class Far:
     def judge(self, *values: int) -> None:
         """Judge examples, each in its turn."""
         for value in values:
-            self.overlap.judge(self._body, {"broker": self.broker, "value": value})
+            self.ahead.judge(self._body, {"broker": self.broker, "value": value})
 
     def _body(self, broker: FarBroker, value: int) -> None:
         if broker is self.broker:
@@ -91,10 +90,10 @@ def far(runs: Path, run: Run, broker: FarBroker | None = None) -> Iterator[Far]:
     """Begin a property with the pinned examples; `run` is what an example does."""
     broker = FarBroker() if broker is None else broker
     own = judged(runs, cast(FakeBroker, broker), pinned=len(PINNED))
-    with examples_ahead(own.judge, cast(Broker, broker), PINNED) as ahead:
+    at_once = examples_at_once(cast(Broker, broker))
+    with examples_ahead(own.judge, cast(Broker, broker), PINNED, at_once=at_once) as ahead:
         assert ahead is not None
-        overlap = Overlap(ahead.judge, awaited=ahead.awaited, at_once=ahead.at_once)
-        case = Far(broker, ahead, overlap, run)
+        case = Far(broker, ahead, run)
 
         def note(example: JudgedExample) -> None:
             case.recorded.append((example.steps[0].connection, example.verdict))
@@ -118,7 +117,7 @@ def test_pinned_examples_run_at_the_same_time_and_are_recorded_in_order(tmp_path
 
     with far(tmp_path, run) as case:
         case.judge(*VALUES)
-        case.overlap.end()
+        case.ahead.end()
     assert case.recorded == conforming(*VALUES)
     assert case.alone == []
 
@@ -136,7 +135,7 @@ def test_drawn_examples_run_at_the_same_time_once_the_first_have_passed(tmp_path
     with far(tmp_path, run) as case:
         case.judge(*VALUES)
         case.judge(*drawn)
-        case.overlap.end()
+        case.ahead.end()
     assert case.recorded == conforming(*VALUES, *drawn)
 
 
@@ -165,7 +164,7 @@ def test_failure_that_is_known_late_lets_the_property_begin_again(tmp_path: Path
     with far(tmp_path, run) as case:
         case.judge(*VALUES[:-1])
         with pytest.raises(RejudgeSequentially):
-            case.overlap.end()
+            case.ahead.end()
         first = [*conforming(*range(failing)), (failing, Verdict.VIOLATES)]
         assert case.recorded == first
         case.ahead.begin_again()
@@ -192,7 +191,7 @@ def test_example_that_is_rejected_before_it_waits_is_rejected_at_once(tmp_path: 
         case.judge(101, 102)
         answered.set()
         with pytest.raises(RejudgeSequentially):
-            case.overlap.end()
+            case.ahead.end()
     assert case.alone == []
 
 

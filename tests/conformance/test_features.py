@@ -9,7 +9,7 @@ import pytest
 from hypothesis.errors import UnsatisfiedAssumption
 
 from conformance.assertions.features import Kind, assert_features_as_on
-from conformance.engine.prerequisites import NEEDS
+from conformance.roles.broker import NEEDS
 from fixtures.client.patience import Patience
 from fixtures.under_test.in_memory import InMemoryBroker
 from reference_model.broker.model.fault_injection import RequestContext

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from conformance.engine import client_plugin
 from conformance.engine.further_kinds import MOST_ROUNDS, FurtherKinds
+from conformance.roles import client
 from fixtures.errors import HarnessError
 from reports.records import Verdict
 from tests.conformance.judged_properties import FakeBroker, Judged, judged
@@ -54,7 +54,7 @@ def run_to_the_end(case: Judged, pinned: tuple[int, ...], largest: int) -> None:
     try:
         drawn()
     except AssertionError as error:
-        client_plugin._draw_on(cast(Any, FakeItem(drawn)), case.judge, error)
+        client._draw_on(cast(Any, FakeItem(drawn)), case.judge, error)
     case.judge.raise_first()
 
 

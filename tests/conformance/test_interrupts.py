@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conformance.engine import plugin
+from conformance.engine import drawing
 from conformance.engine.interrupts import INTERRUPTS, Interrupts
-from conformance.engine.overlapping import JUDGE_EXAMPLE
 from fixtures.cleanup.ending_signals import ENDING_SIGNALS, interrupts_held_back
 
 
@@ -88,7 +87,7 @@ def test_an_interrupt_that_was_dropped_ends_shrinking(monkeypatch: pytest.Monkey
     """It is raised before the next smaller example, and Hypothesis goes no further."""
     interrupts = Interrupts()
     interrupts.remember()
-    monkeypatch.setattr(plugin, "INTERRUPTS", interrupts)
+    monkeypatch.setattr(drawing, "INTERRUPTS", interrupts)
     failed = 0
 
     def fail_above_ten(value: int) -> None:
@@ -100,13 +99,12 @@ def test_an_interrupt_that_was_dropped_ends_shrinking(monkeypatch: pytest.Monkey
                     signal.raise_signal(signal.SIGINT)
             raise AssertionError
 
-    before = JUDGE_EXAMPLE.set(lambda body, values: body(**values))
-    property_ = given(value=st.integers())(plugin._judged(fail_above_ten))
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            settings(database=None)(property_)()
-    finally:
-        JUDGE_EXAMPLE.reset(before)
+    test = settings(database=None)(given(value=st.integers())(fail_above_ten))
+    with (
+        drawing.examples_go_to(lambda body, values: body(**values), test),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        test()
     assert failed == 3
 
 

@@ -27,8 +27,11 @@ from conformance.engine.jobs_plugin import (
     pytest_runtestloop,
 )
 from conformance.engine.shares import Shares
-from fixtures.client_plugin import CLIENTS
+from fixtures.choosing.clients import CLIENTS
 from fixtures.launchers.built_in import launch_built_in, reference_targets
+from fixtures.registry.clients import select_clients
+from fixtures.registry.targets import newest_release
+from fixtures.under_test.trial import ChosenTrial
 from reports.run.exit_status import ExitStatus
 from tests.conformance.fake_targets import PREPARATORY_CONNECTIONS, FakeTarget, serve, turning
 from tests.conformance.suite_runs import (
@@ -255,7 +258,10 @@ def test_operations_of_clients_are_left_to_pytest() -> None:
     options = {"--jobs": None, "--bootstrap-server": ["localhost:9092"]}
     config = SimpleNamespace(getoption=options.get, option=SimpleNamespace(collectonly=False))
     clause = pytest.mark.clause("some-client.produce").mark
-    item = SimpleNamespace(iter_markers=lambda _: iter([clause]), fixturenames=("trial",))
+    trial = ChosenTrial(newest_release(), select_clients(["aiokafka-0.14.0"])[0], "produce")
+    item = SimpleNamespace(
+        iter_markers=lambda _: iter([clause]), callspec=SimpleNamespace(params={"trial": trial})
+    )
     session: Any = SimpleNamespace(config=config, testsfailed=0, items=[item])
     assert pytest_runtestloop(session) is None
 

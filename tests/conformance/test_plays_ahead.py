@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from hypothesis import example, given, seed, settings
 
 from clauses.tiers import Tier
 from conformance.engine.budgets import CLIENT_EXAMPLES, client_examples
-from conformance.engine.overlapping import JUDGE_EXAMPLE
-from conformance.engine.plays_ahead import scripts_of
-from conformance.engine.plugin import _judged
+from conformance.engine.drawing import examples_go_to
+from conformance.roles.client import scripts_of
 from fixtures.under_test.client import ClientUnderTest
 from fixtures.under_test.in_memory_client import in_memory_client
 from reference_model.clients.scripts.script import Script
@@ -28,8 +27,8 @@ class Item(NamedTuple):
 
 
 def property_that(body: Callable[..., None]) -> Any:
-    """Return a property as the plugin prepares it: a judge stands between Hypothesis and its body."""
-    drawn = given(script=brokers_that_talk_nonsense())(_judged(body))
+    """Return a property of this body."""
+    drawn = given(script=brokers_that_talk_nonsense())(body)
     return seed(5)(settings(database=None)(example(script=PINNED)(drawn)))
 
 
@@ -47,12 +46,12 @@ def test_same_scripts_are_drawn_when_they_are_judged() -> None:
     assert client.script is None
 
     judged: dict[Script, None] = {}
-    before = JUDGE_EXAMPLE.set(lambda _, values: judged.update({values["script"]: None}))
-    try:
-        with max_examples_changed(property_, client_examples):
-            property_(client=client)
-    finally:
-        JUDGE_EXAMPLE.reset(before)
+
+    def take(_: object, values: Mapping[str, Script]) -> None:
+        judged[values["script"]] = None
+
+    with max_examples_changed(property_, client_examples), examples_go_to(take, property_):
+        property_(client=client)
     assert tuple(judged) == ahead
     assert ahead[0] == PINNED
     assert 2 < len(ahead) <= 1 + CLIENT_EXAMPLES

@@ -8,7 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from clauses.catalogue import catalogue
-from conformance.engine.prerequisites import NEEDS, why_not_applicable
+from conformance.roles.broker import NEEDS
+from conformance.roles.proxy import ProxyRole
 from fixtures.client.patience import Patience
 from fixtures.client.running_broker import Address
 from fixtures.registry.targets import select_targets
@@ -108,6 +109,6 @@ def test_only_what_binds_proxies_is_judged_in_front_of_a_scripted_broker(
     (target,) = select_targets([f"kroxylicious-0.12.0-to-{upstream}"])
     broker = Broker(running_at(Address("127.0.0.1", 9), target=target), PLAINTEXT)
     monkeypatch.setattr(Broker, "max_version", 5)
-    found = why_not_applicable(catalogue()[clause], (), broker)
+    found = ProxyRole.why_not_applicable(catalogue()[clause], (), broker)
     assert (found is None) is applies
     assert applies or "its upstream is a scripted broker" in str(found)

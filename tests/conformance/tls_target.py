@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from fixtures.choosing import listeners
 from fixtures.client.running_broker import RunningBroker
 from fixtures.launchers import address
 from fixtures.launchers.given_broker import GivenListener
@@ -31,10 +32,8 @@ def _launch(target: Target) -> Iterator[RunningBroker]:
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Make the suite's plugin treat the address as that of a TLS listener."""
-    # Importing it here would be earlier than pytest's own import.
-    plugin = config.pluginmanager.get_plugin("fixtures.plugin")
-    assert plugin is not None
-    plugin.expected_target = _tls_target
     # The check would refuse the listener because it looks like TLS.
-    plugin.found_targets = lambda given, **_: [_tls_target(given)]
+    vars(listeners).update(
+        expected_target=_tls_target, found_targets=lambda given, **_: [_tls_target(given)]
+    )
     address.launch_address = _launch

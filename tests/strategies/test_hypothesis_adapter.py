@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,11 +16,11 @@ from hypothesis.stateful import RuleBasedStateMachine, get_state_machine_test, r
 from strategies.hypothesis_adapter import (
     assumptions_outside_hypothesis,
     body_of,
+    body_replaced,
     is_drawn,
     max_examples_changed,
     max_examples_of,
     pinned_examples,
-    replace_body,
     set_seed,
     strategies_of,
 )
@@ -80,9 +80,17 @@ def test_parts_of_a_test_are_where_the_adapter_looks() -> None:
 
 def test_replaced_body_gets_every_example() -> None:
     """Hypothesis calls it with the pinned examples first."""
-    test, seen = drawn_test(lambda number: None), []
-    replace_body(test, lambda number: seen.append(number))
-    test()
+    seen: list[int] = []
+    test = drawn_test(seen.append)
+    before = body_of(test)
+
+    def take(body: object, values: Mapping[str, int]) -> None:
+        assert body is before
+        seen.append(values["number"])
+
+    with body_replaced(test, take):
+        test()
+    assert body_of(test) is before
     with relied_on("Hypothesis calls `hypothesis.inner_test` with each example"):
         assert seen[:2] == [-1, -2]
         assert len(seen) == 22

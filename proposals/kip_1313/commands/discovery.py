@@ -10,9 +10,9 @@ import click
 from conformance.commands.errors import CouldNotTell
 from conformance.commands.progress import status_line
 from conformance.commands.selection import EVERY_RELEASE, runnable_targets
+from fixtures.choosing.listeners import LAUNCHERS
 from fixtures.errors import HarnessError
 from fixtures.launchers import choose_launcher, launch
-from fixtures.plugin import LAUNCHERS
 from fixtures.registry.targets import Target
 from proposals.kip_1313.discovery import (
     RECORDED,

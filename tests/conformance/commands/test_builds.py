@@ -15,11 +15,11 @@ from click.testing import CliRunner
 from conformance.__main__ import main
 from conformance.commands.changed_tables import changed_tables
 from conformance.commands.changes import comparable
-from conformance.commands.errors import UnknownName
-from conformance.commands.replay import _GivenTarget, _target
 from conformance.commands.selection import selected_targets
 from conformance.failures.stored_failures import StoredFailure, read_failure
+from conformance.roles.stored_targets import Wanted, target_for
 from conformance.runs.target_runs import TargetRun, TargetRuns, arguments_naming, finished_runs
+from fixtures.errors import UnknownTarget
 from fixtures.launchers.given_broker import given_listener
 from fixtures.launchers.kafka_home import home_target, origin_of
 from fixtures.registry.targets import Target, newest_release
@@ -161,10 +161,10 @@ def given(
     broker: str | None = None,
     folder: str | None = None,
     like: str = "",
-) -> _GivenTarget:
+) -> Wanted:
     """Return what options say about the target."""
     listener = None if address is None else given_listener(address, {})
-    return _GivenTarget(listener, broker, folder, like, even_remote=False)
+    return Wanted(listener=listener, broker=broker, folder=folder, like=like)
 
 
 class TestReplay:
@@ -175,7 +175,7 @@ class TestReplay:
     ) -> None:
         """The build in the folder is judged again, like the same release; a target with a file keeps nothing."""
         build = home_target(folder, like="apache-kafka-4.3.1")
-        again = _target(stored(tmp_path, build), given())
+        again = target_for(stored(tmp_path, build), given())
         assert again == build
         assert capsys.readouterr().err == ""
         assert "origin" not in facts(failure_of(key_of(), "seen"))
@@ -187,7 +187,7 @@ class TestReplay:
         """The failure may be gone because of them: that is often why it is judged again."""
         failure = stored(tmp_path, home_target(folder))
         (folder / "libs" / f"kafka_2.13-{VERSION}.jar").write_bytes(b"fixed")
-        assert _target(failure, given()).id == BUILD
+        assert target_for(failure, given()).id == BUILD
         words = f"{folder} has other jars than those of which the failure was recorded\n"
         assert capsys.readouterr().err == words
 
@@ -195,10 +195,10 @@ class TestReplay:
         """One of the registry is judged as itself, another build like the release of the failure."""
         failure = stored(tmp_path, home_target(folder, like="apache-kafka-4.3.1"))
         other = write_home(tmp_path / "other")
-        assert _target(failure, given(broker=RELEASE.id)).like is None
-        assert _target(failure, given(folder=str(other))).judged_as.id == "apache-kafka-4.3.1"
-        assert _target(failure, given(folder=str(other), like=RELEASE.id)).like == RELEASE
-        at_address = _target(failure, given(address="localhost:1"))
+        assert target_for(failure, given(broker=RELEASE.id)).like is None
+        assert target_for(failure, given(folder=str(other))).judged_as.id == "apache-kafka-4.3.1"
+        assert target_for(failure, given(folder=str(other), like=RELEASE.id)).like == RELEASE
+        at_address = target_for(failure, given(address="localhost:1"))
         assert at_address.judged_as.id == "apache-kafka-4.3.1"
         with pytest.raises(click.UsageError, match="not both"):
             given(broker="a", folder="b")
@@ -206,13 +206,13 @@ class TestReplay:
     def test_a_folder_that_is_gone_is_one_sentence(self, folder: Path, tmp_path: Path) -> None:
         """It says which option names another one; an unknown release is named as well."""
         failure = stored(tmp_path, home_target(folder))
-        with pytest.raises(UnknownName, match="names no release of Apache Kafka"):
-            _target(failure, given(like="apache-kafka-9"))
+        with pytest.raises(UnknownTarget, match="names no release of Apache Kafka"):
+            target_for(failure, given(like="apache-kafka-9"))
         folder.rename(tmp_path / "moved")
         with pytest.raises(
             click.UsageError, match=r"which is gone: give the folder .*--kafka-home"
         ):
-            _target(failure, given())
+            target_for(failure, given())
 
     def test_a_client_has_no_folder(self, tmp_path: Path) -> None:
         """The options are about brokers."""

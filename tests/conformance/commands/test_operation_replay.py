@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from conformance.commands import replay as replay_module
 from conformance.commands.replay import replay
+from conformance.roles import operation as operation_module
 from fixtures.client.running_broker import Address, RunningBroker, RunningCluster
 from fixtures.client_processes.driver_process import DriverResult
 from fixtures.recording_proxy.rerouting import ReroutedPlay
@@ -92,9 +92,9 @@ def replayed(
         role=OPERATION,
     )
     monkeypatch.setattr(trial_module, "installed", lambda client: client.id)
-    monkeypatch.setattr(replay_module, "PlayPool", lambda _: Prepared(play))
-    monkeypatch.setattr(replay_module, "launch", running)
-    monkeypatch.setattr(replay_module, "choose_launcher", lambda target, _: ("process", target))
+    monkeypatch.setattr(operation_module, "PlayPool", lambda _: Prepared(play))
+    monkeypatch.setattr(operation_module, "launch", running)
+    monkeypatch.setattr(operation_module, "choose_launcher", lambda target, _: ("process", target))
     path = write_failure(folder, failure)
     return CliRunner().invoke(replay, [str(path), *options])
 

@@ -1,0 +1,285 @@
+"""Brokers: what a property may require from one, and how it is judged while it runs."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis.errors import Flaky
+
+from clauses import marks
+from clauses.catalogue import Clause
+from clauses.catalogue import Role as RoleName
+from conformance.assertions.blame import V0_ALWAYS_SERVED
+from conformance.assertions.features import lists_features, lists_supported_features
+from conformance.assertions.other_apis import lists_other_apis
+from conformance.assertions.read_only_apis import produce_items, read_only_items
+from conformance.assertions.tagged_headers import flexible_items
+from conformance.engine.budgets import examples_on
+from conformance.engine.drawing import examples_go_to
+from conformance.engine.examples_ahead import (
+    RejudgeSequentially,
+    examples_ahead,
+    examples_at_once,
+)
+from conformance.engine.hypothesis_profiles import UNSHRUNK, profile_name
+from conformance.engine.interrupts import INTERRUPTS
+from conformance.engine.planning import note_started
+from conformance.engine.property_judge import JUDGE, PropertyJudge
+from conformance.engine.repeating import FailingExample, Repeater
+from conformance.failures.stored_failures import StoredFailure
+from conformance.roles.role import FAILED_ELSEWHERE, Chosen, Role
+from conformance.roles.stored_targets import Wanted, target_for
+from conformance.runs.run_identity import SUITE
+from fixtures.choosing.listeners import TARGETS, ListenerOfTarget
+from fixtures.errors import HarnessError
+from fixtures.launchers import choose_launcher, launch
+from fixtures.tiers import tier_in
+from fixtures.under_test.broker import Broker
+from fixtures.under_test.pre_api_versions_broker import outcome_of_api_versions
+from fixtures.under_test.spare_target import SpareTarget
+from proposals import provided
+from reference_model.broker.model.scram import SCRAM
+from reference_model.profiles.listeners import PLAINTEXT, UPSTREAM
+from reports.run.recorder import RunRecorder
+from reports.run.repeats import Repeats
+from strategies.hypothesis_adapter import max_examples_changed, pinned_examples
+
+MORE_THAN_READING = "more_than_reading"
+"""The need of every property whose examples send, or have the suite do, more than what `wire.read_only` lists. It is named first,
+because other needs ask the target."""
+
+
+class Need(NamedTuple):
+    """Something that not every target provides.
+
+    Attributes:
+        is_met: returns whether a target provides it.
+        otherwise: why a clause does not apply if the target does not provide it.
+    """
+
+    is_met: Callable[[Broker], bool]
+    otherwise: str
+
+
+NEEDS: Mapping[str, Need] = {
+    MORE_THAN_READING: Need(
+        lambda broker: not broker.target.is_read_only,
+        "the run is read-only, and this takes requests that do more than read: see --malformed",
+    ),
+    "features": Need(
+        lists_features,
+        "the target lists no feature on this listener, neither a supported nor a finalized one",
+    ),
+    "plaintext_features": Need(
+        lambda broker: lists_supported_features(broker.sibling(PLAINTEXT)),
+        "the target lists no supported feature on its plaintext listener",
+    ),
+    "upstream_features": Need(
+        lambda broker: lists_supported_features(broker.sibling(UPSTREAM)),
+        "the upstream lists no supported feature",
+    ),
+    "metrics": Need(
+        lambda broker: broker.running.metrics_url is not None,
+        "the suite cannot read the target's metrics, because of the way the target was started",
+    ),
+    "request_log": Need(
+        lambda broker: None not in (broker.running.request_log, broker.running.administration),
+        "the suite cannot read the target's request log, because of the way the target was started",
+    ),
+    "quota": Need(
+        lambda broker: broker.running.administration is not None,
+        "the suite cannot set a request quota on the target, because of the way the target was started",
+    ),
+    "cluster_id": Need(
+        lambda broker: None not in (broker.identity.cluster_id, broker.identity.node_id),
+        "the cluster id and node id of the target are not known: neither Metadata v2 nor DescribeCluster v0 names "
+        "the cluster and node at this address",
+    ),
+    "handshake_v1": Need(
+        lambda broker: broker.profile.traits.sasl_handshake_max > 0,
+        "the release has no SaslHandshake v1",
+    ),
+    "scram": Need(
+        lambda broker: broker.running.sasl is not None and SCRAM in broker.running.sasl.usable,
+        f"there is no account for {SCRAM}: the target does not offer it, the suite cannot add a user, or none was given "
+        "for it",
+    ),
+    "upstream": Need(
+        lambda broker: broker.has_listener(UPSTREAM),
+        "the target is not a proxy, or its upstream is not known: see --upstream",
+    ),
+    "upstream_link": Need(
+        lambda broker: broker.running.upstream_link is not None,
+        "the suite does not stand between the proxy and its upstream, because it started neither",
+    ),
+    "upstream_answers": Need(
+        lambda broker: not broker.target.has_scripted_upstream,
+        "the upstream is a scripted broker, which answers no request that a proxy only passes on",
+    ),
+    "other_apis": Need(
+        lists_other_apis, "the target lists no other API than ApiVersions on this listener"
+    ),
+    "flexible_apis": Need(
+        lambda broker: bool(flexible_items(broker)),
+        "the target lists no flexible version of Metadata, ListGroups or DescribeCluster",
+    ),
+    "read_only_apis": Need(
+        lambda broker: bool(read_only_items(broker)),
+        "the target serves none of Metadata, ListGroups, DescribeQuorum and DescribeCluster",
+    ),
+    "produce": Need(
+        lambda broker: bool(produce_items(broker)), "the target does not serve Produce"
+    ),
+    "plaintext": Need(
+        lambda broker: broker.has_listener(PLAINTEXT),
+        "the target has no plaintext listener to compare with",
+    ),
+    **{name: Need(*need) for of_one in provided("broker_needs") for name, need in of_one.items()},
+}
+"""The needs, by the name that the mark `needs` uses."""
+
+
+_asked_once = functools.cache(outcome_of_api_versions)
+
+
+class BrokerRole(Role[Broker]):
+    """Brokers, each while it runs."""
+
+    name = parameter = RoleName.BROKER.value
+    folder = SUITE / "brokers"
+
+    def __init__(self, config: pytest.Config) -> None:
+        super().__init__(config)
+        self._repeater: Repeater | None = None
+
+    def choose(self) -> Sequence[ListenerOfTarget]:
+        """Return the chosen listeners of the chosen targets."""
+        return [*self.config.stash[TARGETS]]
+
+    def judges(self, chosen: Chosen) -> bool:
+        """Return whether it is a listener."""
+        return isinstance(chosen, ListenerOfTarget)
+
+    def begin(
+        self, item: pytest.Item, judged: Broker, recorder: RunRecorder, clauses: Iterable[Clause]
+    ) -> None:
+        """Record how the target was started, and let the property wait for it."""
+        note_started(recorder, judged.target, judged.running.launcher, judged.running.artefacts)
+        judged.begin_property(*(clause.id for clause in clauses))
+
+    @staticmethod
+    def why_not_applicable(clause: Clause, needs: Iterable[str], judged: Broker) -> str | None:
+        """Return why a clause does not apply to a target; None if it does.
+
+        Raises:
+            KeyError: a name is not in `NEEDS`.
+            HarnessError: the target's table cannot be read, so only `V0_ALWAYS_SERVED` can be judged.
+        """
+        if not judged.target.handshake:
+            return f"the release is older than ApiVersions: {_asked_once(judged)}"
+        if judged.unreadable is not None:
+            if clause.id == V0_ALWAYS_SERVED:
+                return None
+            raise judged.unreadable
+        if not clause.applies_at(judged.max_version):
+            return (
+                f"applies from ApiVersions v{clause.applies_to.first} on; "
+                f"the target serves at most v{judged.max_version}"
+            )
+        return next(
+            (NEEDS[name].otherwise for name in needs if not NEEDS[name].is_met(judged)), None
+        )
+
+    def judge(
+        self, item: pytest.Item, judged: Broker, recorder: RunRecorder, clauses: tuple[Clause, ...]
+    ) -> Generator[None, Any, Any]:
+        """Judge a property; on listeners after the target's first, draw only a share of its examples."""
+        test = item.obj  # type: ignore[attr-defined]
+        is_first = judged.listener == judged.target.listeners[0]
+        is_secondary = not is_first and item.get_closest_marker(marks.EXHAUSTIVE) is None
+        judge = PropertyJudge(
+            recorder,
+            judged,
+            clauses,
+            test.__name__,
+            is_secondary_listener=is_secondary,
+            distance_s=judged.distance_s,
+            pinned=len(pinned_examples(test)),
+        )
+        JUDGE.set(judge)
+        share = partial(examples_on, judged.listener, judged.target.listeners)
+        try:
+            with max_examples_changed(test, share) if is_secondary else nullcontext():
+                return (yield from _run_examples(item, judge, judged))
+        except (AssertionError, Flaky):
+            if profile_name() != UNSHRUNK:
+                judge.repeat_failures(partial(self.repeat, judged))
+            raise
+        finally:
+            item.stash[FAILED_ELSEWHERE] = judge.failed_elsewhere
+
+    def repeat(
+        self, judged: Broker, examples: Sequence[FailingExample]
+    ) -> Sequence[Repeats | None]:
+        """Repeat each example on the broker that was judged and on a fresh one."""
+        if self._repeater is None:
+            spare = SpareTarget(judged.target, self.config.getoption("--launcher"))
+            self._repeater = Repeater(spare, tier=tier_in(self.config))
+        return [self._repeater.repeat(judged, each) for each in examples]
+
+    def leave(self, item: pytest.Item) -> None:
+        """Stop the broker that failures were repeated on, so that it disturbs no other target."""
+        self.close()
+
+    def close(self) -> None:
+        """Stop the broker that failures were repeated on."""
+        repeater, self._repeater = self._repeater, None
+        if repeater is None:
+            return
+        try:
+            repeater.close()
+        except (OSError, HarnessError) as error:
+            # The verdicts remain valid, and the run must still get its footer.
+            warnings.warn(f"the broker for repeats was not stopped cleanly: {error}", stacklevel=1)
+
+    @staticmethod
+    @contextmanager
+    def from_stored(failure: StoredFailure, wanted: Wanted) -> Iterator[Broker]:
+        """Start the target, and yield the listener of the failure."""
+        wanted.refuse_clients()
+        target = target_for(failure, wanted)
+        name, _ = choose_launcher(target, wanted.launcher)
+        with launch(target, name) as running:
+            if failure.listener not in running.addresses:
+                raise HarnessError(f"{target.id} has no listener {failure.listener}")
+            broker = Broker(running, failure.listener)
+            broker.calibrate()
+            yield broker
+
+
+def _run_examples(
+    item: pytest.Item, judge: PropertyJudge, broker: Broker
+) -> Generator[None, Any, Any]:
+    """Run a property's examples, several at the same time if the target is far away and the property does not compare them."""
+    test = item.obj  # type: ignore[attr-defined]
+    at_once = 1 if item.get_closest_marker(marks.IN_ORDER) else examples_at_once(broker)
+    with examples_ahead(judge, broker, pinned_examples(test), at_once=at_once) as ahead:
+        with examples_go_to(judge.judge if ahead is None else ahead.judge, test):
+            try:
+                result = yield
+                if ahead is not None:
+                    ahead.end()
+                INTERRUPTS.check()
+            except RejudgeSequentially as found:
+                assert ahead is not None
+                judge.begin_again(found.__cause__)
+                ahead.begin_again()
+                result = item.runtest()
+        judge.raise_first()
+        return result

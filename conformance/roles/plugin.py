@@ -1,0 +1,221 @@
+"""The one pytest plugin that connects targets, properties and records, for every role.
+
+It plans the cells, has the role of the run judge each property, and keeps the evidence of failures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Generator, Iterable
+from pathlib import Path
+
+import pytest
+
+from clauses import marks
+from clauses.catalogue import catalogue
+from conformance.engine.expectations import drop_unneeded, unmatched_expectations
+from conformance.engine.hypothesis_profiles import load_profile, own_seed, seed_for_place
+from conformance.engine.interrupts import INTERRUPTS
+from conformance.engine.planning import (
+    is_about,
+    is_judged,
+    is_left_out,
+    listener_of,
+    planned_run,
+)
+from conformance.engine.pytest_reports import explain
+from conformance.roles.registry import role_of, roles_of
+from conformance.roles.role import FAILED_ELSEWHERE, PARTLY
+from conformance.runs.run_identity import asks_for_everything
+from fixtures.choosing.listeners import TARGETS, kind_of
+from fixtures.errors import NoCredentials
+from fixtures.tiers import Kind, tier_in, tier_name
+from reports.plugin import RECORDER, clauses_of, show_by_verdict
+from reports.records import Verdict
+from reports.run.allure_results import label_result
+from reports.run.exit_status import ENDED_EARLY
+from reports.run.judged_examples import CellKey
+from reports.run.run_writer import RunWriter
+from strategies.hypothesis_adapter import is_drawn, pinned_examples, set_seed
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Load Hypothesis's settings before any test module is imported, and choose a seed if none is given."""
+    INTERRUPTS.remember()
+    if config.option.hypothesis_seed is None:
+        seed = seed_for_place()
+        # Must happen before Hypothesis's own plugin reads the option.
+        config.option.hypothesis_seed = None if seed is None else str(seed)
+    load_profile(tier_in(config), seed=_seed(config))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Refuse a command line that asks for something that a role cannot judge."""
+    for role in roles_of(session.config):
+        role.refuse()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Check the clauses that properties name, deselect what the tier leaves out, and plan the cells."""
+    tier, kind = tier_in(config), kind_of(config)
+    left_out = [item for item in items if is_judged(item) and is_left_out(item, tier, kind)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        gone = set(left_out)
+        items[:] = [item for item in items if item not in gone]
+    judged = [item for item in items if is_judged(item)]
+    if judged and config.option.tbstyle == "auto":
+        # The report of a failing property shows bytes, so pytest need not read our source for each traceback.
+        config.option.tbstyle = "native"
+    for item in judged:
+        # An unknown clause ends the run before its folder is created.
+        clauses_of(item)
+        _prepare(item)
+    if judged and not config.option.collectonly:
+        name = tier_name(tier, kind)
+        is_whole = asks_for_everything(config) and PARTLY not in config.stash
+        config.stash[RECORDER] = planned_run(
+            judged,
+            RunWriter(
+                Path(config.getoption("--runs")),
+                catalogue=catalogue(),
+                tier=name,
+                seed=_seed(config),
+                whole=is_whole,
+                corrects=config.getoption("--corrects"),
+                pinned_examples=_pinned_examples(judged),
+            ),
+            tier=name,
+            role=role_of(judged[0]).name,
+        )
+        if kind is not Kind.MALFORMED:
+            config.stash[RECORDER].sends_less()
+
+
+def _pinned_examples(items: Iterable[pytest.Item]) -> dict[str, int]:
+    """Count the pinned examples of each property; they run first, on every target."""
+    return {
+        _name_of(item): len(pinned_examples(item.obj))  # type: ignore[attr-defined]
+        for item in items
+    }
+
+
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    """Mark the run as partial if a property of the tier is deselected."""
+    for item in items:
+        if not is_left_out(item, tier_in(item.config), kind_of(item.config)):
+            item.config.stash[PARTLY] = True
+
+
+def _seed(config: pytest.Config) -> int | None:
+    """Return the seed that examples are drawn with; None for a derandomized profile if no seed is given."""
+    seed = config.option.hypothesis_seed
+    return int(seed) if seed is not None and str(seed).isdecimal() else None
+
+
+def _prepare(item: pytest.Item) -> None:
+    """Check that a property's examples can be judged, and give it a seed of its own.
+
+    Properties of clients keep one seed, because each script that two of them draw is played only once.
+    """
+    if any(map(item.get_closest_marker, (marks.STORED, marks.SWEPT))):
+        # Such a test passes its examples to the judge itself.
+        return
+    test = item.obj  # type: ignore[attr-defined]
+    if not is_drawn(test):
+        raise pytest.UsageError(
+            f"{item.nodeid}: a property needs @given, or the mark stored or swept"
+        )
+    if not role_of(item).shares_examples:
+        seed = _seed(item.config)
+        set_seed(test, None if seed is None else own_seed(_name_of(item), seed))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Collect only the properties of the run's role."""
+    roles = roles_of(config)
+    collected = next(role.folder for role in roles if role.choose())
+    others = {role.folder for role in roles} - {collected}
+    return True if collection_path in others else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    """Have the role judge a property that applies to its target; skip any other."""
+    recorder = item.config.stash.get(RECORDER, None)
+    clauses = clauses_of(item)
+    if recorder is None or not clauses:
+        return (yield)
+    role = role_of(item)
+    judged = item.funcargs[role.parameter]  # type: ignore[attr-defined]
+    needs = [need for mark in item.iter_markers(marks.NEEDS) for need in mark.args]
+    try:
+        role.begin(item, judged, recorder, clauses)
+        reasons = [role.why_not_applicable(clause, needs, judged) for clause in clauses]
+        if not any(reasons):
+            for clause in clauses:
+                label_result(clause, listener_of(item).id)
+            yield from role.judge(item, judged, recorder, clauses)
+            return
+    except NoCredentials as lack:
+        reasons = [str(lack)] * len(clauses)
+    for clause, reason in zip(clauses, reasons, strict=True):
+        if reason:
+            recorder.not_applicable(CellKey(clause.id, judged.target.id, judged.listener), reason)
+    pytest.skip(f"not applicable: {next(filter(None, reasons))}")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(
+    item: pytest.Item, nextitem: pytest.Item | pytest.Session | None
+) -> None:
+    """Have the role leave a target after its last property, while the target is still there."""
+    if not is_judged(item):
+        return
+    # In a process that judges a share, the session takes the place of the next property, which is about the same target.
+    target = listener_of(item).target
+    if nextitem is None or (isinstance(nextitem, pytest.Item) and not is_about(nextitem, target)):
+        role_of(item).leave(item)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """End what roles still have running, and report the declarations that a whole run matched with nothing."""
+    for role in roles_of(session.config):
+        role.close()
+    recorder = session.config.stash.get(RECORDER, None)
+    sends_all = kind_of(session.config) is Kind.MALFORMED
+    if recorder is not None and sends_all and exitstatus not in ENDED_EARLY:
+        targets = {chosen.target.id: chosen.target for chosen in session.config.stash[TARGETS]}
+        drop_unneeded(recorder, targets.values())
+        recorder.stale_expectations += unmatched_expectations(recorder, targets.values())
+
+
+def _name_of(item: pytest.Item) -> str:
+    return str(item.function.__name__)  # type: ignore[attr-defined]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Keep a failure's evidence, and report only gating violations as failed."""
+    report = yield
+    recorder = item.config.stash.get(RECORDER, None)
+    clauses = clauses_of(item)
+    if recorder is None or not clauses:
+        return report
+    if report.skipped:
+        show_by_verdict(report, Verdict.NOT_APPLICABLE)
+    else:
+        listener = listener_of(item)
+        ids = [clause.id for clause in clauses]
+        if call.when == "call":
+            elsewhere: Collection[str] = item.stash.get(FAILED_ELSEWHERE, frozenset[str]())
+            ids += sorted(elsewhere)
+        keys = [CellKey(id_, listener.target.id, listener.listener) for id_ in ids]
+        strict = item.config.getoption("--strict-should")
+        explain(report, call, recorder, keys, _name_of(item), strict=strict)
+    return report

@@ -1,0 +1,129 @@
+"""What a role is: how its targets are chosen, judged and repeated, in a run and when a stored failure is replayed.
+
+A run has one role. `conformance.roles.plugin` calls its methods in this order:
+
+    choose ──► for each property of a target: begin ──► why_not_applicable ──► judge ──► repeat
+                after its last property: leave
+
+`replay` calls `from_stored`, which yields the same kind of target, and judges the stored example by the same property.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Generator, Iterable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
+
+import pytest
+
+from clauses.catalogue import Clause
+from conformance.engine.repeating import FailingExample
+from conformance.failures.stored_failures import StoredFailure
+from conformance.roles.stored_targets import Wanted
+from fixtures.choosing.clients import ChosenClient
+from fixtures.choosing.listeners import ListenerOfTarget
+from fixtures.under_test.judged_target import JudgedTarget
+from fixtures.under_test.trial import ChosenTrial
+from reports.run.recorder import RunRecorder
+from reports.run.repeats import Repeats
+
+FAILED_ELSEWHERE = pytest.StashKey[Collection[str]]()
+"""Clauses that an example of the property violated, other than the property's own."""
+PARTLY = pytest.StashKey[bool]()
+"""Set if the run leaves out more than its tier does."""
+
+Chosen = ListenerOfTarget | ChosenClient | ChosenTrial
+Judged = TypeVar("Judged", bound=JudgedTarget)
+
+
+class Role(ABC, Generic[Judged]):
+    """One role, for one run.
+
+    Attributes:
+        name: the role in the records.
+        parameter: the parameter, and fixture, by which its properties get their target.
+        folder: the folder of its properties.
+        shares_examples: whether properties draw with the same seed, because what several of them draw costs only once.
+    """
+
+    name: ClassVar[str]
+    parameter: ClassVar[str]
+    folder: ClassVar[Path]
+    shares_examples: ClassVar[bool] = False
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+
+    @abstractmethod
+    def choose(self) -> Sequence[Chosen]:
+        """Return what the command line asks to be judged in this role, in order; empty if that is another role's."""
+
+    @abstractmethod
+    def judges(self, chosen: Chosen) -> bool:
+        """Return whether something that a command line chose is judged in this role."""
+
+    def refuse(self) -> None:
+        """Refuse a command line before anything is collected.
+
+        Raises:
+            pytest.UsageError: something that it asks for cannot be judged in this role.
+        """
+
+    @abstractmethod
+    def begin(
+        self, item: pytest.Item, judged: Judged, recorder: RunRecorder, clauses: Iterable[Clause]
+    ) -> None:
+        """Begin a property; before the first one of a target, also record how the target was started.
+
+        Raises:
+            HarnessError: the target cannot be judged.
+        """
+
+    @staticmethod
+    @abstractmethod
+    def why_not_applicable(clause: Clause, needs: Iterable[str], judged: Judged) -> str | None:
+        """Return why a clause does not apply to a target; None if it does.
+
+        Args:
+            clause: the clause.
+            needs: the names of what the property needs.
+            judged: the target.
+
+        Raises:
+            KeyError: a need has no such name.
+            HarnessError: the target cannot be asked.
+        """
+
+    @abstractmethod
+    def judge(
+        self, item: pytest.Item, judged: Judged, recorder: RunRecorder, clauses: tuple[Clause, ...]
+    ) -> Generator[None, Any, Any]:
+        """Judge a property: `yield` runs its test, as in a wrapper of `pytest_runtest_call`."""
+
+    @abstractmethod
+    def repeat(
+        self, judged: Judged, examples: Sequence[FailingExample]
+    ) -> Sequence[Repeats | None]:
+        """Repeat failing examples; return how often each failed again, None for one that cannot be repeated."""
+
+    def leave(self, item: pytest.Item) -> None:
+        """Leave a target after its last property.
+
+        Args:
+            item: that property.
+        """
+
+    def close(self) -> None:
+        """End what is still running at the end of the run."""
+
+    @staticmethod
+    @abstractmethod
+    def from_stored(failure: StoredFailure, wanted: Wanted) -> AbstractContextManager[JudgedTarget]:
+        """Return a context manager with a target on which a stored failure can be judged again.
+
+        Args:
+            failure: the failure.
+            wanted: what the user says about the target.
+        """

@@ -1,0 +1,191 @@
+"""The target on which a stored failure is judged again: that of the failure, or the one that the user names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from conformance.failures.stored_failures import StoredFailure
+from fixtures.choosing.listeners import is_loopback
+from fixtures.client.running_broker import Address
+from fixtures.errors import InvalidClientCommand, UnknownClient
+from fixtures.launchers.address import address_target
+from fixtures.launchers.given_broker import GivenListener, found_targets, parse_address
+from fixtures.launchers.kafka_home import folder_name, is_folder, origin_of, targets_named
+from fixtures.registry.clients import RINGS, Client, select_clients
+from fixtures.registry.foreign_clients import ClientCommand, command_from, foreign_client
+from fixtures.registry.likeness import check_like, like_given
+from fixtures.registry.model_clients import model_clients
+from fixtures.registry.targets import Target
+from reference_model.profiles.listeners import CONTROLLER, CONTROLLER_LISTENERS, PLAINTEXT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What the options of `replay` say about the target; it is that of the failure if they say nothing.
+
+    Attributes:
+        listener: the listener of a broker at an address.
+        broker: the id of a broker of the registry.
+        folder: the folder of a build.
+        like: the release that an address or a build is judged like.
+        even_remote: whether the address may be one that is not on the loopback interface.
+        launcher: how a broker is started.
+        client: the id of a client of the registry.
+        client_command: the command of any other client.
+
+    Raises:
+        click.UsageError: they name several targets.
+    """
+
+    listener: GivenListener | None = None
+    broker: str | None = None
+    folder: str | None = None
+    like: str = ""
+    even_remote: bool = False
+    launcher: str = "auto"
+    client: str | None = None
+    client_command: str | None = None
+
+    def __post_init__(self) -> None:
+        if sum(each is not None for each in (self.listener, self.broker, self.folder)) > 1:
+            raise click.UsageError(
+                "give either --broker or --kafka-home or --bootstrap-server, not both"
+            )
+
+    def refuse_brokers(self) -> None:
+        """Refuse any option about a broker.
+
+        Raises:
+            click.UsageError: there is one.
+        """
+        if self.listener or self.broker or self.folder or self.like:
+            raise click.UsageError("this is the failure of a client: give --client or --client-cmd")
+
+    def refuse_clients(self) -> None:
+        """Refuse any option about a client.
+
+        Raises:
+            click.UsageError: there is one.
+        """
+        if self.client is not None or self.client_command is not None:
+            raise click.UsageError(
+                "this is the failure of a broker: give --broker, --kafka-home or --bootstrap-server"
+            )
+
+
+def target_for(failure: StoredFailure, wanted: Wanted) -> Target:
+    """Return the wanted target, otherwise that of the failure; one without a file is judged like it was judged then.
+
+    Raises:
+        UnknownTarget: there is none of this name, or the release that it is to be judged like is none.
+        InvalidTargetFile: a file of the registry does not follow its schema.
+        click.UsageError: the options name none, several, or one that is not on the loopback interface.
+    """
+    recorded = failure.origin.get("like", "")
+    if wanted.listener is not None:
+        target = _target_at(wanted.listener, failure, even_remote=wanted.even_remote)
+        return like_given(target, wanted.like or recorded)
+    # The name of a folder is a path, so that it is not mistaken for an id.
+    given = wanted.broker or ("" if wanted.folder is None else folder_name(wanted.folder))
+    name = given or _named_target(failure)
+    like = wanted.like or (recorded if is_folder(name) else "")
+    targets = targets_named([name], like=like)
+    check_like(like, targets)
+    if len(targets) > 1:
+        raise click.UsageError(f"{name!r} names {len(targets)} targets; give one")
+    hashes = origin_of(targets[0]).get("jars_sha256")
+    if hashes is not None and hashes != failure.origin.get("jars_sha256"):
+        click.echo(f"{name} has other jars than those of which the failure was recorded", err=True)
+    return targets[0]
+
+
+def _target_at(given: GivenListener, failure: StoredFailure, *, even_remote: bool) -> Target:
+    remote = [str(place) for place in given.addresses if not is_loopback(place.host)]
+    if remote and not even_remote:
+        raise click.UsageError(
+            f"{', '.join(remote)} is not on the loopback interface; add --even-remote to send the failing bytes to it anyway"
+        )
+    if given.is_secured:
+        (target,) = found_targets([given], upstream=None, every_broker=False)
+        return target
+    # A controller's failure is judged on a controller
+    listener = CONTROLLER if failure.listener in CONTROLLER_LISTENERS else PLAINTEXT
+    return address_target(given.addresses[0], listener=listener)
+
+
+def _named_target(failure: StoredFailure) -> str:
+    if _read_address(failure.target) is not None:
+        raise click.UsageError(
+            "the failure was found at an address, so --bootstrap-server is required"
+        )
+    folder = failure.origin.get("folder")
+    if folder is not None and not Path(folder).exists():
+        raise click.UsageError(
+            f"the failure was found on the build in {folder}, which is gone: give the folder of a build with --kafka-home"
+        )
+    return folder or failure.target
+
+
+def _read_address(text: str) -> Address | None:
+    try:
+        return parse_address(text)
+    except ValueError:
+        return None
+
+
+def client_for(failure: StoredFailure, wanted: Wanted) -> Client:
+    """Return the wanted client, otherwise that of the failure.
+
+    Raises:
+        UnknownClient: there is none of this name.
+        InvalidTargetFile: a file of the registry does not follow its schema.
+        click.UsageError: the options name none or several.
+    """
+    pattern, command = wanted.client, wanted.client_command
+    if pattern is not None and command is not None:
+        raise click.UsageError("give either --client or --client-cmd, not both")
+    try:
+        if command is not None or (pattern is None and failure.client_command):
+            return foreign_client(_command(failure, command))
+        name = pattern or failure.target
+        own = tuple(client for client in model_clients() if client.id == name)
+        clients = own or select_clients([name], RINGS)
+    except InvalidClientCommand as error:
+        raise click.UsageError(str(error)) from error
+    except UnknownClient as error:
+        if pattern is None:
+            raise click.UsageError(
+                f"{failure.target} is not in the registry, so --client-cmd or --client is required"
+            ) from error
+        raise
+    if len(clients) > 1:
+        raise click.UsageError(f"{pattern!r} names {len(clients)} clients; give one")
+    return clients[0]
+
+
+def _command(failure: StoredFailure, text: str | None) -> ClientCommand:
+    """Return the stored command; another text keeps what was said about it, and runs in the current folder."""
+    if text is None:
+        return command_from(failure.client_command)
+    return command_from({**failure.client_command, "text": text, "folder": ""})
+
+
+def able_client(failure: StoredFailure, wanted: Wanted) -> tuple[Client, str]:
+    """Return the wanted client, otherwise that of the failure, and the operation that failed.
+
+    Raises:
+        UnknownClient: there is none of this name.
+        InvalidTargetFile: a file of the registry does not follow its schema.
+        click.UsageError: the options name a command, or not one client that has the operation.
+    """
+    if wanted.client_command is not None:
+        raise click.UsageError("a command has no operations: give --client, or nothing")
+    name, _, operation = failure.clause.rpartition(".")
+    pattern = wanted.client or name
+    able = [each for each in select_clients([pattern], RINGS) if operation in each.operations]
+    if len(able) != 1:
+        raise click.UsageError(f"{len(able)} clients {pattern!r} have {operation}; give one")
+    return able[0], operation
