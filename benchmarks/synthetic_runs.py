@@ -42,6 +42,7 @@ from reports.records import (
     SAMPLED_EXAMPLES_PER_PROPERTY,
 )
 from reports.run.run_writer import PartWriter, clause_facts, suite_facts
+from reports.run.written_files import WrittenFiles
 from wire.api_versions import NEWEST_VERSION
 
 ROWS_PER_FILE = 500_000
@@ -170,9 +171,10 @@ def _write_exchanges(
     """Write the exchanges of each cell's first examples, all with the same response; return how many."""
     answer = bytes(ANSWER_BYTES)
     digest = hashlib.sha256(answer).hexdigest()
-    answers = PartWriter(folder / "answers", ANSWER_FIELDS)
+    files = WrittenFiles(folder)
+    answers = PartWriter(files, "answers", ANSWER_FIELDS)
     answers.add({"answer_sha256": digest, "received": answer})
-    exchanges = PartWriter(folder / "exchanges", EXCHANGE_FIELDS)
+    exchanges = PartWriter(files, "exchanges", EXCHANGE_FIELDS)
     for (clause, listener), rows in zip(cells, per_cell, strict=True):
         for number in range(1, min(int(rows), SAMPLED_EXAMPLES_PER_PROPERTY) + 1):
             exchanges.add(

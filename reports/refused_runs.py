@@ -12,6 +12,11 @@ REFUSED_FILE = "refused.json"
 NOTICES_FILE = "notices.json"
 """Lists notices about run folders that count."""
 
+MOST_NAMED = 20
+"""Clauses or targets that a reason names."""
+TESTS_FAILED = 1
+"""Exit status of every run with a violation that gates."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedRun:

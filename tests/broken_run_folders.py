@@ -1,4 +1,4 @@
-"""Every way a run folder can be wrong that shows without looking at the values in its rows."""
+"""Every way a run folder can be wrong, and runs that look wrong and are not."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ import pyarrow.parquet as pq
 
 from reports.hash_list import hashes_of
 from reports.records import Refusal
-from reports.run.run_writer import HASHED_PARTS
+from reports.run.written_files import HASHED_PARTS
 from reports.run_limits import LARGEST_FILE_BYTES
 from tests.run_folders import (
+    clause_entry,
     example_row,
     planned_cell,
     rows_table,
@@ -88,6 +89,42 @@ def _change_footer(**changes: Any) -> Callable[[Path], None]:
         write_header(folder, {**header, "footer": {**header["footer"], **changes}})
 
     return change
+
+
+def _with_last_row(**changes: Any) -> Callable[[Path], None]:
+    """Change the last row; the exit status stays that of a run without violations."""
+
+    def change(folder: Path) -> None:
+        header = json.loads((folder / "run.json").read_text())
+        rows = [example_row(header, number) for number in range(ROWS)]
+        write_examples(_rows_file(folder), rows_table([*rows[:-1], {**rows[-1], **changes}]))
+
+    return change
+
+
+def _in_turn(*changes: Callable[[Path], object]) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        for each in changes:
+            each(folder)
+
+    return change
+
+
+def _with_null(name: str) -> Callable[[Path], None]:
+    """Leave a column of the last row empty, in which no row may be."""
+
+    def change(table: pa.Table) -> pa.Table:
+        place = table.schema.get_field_index(name)
+        values = [*table[name].to_pylist()[:-1], None]
+        return table.set_column(place, name, pa.array(values, table.schema.field(name).type))
+
+    return _change_columns(change)
+
+
+_OF_CLIENTS = _change_header(clauses=[clause_entry(role="client")])
+_VIOLATION = {"verdict": "violates", "failure_signature": "f1"}
+_VIOLATING = _with_last_row(**_VIOLATION)
+_FLAKE_RATE = {"failed": 3, "repeats": 10, "rate": 0.3, "low": 0.1078, "high": 0.6032}
 
 
 def _rows_file(folder: Path) -> Path:
@@ -257,8 +294,52 @@ BROKEN: Mapping[str, tuple[Callable[[Path], object], Refusal]] = {
         Refusal.CHANGED_FILE,
     ),
     "no dump": (_after_hashing_a_failure(Path.unlink), Refusal.CHANGED_FILE),
+    **{
+        f"a null as {name}": (_with_null(name), Refusal.INVALID_ROWS)
+        for name in ("property", "outcome", "verdict", "run_id", "example_number")
+    },
+    "a row of an unknown clause": (
+        _with_last_row(clause="KIP-0.unknown"),
+        Refusal.UNKNOWN_CLAUSE,
+    ),
+    "a row of an unknown target": (_with_last_row(target="unknown-1.0"), Refusal.UNKNOWN_TARGET),
+    "a row of an unknown verdict": (_with_last_row(verdict="splendid"), Refusal.INVALID_ROWS),
+    "a row with the verdict of a cell": (_with_last_row(verdict="flaky"), Refusal.INVALID_ROWS),
+    "a row of an unknown phase": (_with_last_row(phase="reuse"), Refusal.INVALID_ROWS),
+    "a row of another run": (_with_last_row(run_id="another"), Refusal.INVALID_ROWS),
+    "a row of no planned cell": (_with_last_row(listener="controller"), Refusal.INVALID_ROWS),
+    "a client's row among a broker's": (
+        _with_last_row(client="kafkajs"),
+        Refusal.CONTRADICTION,
+    ),
+    "rows of clients without a client": (_OF_CLIENTS, Refusal.CONTRADICTION),
+    "passed with a violation": (_VIOLATING, Refusal.CONTRADICTION),
+    "incomplete with a violation": (
+        _in_turn(_VIOLATING, _change_footer(exit_status=11)),
+        Refusal.CONTRADICTION,
+    ),
+    "a file that the run did not write": (
+        _after_hashing_a_failure(lambda dump: dump.with_name("more.txt").write_text("00")),
+        Refusal.CHANGED_FILE,
+    ),
 }
 """Maps each defect of a run folder to how to make a correct run defective, and how it is refused."""
+
+_EXCUSES: Mapping[str, Mapping[str, Any]] = {
+    "declared": {"known_violation": "KAFKA-1"},
+    "unproven": {"unproven": "slow"},
+    "flaky": {"flaky": _FLAKE_RATE},
+}
+EXPLAINED: Mapping[str, Callable[[Path], object]] = {
+    "failed": _in_turn(_VIOLATING, _change_footer(exit_status=1)),
+    **{
+        name: _in_turn(_VIOLATING, _change_header(planned_cells=[planned_cell(**of_cell)]))
+        for name, of_cell in _EXCUSES.items()
+    },
+    "shrunk": _with_last_row(**_VIOLATION, phase="shrink"),
+    "should": _in_turn(_VIOLATING, _change_header(clauses=[clause_entry(level="SHOULD")])),
+}
+"""Runs with a violation that explains any exit status: it is declared, was only seen once, or does not fail a run."""
 
 OTHER_SUITES: Mapping[str, Callable[[Path], None]] = {
     "older": _change_columns(lambda table: table.drop_columns(["request"])),

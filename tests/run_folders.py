@@ -130,8 +130,9 @@ def client_rows(header: Mapping[str, Any], verdicts: Mapping[str, str]) -> list[
 
 
 def example_row(header: Mapping[str, Any], number: int = 0, **changes: Any) -> dict[str, Any]:
-    """Return one example row of the header's first planned cell: it conforms."""
+    """Return one example row of the header's first planned cell: it conforms, and names a client if clauses are not of brokers."""
     cell = header["planned_cells"][0]
+    is_of_broker = any(clause["role"] == "broker" for clause in header["clauses"])
     target = next(entry for entry in header["targets"] if entry["id"] == cell["target"])
     return {
         "run_id": header["run_id"],
@@ -141,7 +142,7 @@ def example_row(header: Mapping[str, Any], number: int = 0, **changes: Any) -> d
         "release": target["release"],
         "launcher": target["launcher"],
         "listener": cell["listener"],
-        "client": None,
+        "client": None if is_of_broker else cell["target"],
         "clause": cell["clause"],
         "property": "test_something",
         "tier": header["tier"],

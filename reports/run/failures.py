@@ -16,7 +16,7 @@ import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -356,21 +356,22 @@ def _sent(step: Step) -> tuple[bytes, ...]:
     return tuple(exchange.request.data for exchange in step.exchanges) or step.pieces
 
 
+def failure_files(failure: Failure) -> Iterator[tuple[str, bytes]]:
+    """Yield name and content of the files of a failure."""
+    if failure.steps or failure.is_of_client:
+        if failure.is_reproducible:
+            yield REPRODUCER_FILE, render_reproducer(failure).encode()
+        yield DUMP_FILE, render_dump(failure).encode()
+        yield CAPTURE_FILE, render_capture(failure.steps, listener=failure.listener)
+    if failure.example:
+        yield "example.txt", f"{failure.example}\n".encode()
+    yield FACTS_FILE, render_facts(failure).encode()
+
+
 def write_failure(folder: Path, failure: Failure) -> Path:
     """Write the files of a failure and return their folder."""
     failure_folder = folder / failure.signature
     failure_folder.mkdir(parents=True, exist_ok=True)
-    if failure.steps or failure.is_of_client:
-        _write_bytes(failure_folder, failure)
-    if failure.example:
-        (failure_folder / "example.txt").write_text(failure.example + "\n")
-    (failure_folder / FACTS_FILE).write_text(render_facts(failure))
+    for name, data in failure_files(failure):
+        (failure_folder / name).write_bytes(data)
     return failure_folder
-
-
-def _write_bytes(failure_folder: Path, failure: Failure) -> None:
-    if failure.is_reproducible:
-        (failure_folder / REPRODUCER_FILE).write_text(render_reproducer(failure))
-    (failure_folder / DUMP_FILE).write_text(render_dump(failure))
-    capture = render_capture(failure.steps, listener=failure.listener)
-    (failure_folder / CAPTURE_FILE).write_bytes(capture)

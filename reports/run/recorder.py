@@ -6,7 +6,6 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from clauses.catalogue import Role
@@ -20,7 +19,7 @@ from reports.records import (
     cell_verdict,
     failure_verdict,
 )
-from reports.run.failures import Failure, write_failure
+from reports.run.failures import Failure, failure_files
 from reports.run.judged_examples import (
     CellKey,
     JudgedExample,
@@ -330,9 +329,9 @@ class RunRecorder:
 
     def write_failures(self, key: CellKey) -> None:
         """Write the folders of a cell's failures, with the smallest examples found so far."""
-        folder = self.writer.folder / "failures"
         for failure in self.cells[key].failures.values():
-            self.writer.attempt(partial(write_failure, folder, failure))
+            for name, data in failure_files(failure):
+                self.writer.write_file(f"failures/{failure.signature}/{name}", data)
 
     def finish(self, exit_status: int) -> None:
         """Write the remaining rows and the footer."""

@@ -1,7 +1,7 @@
 """Reads one local run folder, or refuses it by name.
 
-The roll-up applies the same rule to many folders on any file system (`spark_aggregation.history.ingest`). A test
-checks that both agree on every fault that shows without reading the values of a folder's rows.
+The roll-up applies the same rules to many folders on any file system (`spark_aggregation.history.ingest`). A test
+checks that both agree on every fault.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ from reports.records import (
     Column,
     Refusal,
 )
+from reports.run.row_faults import fault_of_rows
+from reports.run.written_files import unlisted_files
 from reports.run_limits import excess_of, fault_of_files
 
 _ROW_TABLES = {"examples": EXAMPLE_FIELDS, "exchanges": EXCHANGE_FIELDS}
@@ -77,6 +79,13 @@ def read_run_header(folder: Path) -> Header:
         raise RunRefused(folder, Refusal.CONTRADICTION, contradiction)
     _check_rows(folder, header["footer"])
     _check_files(folder, header["footer"].get("files") or {})
+    readable = [
+        path
+        for path in _files_of(folder / "examples")
+        if _rows_of(path, EXAMPLE_FIELDS) is not None
+    ]
+    if refused := fault_of_rows(header, readable):
+        raise RunRefused(folder, *refused)
     return header
 
 
@@ -157,16 +166,22 @@ def _check_rows(folder: Path, footer: Mapping[str, int]) -> None:
 
 
 def _check_files(folder: Path, hashes: Mapping[str, str]) -> None:
-    for name, what in altered_files(folder, hashes):
-        raise RunRefused(folder, Refusal.CHANGED_FILE, f"{name} {what} since the run was written")
+    changes = [f"{name} {what}" for name, what in altered_files(folder, hashes)]
+    if hashes:
+        changes += [f"{name} was added" for name in unlisted_files(folder, hashes)]
+    for change in changes:
+        raise RunRefused(folder, Refusal.CHANGED_FILE, f"{change} since the run was written")
 
 
 def _rows_by_file(folder: Path, table: str) -> Mapping[str, int | None]:
     """Count the rows of each file; None if it cannot be read or its columns differ from the table's."""
     columns = _ROW_TABLES[table]
-    # An empty file counts as missing, as it does in Spark.
-    paths = [path for path in sorted(folder.glob("*.parquet")) if path.stat().st_size > 0]
-    return {f"{table}/{path.name}": _rows_of(path, columns) for path in paths}
+    return {f"{table}/{path.name}": _rows_of(path, columns) for path in _files_of(folder)}
+
+
+def _files_of(folder: Path) -> list[Path]:
+    """Return the files of a table; an empty one counts as missing, as it does in Spark."""
+    return [path for path in sorted(folder.glob("*.parquet")) if path.stat().st_size > 0]
 
 
 def _rows_of(path: Path, columns: Sequence[Column]) -> int | None:
@@ -180,7 +195,8 @@ def _rows_of(path: Path, columns: Sequence[Column]) -> int | None:
                 )
             found = file.schema_arrow
             expected = arrow_schema([c for c in columns if c.name in found.names or not c.optional])
-            known = pa.schema([field for field in found if field.name in expected.names])
-            return file.metadata.num_rows if known.equals(expected) else None
+            types = {field.name: field.type for field in expected}
+            known = {field.name: field.type for field in found if field.name in types}
+            return file.metadata.num_rows if known == types else None
     except (OSError, pa.ArrowException):
         return None

@@ -10,6 +10,7 @@ that, and the run ends after the current property.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import platform
@@ -27,7 +28,6 @@ import pyarrow.parquet as pq
 from clauses.catalogue import Catalogue, Clause
 from reports.arrow_schemas import arrow_schema, dictionary_columns
 from reports.distribution import suite_commit, suite_version
-from reports.hash_list import hashes_of
 from reports.records import (
     ANSWER_FIELDS,
     EXAMPLE_FIELDS,
@@ -37,12 +37,11 @@ from reports.records import (
     RECORD_SCHEMA_VERSION,
     Column,
 )
+from reports.run.written_files import WrittenFiles
 
 ROWS_PER_PART = 20_000
 BYTES_PER_PART = 2**23
 """A part is also full with this much of responses, of which a hostile target sends megabytes: readers refuse large files."""
-HASHED_PARTS = ("examples", "exchanges", "answers", "failures", MACHINES_FOLDER)
-"""Parts of the folder that the footer has hashes of: all that a grid is made from, except `run.json` itself."""
 CODE_FOLDERS = (
     "clauses",
     "conformance",
@@ -63,15 +62,16 @@ Row = Mapping[str, Any]
 
 
 class PartWriter:
-    """Writes rows of one table into numbered Parquet files of a folder.
+    """Writes rows of one table into numbered Parquet files of a run folder.
 
     Attributes:
         count: how many rows were added.
     """
 
-    def __init__(self, folder: Path, fields: Sequence[Column]) -> None:
+    def __init__(self, files: WrittenFiles, table: str, fields: Sequence[Column]) -> None:
         self.count = 0
-        self._folder = folder
+        self._files = files
+        self._table = table
         self._schema = arrow_schema(fields)
         self._dictionary = dictionary_columns(fields)
         self._rows: list[Row] = []
@@ -90,12 +90,10 @@ class PartWriter:
         """Write the rows added since the last flush, if any."""
         if not self._rows:
             return
-        self._folder.mkdir(parents=True, exist_ok=True)
         table = pa.Table.from_pylist(self._rows, schema=self._schema)
-        part = self._folder / f"part-{self._parts:05}.parquet"
-        unfinished = part.with_suffix(".unfinished")
-        pq.write_table(table, unfinished, use_dictionary=self._dictionary)
-        unfinished.rename(part)
+        data = io.BytesIO()
+        pq.write_table(table, data, use_dictionary=self._dictionary)
+        self._files.write(f"{self._table}/part-{self._parts:05}.parquet", data.getvalue())
         self._parts += 1
         self._rows, self._bytes = [], 0
 
@@ -190,9 +188,10 @@ class RunWriter:
         self.fault = ""
         self._keeps = True
         self.attempt(lambda: self.folder.mkdir(parents=True))
-        self.examples = PartWriter(self.folder / "examples", EXAMPLE_FIELDS)
-        self._exchanges = PartWriter(self.folder / "exchanges", EXCHANGE_FIELDS)
-        self._answers = PartWriter(self.folder / "answers", ANSWER_FIELDS)
+        self._files = WrittenFiles(self.folder)
+        self.examples = PartWriter(self._files, "examples", EXAMPLE_FIELDS)
+        self._exchanges = PartWriter(self._files, "exchanges", EXCHANGE_FIELDS)
+        self._answers = PartWriter(self._files, "answers", ANSWER_FIELDS)
         self._known_answers: set[str] = set()
         self._machines = 0
         self.header: dict[str, Any] = {
@@ -286,12 +285,18 @@ class RunWriter:
     def add_machine(self, machine: Row) -> None:
         """Write what was learned of one listener, in a file of its own."""
         self._machines += 1
-        self.attempt(lambda: self._write_machine(machine))
+        self.write_file(
+            f"{MACHINES_FOLDER}/{self._machines:03}.json", f"{json.dumps(machine)}\n".encode()
+        )
 
-    def _write_machine(self, machine: Row) -> None:
-        folder = self.folder / MACHINES_FOLDER
-        folder.mkdir(exist_ok=True)
-        (folder / f"{self._machines:03}.json").write_text(json.dumps(machine) + "\n")
+    def write_file(self, name: str, data: bytes) -> None:
+        """Write one complete file of the run, for example of a failure.
+
+        Args:
+            name: its name below the folder, with slashes.
+            data: its content.
+        """
+        self.attempt(lambda: self._files.write(name, data))
 
     def flush(self) -> None:
         """Write all rows added so far to disk."""
@@ -299,9 +304,18 @@ class RunWriter:
             self.attempt(part.flush)
 
     def close(self, exit_status: int) -> None:
-        """Flush, and write the footer unless something of the run could not be written."""
+        """Flush, and write the footer unless something of the run could not be written.
+
+        If anything else wrote in the folder, `fault` says so afterwards, and readers refuse it.
+        """
         self.flush()
         self.attempt(lambda: self._write_footer(exit_status))
+        changes = [] if self.fault or not self._keeps else list(self._files.foreign_changes())
+        if changes:
+            self.fault = (
+                f"something else wrote in {self.folder} during the run, perhaps the client: "
+                f"{changes[0]}; readers refuse this run"
+            )
 
     def _write_footer(self, exit_status: int) -> None:
         self._write_header(
@@ -310,6 +324,6 @@ class RunWriter:
                 "exit_status": exit_status,
                 "example_rows": self.examples.count,
                 "exchange_rows": self._exchanges.count,
-                "files": hashes_of(self.folder, HASHED_PARTS),
+                "files": dict(sorted(self._files.hashes.items())),
             }
         )

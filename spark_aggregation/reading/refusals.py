@@ -17,6 +17,7 @@ from reports.records import (
     Refusal,
     Verdict,
 )
+from reports.refused_runs import MOST_NAMED, TESTS_FAILED
 from spark_aggregation.reading.run_files import planned_cells
 from spark_aggregation.reading.schema import HEADER, is_incomplete
 
@@ -25,10 +26,6 @@ INSTANT_PATTERN = (
     "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?"
     "(Z|[+-][0-9]{2}:[0-9]{2})$"
 )
-TESTS_FAILED = 1
-"""Exit status of every run with a violation that gates."""
-MOST_NAMED = 20
-"""Unknown clauses or targets that a reason names."""
 _EMPTY = hashlib.sha256(b"").hexdigest()
 _CELL = ("folder", "clause", "target", "listener")
 _UNKNOWN = {"clause": Refusal.UNKNOWN_CLAUSE, "target": Refusal.UNKNOWN_TARGET}
@@ -310,16 +307,26 @@ def _damaged_reason() -> Column:
 
 
 def _altered_files() -> Column:
-    """Return the name and expected hash of each file that does not match the footer."""
+    """Return the name and expected hash of each file that does not match the footer; the hash is empty if it lists none."""
     there = "try_element_at(map_from_entries(coalesce(files, array())), file.key)"
     differs = f"coalesce({there}, '{_EMPTY}') <> file.value"
-    return F.expr(f"filter(map_entries(header.footer.files), file -> {differs})")
+    altered = f"filter(map_entries(header.footer.files), file -> {differs})"
+    # Suites of old hashed nothing.
+    listed = "cardinality(coalesce(header.footer.files, map())) > 0"
+    unlisted = "try_element_at(header.footer.files, file.name) IS NULL"
+    files = f"filter(coalesce(files, array()), file -> {listed} AND {unlisted})"
+    added = f"transform({files}, file -> named_struct('key', file.name, 'value', ''))"
+    return F.expr(f"concat(coalesce({altered}, array()), {added})")
 
 
 def _altered_reason() -> Column:
     first = F.col("altered")[0]["key"]
     is_there = F.array_contains(F.col("files.name"), first)
-    what = F.when(is_there, F.lit("has changed")).otherwise(F.lit("is missing"))
+    what = (
+        F.when(F.col("altered")[0]["value"] == "", F.lit("was added"))
+        .when(is_there, F.lit("has changed"))
+        .otherwise(F.lit("is missing"))
+    )
     return F.concat(first, F.lit(" "), what, F.lit(" since the run was written"))
 
 

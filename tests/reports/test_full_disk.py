@@ -9,13 +9,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-import pyarrow.parquet as pq
 import pytest
 
 from reports import plugin
 from reports.errors import RunRefused
 from reports.records import Verdict
-from reports.run import recorder as recorder_module
 from reports.run import run_writer
 from reports.run.run_folder import read_run_header
 from tests.reports.recorders import example_of, key_of, recorder_for
@@ -51,7 +49,7 @@ def test_end_that_cannot_be_written_is_a_fault_of_ours(
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.judged(example_of(Verdict.CONFORMS))
     monkeypatch.setattr(Path, "write_text", full_for(Path.write_text, name))
-    monkeypatch.setattr(pq, "write_table", full_for(pq.write_table, name))
+    monkeypatch.setattr(Path, "write_bytes", full_for(Path.write_bytes, name))
     config: Any = SimpleNamespace(
         stash=pytest.Stash(), getoption=lambda name: False, get_verbosity=lambda: 0
     )
@@ -79,8 +77,8 @@ def test_nothing_is_kept_after_a_write_that_failed(
     """A full batch that cannot be written raises nothing into the example, and no footer counts the others."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     monkeypatch.setattr(run_writer, "ROWS_PER_PART", 2)
-    write_table = full_for(pq.write_table, "part-00000.unfinished")
-    monkeypatch.setattr(pq, "write_table", write_table)
+    full = full_for(Path.write_bytes, "part-00000.unfinished")
+    monkeypatch.setattr(Path, "write_bytes", full)
     for number in range(4):
         recorder.judged(example_of(Verdict.CONFORMS, number=number))
     assert recorder.writer.fault.endswith(NO_SPACE)
@@ -94,11 +92,8 @@ def test_failure_that_cannot_be_kept_leaves_the_run_without_a_footer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The folders of the failures are part of the records."""
-
-    def no_space(folder: Path, failure: object) -> None:
-        raise OSError(errno.ENOSPC, "")
-
-    monkeypatch.setattr(recorder_module, "write_failure", no_space)
+    full = full_for(Path.write_bytes, "failure.unfinished")
+    monkeypatch.setattr(Path, "write_bytes", full)
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.judged(example_of(Verdict.VIOLATES, message="seen"))
     recorder.write_failures(key_of())

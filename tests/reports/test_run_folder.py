@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,12 @@ from jsonschema import Draft202012Validator
 
 from clauses.catalogue import catalogue
 from reports.errors import RunRefused
+from reports.records import Verdict
+from reports.run.exit_status import ExitStatus, exit_status_of
 from reports.run.run_folder import read_run_header, run_schema
 from reports.run.run_writer import RunWriter
-from tests.broken_run_folders import BROKEN, OTHER_SUITES, ROWS, write_whole_run
+from tests.broken_run_folders import BROKEN, EXPLAINED, OTHER_SUITES, ROWS, write_whole_run
+from tests.reports.recorders import example_of, key_of, recorder_for
 from tests.run_folders import write_exchanges
 
 
@@ -73,3 +77,58 @@ def test_writer_of_run_folders_follows_the_schema(tmp_path: Path) -> None:
         read_run_header(writer.folder)
     writer.close(exit_status=0)
     assert read_run_header(writer.folder)["footer"]["exit_status"] == 0
+
+
+@pytest.mark.parametrize("name", EXPLAINED)
+def test_violation_that_does_not_fail_a_run_is_no_contradiction(name: str, tmp_path: Path) -> None:
+    """The run's exit status may be any."""
+    folder = write_whole_run(tmp_path / "run")
+    EXPLAINED[name](folder)
+    assert read_run_header(folder)["footer"]["example_rows"] == ROWS
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        ("a null as verdict", "1 example rows do not follow the record schema"),
+        (
+            "a row of an unknown clause",
+            "it has rows of a clause that its run.json does not list: K",
+        ),
+        ("a client's row among a broker's", "its clauses are those of brokers, but its rows name"),
+        ("rows of clients without a client", "its clauses are those of clients, but it has rows"),
+        ("incomplete with a violation", "its exit status is 11, but it has violations of KIP-35."),
+        ("a file that the run did not write", "failures/0123456789abcdef/more.txt was added since"),
+    ],
+)
+def test_reason_says_what_is_wrong(fault: str, reason: str, tmp_path: Path) -> None:
+    """In a sentence that names what it found."""
+    folder = write_whole_run(tmp_path / "run")
+    BROKEN[fault][0](folder)
+    with pytest.raises(RunRefused) as caught:
+        read_run_header(folder)
+    assert caught.value.detail.startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (lambda rows: rows.write_bytes(b"forged"), "part-00000.parquet has changed"),
+        (lambda rows: rows.with_name("more.parquet").write_bytes(b""), "more.parquet was added"),
+        (Path.unlink, "part-00000.parquet is missing"),
+    ],
+    ids=["changed", "added", "removed"],
+)
+def test_client_that_writes_into_the_run_folder_is_found_out(
+    change: Callable[[Path], object], fault: str, tmp_path: Path
+) -> None:
+    """The run says so and ends as with a fault of the suite, and readers refuse it."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
+    recorder.judged(example_of(Verdict.CONFORMS))
+    recorder.writer.flush()
+    change(recorder.writer.folder / "examples" / "part-00000.parquet")
+    recorder.finish(0)
+    assert f"perhaps the client: examples/{fault}" in recorder.writer.fault
+    assert exit_status_of(recorder, pytest_status=0, strict=False) == ExitStatus.HARNESS_ERROR
+    with pytest.raises(RunRefused):
+        read_run_header(recorder.writer.folder)

@@ -13,6 +13,7 @@ import pytest
 from reports.records import ANSWER_FIELDS
 from reports.run import run_writer
 from reports.run.run_writer import PartWriter, new_run_id
+from reports.run.written_files import WrittenFiles
 from reports.run_limits import LARGEST_FILE_BYTES, fault_of_files
 from tests.reports.recorders import key_of, recorder_for
 
@@ -20,7 +21,7 @@ from tests.reports.recorders import key_of, recorder_for
 def test_full_batches_go_to_disk_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows are written batch by batch into numbered files, and the rest when asked for."""
     monkeypatch.setattr(run_writer, "ROWS_PER_PART", 2)
-    writer = PartWriter(tmp_path / "answers", ANSWER_FIELDS)
+    writer = PartWriter(WrittenFiles(tmp_path), "answers", ANSWER_FIELDS)
     for number in range(5):
         writer.add({"answer_sha256": str(number), "received": bytes([number])})
     assert sorted(file.name for file in (tmp_path / "answers").iterdir()) == [
@@ -36,7 +37,7 @@ def test_full_batches_go_to_disk_at_once(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_large_responses_make_no_large_file(tmp_path: Path) -> None:
     """A hostile target sends megabytes that no compression makes small, and readers refuse files that are too large."""
-    writer = PartWriter(tmp_path / "answers", ANSWER_FIELDS)
+    writer = PartWriter(WrittenFiles(tmp_path), "answers", ANSWER_FIELDS)
     for number in range(8):
         writer.add(
             {"answer_sha256": str(number), "received": random.Random(number).randbytes(2**22)}
@@ -50,7 +51,7 @@ def test_large_responses_make_no_large_file(tmp_path: Path) -> None:
 
 def test_nothing_is_written_for_no_rows(tmp_path: Path) -> None:
     """A table without rows has no folder."""
-    PartWriter(tmp_path / "answers", ANSWER_FIELDS).flush()
+    PartWriter(WrittenFiles(tmp_path), "answers", ANSWER_FIELDS).flush()
     assert list(tmp_path.iterdir()) == []
 
 

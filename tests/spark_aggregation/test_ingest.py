@@ -2,43 +2,30 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
-from urllib.parse import unquote
 
-import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
 from reports.records import Refusal
 from spark_aggregation.reading import run_files
-from tests.broken_run_folders import BROKEN, write_hashes, write_whole_run
+from tests.broken_run_folders import BROKEN, EXPLAINED, write_hashes, write_whole_run
 from tests.run_folders import (
-    DEFAULT_CLAUSE,
-    clause_entry,
     example_row,
     planned_cell,
-    rows_table,
     run_header,
-    write_examples,
-    write_header,
     write_run,
 )
-from tests.spark_aggregation.histories import FLAKE_RATE
 from tests.spark_aggregation.rolled_up import ingested, refused_folders, tables_of
-
-_VIOLATION = f"violations of {DEFAULT_CLAUSE}"
 
 
 def test_every_broken_folder_is_refused_as_the_single_folder_reader_does(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Given one folder per fault and a complete run, each fault is refused by its name, the complete run is not."""
-    write_whole_run(tmp_path / "whole", run_id="whole")
-    for number, fault in enumerate(BROKEN):
-        damage, _ = BROKEN[fault]
-        damage(write_whole_run(tmp_path / fault, run_id=f"run-{number}"))
+    """Given one folder per fault and runs that look wrong, each fault is refused by its name, no other run is."""
+    changes = {**{fault: damage for fault, (damage, _) in BROKEN.items()}, **EXPLAINED}
+    for number, name in enumerate(changes):
+        changes[name](write_whole_run(tmp_path / name, run_id=f"run-{number}"))
     expected = {fault: refusal.value for fault, (_, refusal) in BROKEN.items()}
     assert refused_folders(spark, tmp_path) == expected
 
@@ -55,81 +42,6 @@ def test_refused_runs_change_no_cell(spark: SparkSession, tmp_path: Path) -> Non
     assert [(cell.run_id, cell.verdict, cell.examples) for cell in cells] == [
         ("whole", "conforms", 1)
     ]
-
-
-def test_run_with_a_wrong_row_is_refused(spark: SparkSession, tmp_path: Path) -> None:
-    """One row that cannot belong to the run is enough to refuse it."""
-    changes = {
-        "unknown verdict": {"verdict": "splendid"},
-        "verdict of a cell": {"verdict": "flaky"},
-        "unknown phase": {"phase": "reuse"},
-        "of another run": {"run_id": "another"},
-        "listener not planned": {"listener": "controller"},
-    }
-    for number, (name, change) in enumerate(changes.items()):
-        header = run_header([planned_cell()], run_id=f"run-{number}")
-        rows = [example_row(header, 0), example_row(header, 1, **change)]
-        write_run(tmp_path / name, header, rows)
-    assert refused_folders(spark, tmp_path) == dict.fromkeys(changes, Refusal.INVALID_ROWS.value)
-
-
-def test_run_that_contradicts_itself_is_refused(spark: SparkSession, tmp_path: Path) -> None:
-    """Its rows name clients although its clauses are those of brokers, or the reverse; or it claims to have passed.
-
-    A violation that is declared, was only seen once, or does not fail a run explains any exit status.
-    """
-    violating = {"verdict": "violates", "failure_signature": "f1"}
-    of_clients = {"clauses": [clause_entry(role="client")]}
-    should = {"clauses": [clause_entry(level="SHOULD")]}
-    known, passed = {"known_violation": "KAFKA-1"}, {"exit_status": 0}
-    # Changes of the header, of its cell, of its footer and of a row; and the beginning of the reason.
-    runs: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any], dict[str, Any], str]] = {
-        "a client's": ({}, {}, {}, {"client": "kafkajs"}, "its clauses are those of brokers"),
-        "no client's": (of_clients, {}, {}, {}, "its clauses are those of clients"),
-        "passed": ({}, {}, passed, violating, f"its exit status is 0, but it has {_VIOLATION}"),
-        "incomplete": ({}, {}, {"exit_status": 11}, violating, "its exit status is 11, but"),
-        "failed": ({}, {}, {"exit_status": 1}, violating, ""),
-        "declared": ({}, known, passed, violating, ""),
-        "unproven": ({}, {"unproven": "slow"}, passed, violating, ""),
-        "flaky": ({}, {"flaky": FLAKE_RATE}, passed, violating, ""),
-        "shrunk": ({}, {}, passed, {**violating, "phase": "shrink"}, ""),
-        "should": (should, {}, passed, violating, ""),
-    }
-    for name, (changes, of_cell, of_footer, of_row, _) in runs.items():
-        header = run_header([planned_cell(**of_cell)], run_id=name.replace(" ", "-"), **changes)
-        header["run_id"] = header["run_id"].replace("'", "")
-        header["footer"] |= of_footer
-        folder = write_run(tmp_path / name, header, [example_row(header, **of_row)])
-        written = json.loads((folder / "run.json").read_text())
-        footer = {**written["footer"], **of_footer}
-        write_header(folder, {**written, "footer": footer})
-    judged = {Path(row.folder).name: row for row in ingested(spark, tmp_path).judged.collect()}
-    reasons = {unquote(name): row.reason or "" for name, row in judged.items()}
-    for name, (*_, reason) in runs.items():
-        assert reasons[name].startswith(reason), name
-        assert bool(reasons[name]) == bool(reason), name
-    refusals = {row.refusal for row in judged.values()}
-    assert refusals == {None, Refusal.CONTRADICTION.value}
-
-
-def test_run_with_a_null_where_none_may_be_is_refused(spark: SparkSession, tmp_path: Path) -> None:
-    """One such row out of two is enough to refuse the run, and the reason counts it once."""
-    columns = ("property", "outcome", "verdict", "run_id", "example_number")
-    for number, name in enumerate(columns):
-        header = run_header([planned_cell()], run_id=f"run-{number}")
-        rows = [example_row(header, 0), example_row(header, 1)]
-        folder = write_run(tmp_path / name, header, rows)
-        table = rows_table(rows)
-        place = table.schema.get_field_index(name)
-        values = pa.array([table[name][0].as_py(), None], table.schema.field(name).type)
-        write_examples(
-            folder / "examples" / "part-0.parquet", table.set_column(place, name, values)
-        )
-    judged = ingested(spark, tmp_path).judged.collect()
-    assert len(judged) == len(columns)
-    for run in judged:
-        assert run.refusal == Refusal.INVALID_ROWS.value
-        assert run.reason.startswith("1 example rows do not follow the record schema")
 
 
 @pytest.mark.parametrize(
