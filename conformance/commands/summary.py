@@ -41,7 +41,7 @@ def summary(path: Path, form: str, pages: str | None) -> None:
     """
     results = read_results(path)
     folded = FoldedGrid(results.grid)
-    said = summarise(results.grid, path / HOME, results.failures)
+    said = summarise(folded, path / HOME, results.failures)
     before = links_before(results, pages)
     if form == "markdown":
         click.echo(summary_markdown(folded, said, results.failures, pages=before), nl=False)

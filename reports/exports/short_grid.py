@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 
 from reports.escaping import markdown_text
 from reports.exports.bounded_text import BoundedText
@@ -20,7 +20,7 @@ from reports.records import OPERATION, WORST_FIRST, Verdict
 from reports.verdict_labels import SYMBOLS, WORDS, counted, verdict_word
 
 MOST_BYTES = 12_000
-_KEPT_FOR_END = 400
+_MOST_ROWS = 99_999
 _MOST_TITLES = 3
 _LONGEST_TITLE = 90
 _PLAINLY_KEPT = frozenset({Verdict.CONFORMS, Verdict.NOT_APPLICABLE})
@@ -34,43 +34,46 @@ def short_grid(folded: FoldedGrid, products: Sequence[Product], summary: GridSum
         products: who answers for its cells.
         summary: its sentence.
     """
-    bounded = BoundedText(MOST_BYTES - _KEPT_FOR_END)
+    refused = (f"Refused: {run.folder}: {run.reason}" for run in folded.grid.refused)
+    ends = [
+        _legend(folded),
+        *(markdown_text(line[:_LONGEST_TITLE]) for line in islice(refused, _MOST_TITLES)),
+    ]
+    where = folded.grid.pages or "the site of this grid"
+    kept = sum(len(f"\n{line}\n".encode()) for line in [*ends, _left_out(_MOST_ROWS, where)])
+    bounded = BoundedText(MOST_BYTES - kept)
     bounded.add([f"**{markdown_text(summary.sentence)}**"])
     _add_table(bounded, ["product", "breaks", "what is wrong"], list(_offenders(products)))
-    for role, of_role in folded.by_role.items():
+    # Operations first, because their table is small.
+    for role, of_role in sorted(folded.by_role.items(), key=lambda each: each[0] != OPERATION):
         title = role_title(role) if len(folded.by_role) > 1 else ""
         if role == OPERATION:
             head, rows = _operations(of_role)
         else:
             head, rows = _rules(of_role)
-        if rows:
-            _add_table(bounded, head, rows, title=title)
-    bounded.close("")
-    bounded.close(_legend(folded))
-    left = counted(bounded.left_out, "row") if bounded.left_out else ""
-    where = folded.grid.pages or "the site of this grid"
-    if left:
+        _add_table(bounded, head, rows, title=title)
+    if bounded.left_out:
+        ends.insert(1, _left_out(bounded.left_out, where))
+    for line in ends:
         bounded.close("")
-        bounded.close(f"Left out for lack of space: {left}; {where} has everything.")
-    for run in folded.grid.refused[:_MOST_TITLES]:
-        line = f"Refused: {run.folder}: {run.reason}"
-        bounded.close("")
-        bounded.close(markdown_text(line[:_LONGEST_TITLE]))
+        bounded.close(line)
     return bounded.text()
+
+
+def _left_out(rows: int, where: str) -> str:
+    return f"Left out for lack of space: {counted(rows, 'row')}; {where} has everything."
 
 
 def _add_table(
     bounded: BoundedText, head: Sequence[str], rows: Sequence[Sequence[str]], title: str = ""
 ) -> None:
-    if not rows:
-        return
     opening = ["", f"## {title}"] if title else []
     columns = " | ".join(markdown_text(text) for text in head)
-    if not bounded.add([*opening, "", f"| {columns} |", f"|{' --- |' * len(head)}"]):
-        bounded.left_out += len(rows) - 1
-        return
+    opening += ["", f"| {columns} |", f"|{' --- |' * len(head)}"]
     for row in rows:
-        bounded.add([f"| {' | '.join(markdown_text(text) for text in row)} |"])
+        line = f"| {' | '.join(markdown_text(text) for text in row)} |"
+        if bounded.add([*opening, line]):
+            opening = []
 
 
 def _offenders(products: Sequence[Product]) -> Iterator[list[str]]:

@@ -16,7 +16,6 @@ from reports.exports.table_files import exported_tables, table_schema_text, writ
 from reports.exports.violations import violation_documents, violations_of
 from reports.exports.whole_grid import write_whole_grid
 from reports.grid.grid_summary import GridSummary
-from reports.grid.grid_tables import Grid
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import HistoryTables
 from reports.grid.products import products_of
@@ -25,14 +24,16 @@ _PAGES = "../"
 """The relative path from the folder of the exports to the site's pages."""
 
 
-def write_exports(grid: Grid, history: HistoryTables, summary: GridSummary, out_dir: Path) -> None:
+def write_exports(
+    folded: FoldedGrid, history: HistoryTables, summary: GridSummary, out_dir: Path
+) -> None:
     """Write the grid as JSON, CSV and Markdown into `out_dir`, and everything else below `exports/`.
 
     Files that an earlier rendering wrote below `exports/` are removed. Links are relative unless the grid says where it is
     published.
     """
+    grid = folded.grid
     pages = grid.pages or _PAGES
-    folded = FoldedGrid(grid)
     failures = history.failures or ()
     shutil.rmtree(out_dir / FOLDER, ignore_errors=True)
     (out_dir / FOLDER).mkdir(parents=True)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clauses.catalogue import Level
-from reports.grid.grid_tables import Grid
 from reports.grid.grid_view import FoldedCell, FoldedGrid
 from reports.grid.history_tables import KeptFailure
 from reports.grid.products import BrokenRules, Product, products_of
@@ -40,15 +39,17 @@ class GridSummary:
     page: Path
 
 
-def summarise(grid: Grid, page: Path, failures: Sequence[KeptFailure] | None = None) -> GridSummary:
+def summarise(
+    folded: FoldedGrid, page: Path, failures: Sequence[KeptFailure] | None = None
+) -> GridSummary:
     """Count a grid's cells and put the most important result into one sentence.
 
     Args:
-        grid: the grid.
+        folded: the grid.
         page: the path of the rendered home page.
         failures: the stored failures of its cells; None if they were not read: then it counts no bugs.
     """
-    products = products_of(FoldedGrid(grid), failures)
+    products = products_of(folded, failures)
     counts = Counter(own.cell.verdict for product in products for own in product.cells)
     verdict, text = _gravest(products)
     return GridSummary(
@@ -56,8 +57,8 @@ def summarise(grid: Grid, page: Path, failures: Sequence[KeptFailure] | None = N
         verdict=verdict,
         cells={entry: counts[entry] for entry in Verdict if counts[entry]},
         targets=len(products),
-        clauses=len(grid.clauses),
-        refused=len(grid.refused),
+        clauses=len(folded.grid.clauses),
+        refused=len(folded.grid.refused),
         page=page,
     )
 

@@ -113,7 +113,7 @@ def verdict_table(recorder: RunRecorder, *, width: int, complete: bool = False) 
     for sentence in vacuous.values():
         yield Line(sentence, MARKUP[Verdict.NOT_RUN])
     if len(vacuous) < len(names):
-        said = summarise(folded.grid, Path())
+        said = summarise(folded, Path())
         yield Line(said.sentence, MARKUP.get(said.verdict, {}))
 
 

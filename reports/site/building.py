@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from proposals import provided
-from reports.grid.grid_tables import Grid
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import HistoryTables
 from reports.site.advertised import write_advertised
@@ -49,15 +48,15 @@ _WRITERS = (
 )
 
 
-def write_site(grid: Grid, history: HistoryTables, out_dir: Path) -> None:
+def write_pages(folded: FoldedGrid, history: HistoryTables, out_dir: Path) -> None:
     """Write every page into `out_dir`; pages of an earlier rendering are removed.
 
     Raises:
         StatementWithoutEvidence: a range statement has an exception that nothing explains; no page is
             written.
     """
-    check_statements(grid, history)
+    check_statements(folded.grid, history)
     empty_folders(out_dir)
-    site = Site(folded=FoldedGrid(grid), history=history, out_dir=out_dir)
+    site = Site(folded=folded, history=history, out_dir=out_dir)
     for write in _WRITERS:
         write(site)

@@ -10,8 +10,9 @@ from reports.grid.addresses import HOME
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_summary import GridSummary, summarise
 from reports.grid.grid_tables import Grid
+from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import HistoryTables, read_history_tables
-from reports.site.building import write_site
+from reports.site.building import write_pages
 from reports.site.machine_pages import draw_machines
 
 
@@ -40,8 +41,9 @@ def render_grid(grid: Grid, history: HistoryTables, out_dir: Path) -> GridSummar
     Raises:
         StatementWithoutEvidence: a range statement has an exception that nothing explains.
     """
-    summary = summarise(grid, out_dir / HOME, history.failures)
+    folded = FoldedGrid(grid)
+    summary = summarise(folded, out_dir / HOME, history.failures)
     # The exports come first: pages link only to files that exist.
-    write_exports(grid, history, summary, out_dir)
-    write_site(grid, history, out_dir)
+    write_exports(folded, history, summary, out_dir)
+    write_pages(folded, history, out_dir)
     return summary

@@ -132,7 +132,7 @@ class _Names:
     def of(cls, site: Site) -> _Names:
         """Return those of a site."""
         pages = {clause: addresses.clause_page(clause) for clause in site.folded.cells}
-        pages |= {each.target: addresses.target_page(each.target) for each in site.folded.columns}
+        pages |= {each.id: addresses.target_page(each.id) for each in site.products}
         return cls(
             pages=pages,
             clients={each.client for each in tried_operations(site.folded)},

@@ -93,7 +93,7 @@ def clause_row(clause: str, position: int = 0, **changes: Any) -> dict[str, Any]
         "clause": clause,
         "role": "broker",
         "level": "MUST",
-        "source": clause.partition(".")[0],
+        "source": clause.rpartition(".")[0],
         "statement": f"What {clause} says.",
         "location": "Proposed Changes",
         "meaning": "What breaks for a user.",

@@ -8,6 +8,7 @@ import pytest
 
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_summary import summarise
+from reports.grid.grid_view import FoldedGrid
 from reports.records import Verdict
 from tests.reports.roll_up_tables import cell_row, clause_row, target_row, write_tables
 
@@ -61,7 +62,7 @@ def test_sentence_says_the_gravest(
             *(cell_row("C.pin", target, "violates") for target in TARGETS),
         ],
     )
-    summary = summarise(read_grid(tmp_path), tmp_path / "index.html")
+    summary = summarise(FoldedGrid(read_grid(tmp_path)), tmp_path / "index.html")
     assert summary.sentence == sentence
     assert summary.cells[Verdict.VIOLATES] == 2 + verdicts.count("violates")
 
@@ -78,6 +79,6 @@ def test_sentence_counts_the_must_cells_that_were_not_asked(tmp_path: Path) -> N
             cell_row("C.other", TARGETS[1], "not_applicable"),
         ],
     )
-    assert summarise(read_grid(tmp_path), tmp_path / "index.html").sentence == (
+    assert summarise(FoldedGrid(read_grid(tmp_path)), tmp_path / "index.html").sentence == (
         "✓ Every MUST clause holds on 2 targets. 1 of 4 MUST cells could not be judged or do not apply."
     )

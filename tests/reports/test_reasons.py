@@ -12,14 +12,12 @@ import pytest
 
 from reports.exports.links import ALLURE_RESULTS, JUNIT, SUMMARY
 from reports.exports.single_run import failures_of_run, grid_of_run
-from reports.exports.writing import write_exports
 from reports.grid import addresses
-from reports.grid.grid_summary import summarise
 from reports.grid.history_tables import HistoryTables
 from reports.records import Verdict
 from reports.run.run_summary import summary_markdown
 from reports.run.terminal_failures import failure_lines
-from reports.site.building import write_site
+from reports.site.grid_page import render_grid
 from tests.reports.recorders import CLAUSE, TARGET, example_of, facts_of, key_of, recorder_for
 from tests.run_folders import clause_entry
 
@@ -60,9 +58,7 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> Outputs:
         | {"failures": failures_of_run(run, grid)}
     )
     site = folder / "site"
-    summary = summarise(grid, site / "index.html")
-    write_exports(grid, history, summary, site)
-    write_site(grid, history, site)
+    render_grid(grid, history, site)
     lines = (line.text for line in failure_lines(recorder))
     return Outputs("\n".join(lines), run, site)
 

@@ -9,6 +9,7 @@ from typing import Any
 from reports.exports.writing import write_exports
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_summary import summarise
+from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import read_history_tables
 from tests.reports.roll_up_tables import (
     RUN_ID,
@@ -94,7 +95,7 @@ def hostile_tables(out_dir: Path, **failure: str) -> Path:
 
 def export(out_dir: Path) -> Path:
     """Write the exports of a folder with tables, and return the folder."""
-    grid, history = read_grid(out_dir), read_history_tables(out_dir)
-    summary = summarise(grid, out_dir / "index.html", history.failures)
-    write_exports(grid, history, summary, out_dir)
+    folded, history = FoldedGrid(read_grid(out_dir)), read_history_tables(out_dir)
+    summary = summarise(folded, out_dir / "index.html", history.failures)
+    write_exports(folded, history, summary, out_dir)
     return out_dir

@@ -18,10 +18,10 @@ from tests.reports.roll_up_tables import cell_row, clause_row, failure_row, targ
 
 
 def _summary(folder: Path, most_bytes: int = MOST_BYTES, pages: str | None = "") -> str:
-    grid = read_grid(folder)
+    folded = FoldedGrid(read_grid(folder))
     failures = read_history_tables(folder).failures or ()
-    summary = summarise(grid, folder / "index.html")
-    return summary_markdown(FoldedGrid(grid), summary, failures, pages=pages, most_bytes=most_bytes)
+    summary = summarise(folded, folder / "index.html")
+    return summary_markdown(folded, summary, failures, pages=pages, most_bytes=most_bytes)
 
 
 def test_sentence_is_the_page_s_and_violations_come_first(small: Path) -> None:

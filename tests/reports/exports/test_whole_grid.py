@@ -47,19 +47,36 @@ def test_markdown_begins_with_who_breaks_most(small: Path) -> None:
 
 
 def test_markdown_is_short_and_says_what_it_leaves_out(tmp_path: Path) -> None:
-    """Equal releases share a column; what does not fit into 12 kB is counted."""
+    """Equal releases share a column, and operations have room; what does not fit into 12 kB is counted."""
     releases = [f"apache-kafka-3.{number}.0" for number in range(30)]
     clauses = [f"KIP-1.rule-{number}-with-a-name-of-the-usual-length" for number in range(300)]
+    operations = [f"client-1.{number}.produce" for number in range(4)]
+    rows = [
+        *(clause_row(clause, place) for place, clause in enumerate(clauses)),
+        *(clause_row(row, role="operation", level="MUST") for row in operations),
+    ]
+    judged = [(clause, target) for clause in clauses for target in releases]
+    judged += [(row, releases[0]) for row in operations]
     write_tables(
         tmp_path,
-        targets=[target_row(target) for target in releases],
-        clauses=[clause_row(clause, place) for place, clause in enumerate(clauses)],
-        cells=[cell_row(clause, target, "violates") for clause in clauses for target in releases],
+        targets=[
+            *(target_row(target) for target in releases),
+            target_row(releases[0], role="operation"),
+        ],
+        clauses=rows,
+        cells=[cell_row(clause, target, "violates") for clause, target in judged],
+        refused=[
+            {"folder": f"runs/{number}", "refusal": "cut_off", "reason": "long " * 20}
+            for number in range(3)
+        ],
     )
     text = (export(tmp_path) / "grid.md").read_text(encoding="utf-8")
     assert len(text.encode()) <= 12_000
     assert "| rule | Apache Kafka 3.0.0 to 3.29.0 |" in text
+    assert "| client 1.3 | ✕ 1 |" in text
     assert "Left out for lack of space" in text
+    assert text.count("Refused: ") == 3
+    assert "| --- |\n\n" not in text
 
 
 def test_a_crash_has_its_own_word(tmp_path: Path) -> None:

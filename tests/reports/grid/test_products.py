@@ -79,7 +79,7 @@ def test_headline_counts_by_role(tmp_path: Path) -> None:
     """Its numbers are the sums of those of the products."""
     folder = _folder(tmp_path)
     failures = read_history_tables(folder).failures
-    summary = summarise(read_grid(folder), folder / "index.html", failures)
+    summary = summarise(FoldedGrid(read_grid(folder)), folder / "index.html", failures)
     assert summary.sentence == "✕ 1 of 2 clients breaks MUST rules: 2 MUST + 1 SHOULD, 2 bugs."
     assert summary.targets == 4
 

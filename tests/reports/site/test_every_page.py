@@ -1,12 +1,13 @@
 """Every page of any site is valid HTML, with links that resolve, nothing remote and no accessibility fault.
 
 The site is the small one unless `--site FOLDER` names another, as .ci/run does with the grid of every release. The
-browser checks a sample of each kind of page on a phone, in both colour schemes, and the two densest pages on a desktop.
-The other checks read every page. Needs Chromium.
+browser checks every overview, and of each folder pages that together have every element and heading that occurs in it:
+on a phone and on a desktop, in both colour schemes. The other checks read every page. Needs Chromium.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Literal
@@ -27,10 +28,10 @@ MOST_BYTES = {
     "operations.html": 150_000,
 }
 """How large the pages may be that readers begin with, if the site has them."""
-SAMPLE = 3
-"""How many pages of each folder the browser checks: pages of one folder come from one template."""
-DENSE = ("brokers.html", "cells/**/*.html")
-"""The pages that differ most between a narrow and a wide screen; of the second only one is checked."""
+_ELEMENT = re.compile(r"<([a-z0-9]+)((?:\s[^<>]*)?)>")
+_CLASSES = re.compile(r'\sclass="?([^"]*?)(?:"|\s[\w-]+=|$)')
+_HEADING = re.compile("<h2[^>]*>([^<]*)")
+_NUMBER = re.compile(r"\d+")
 VIEWS = {"brokers.html": ("", "?state=known_violation&view=all")}
 
 Pages = Mapping[Path, Element]
@@ -42,10 +43,24 @@ def pages(site: Path) -> Pages:
     return {path.resolve(): parse(path) for path in sorted(site.rglob("*.html"))}
 
 
-def _sample(pages: Iterable[Path], size: int = SAMPLE) -> list[Path]:
-    """Choose pages evenly from the largest to the smallest, because their content differs with their size."""
-    in_order = sorted(pages, key=lambda page: (-page.stat().st_size, page))
-    return in_order[:: max(1, -(-len(in_order) // size))]
+def elements_in(text: str) -> set[str]:
+    """Return what a page consists of: tags, each tag with each of its classes, and headings without their numbers."""
+    found = {_NUMBER.sub("", heading) for heading in _HEADING.findall(text)}
+    for tag, attributes in _ELEMENT.findall(text):
+        classes = _CLASSES.search(attributes)
+        found |= {tag, *(f"{tag}.{name}" for name in (classes[1] if classes else "").split())}
+    return found
+
+
+def sample_of(folder: Path) -> list[Path]:
+    """Choose pages of a folder that together have every element and heading that occurs in it."""
+    left = {path: elements_in(path.read_text(encoding="utf-8")) for path in folder.rglob("*.html")}
+    chosen = []
+    while any(left.values()):
+        best = max(sorted(left), key=lambda path: len(left[path]))
+        chosen.append(best)
+        left = {path: kinds - left[best] for path, kinds in left.items()}
+    return chosen
 
 
 def test_every_kind_of_page_is_there(site: Path) -> None:
@@ -150,12 +165,27 @@ def test_regions_have_names_of_their_own(pages: Pages) -> None:
         assert len(set(names)) == len(names), path
 
 
+def test_sample_has_every_element_and_heading(tmp_path: Path) -> None:
+    """A page is chosen for an element, the class of one, or a heading, that no page before it has."""
+    for name, text in {
+        "a.html": '<main><p class="lead quiet">',
+        "b.html": "<main><p>",
+        "c.html": "<main><p class=lead>",
+        "d.html": "<main><pre>",
+        "e.html": "<main><h2>2 bugs</h2>",
+        "f.html": "<main><h2>3 bugs</h2>",
+    }.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    assert [path.name for path in sample_of(tmp_path)] == ["a.html", "e.html", "d.html"]
+
+
 @pytest.mark.slow
 @pytest.mark.browser
+@pytest.mark.parametrize("size", list(SIZES))
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("folder", ["overviews", *FOLDERS])
-def test_no_page_has_an_accessibility_fault_on_a_phone(
-    folder: str, scheme: Literal["light", "dark"], browser: Browser, site: Path
+def test_no_page_has_an_accessibility_fault(
+    folder: str, scheme: Literal["light", "dark"], size: str, browser: Browser, site: Path
 ) -> None:
     """Axe finds no fault against WCAG 2 A and AA; no page is too wide, logs an error or uses the network."""
     if folder == "overviews":
@@ -163,17 +193,9 @@ def test_no_page_has_an_accessibility_fault_on_a_phone(
         overviews = ((path, path.read_text(encoding="utf-8")) for path in site.glob("*.html"))
         chosen = sorted(path for path, text in overviews if 'http-equiv="refresh"' not in text)
     else:
-        chosen = _sample((site / folder).rglob("*.html"))
-    page = browser.new_page(viewport=SIZES["phone"], color_scheme=scheme)
+        chosen = sample_of(site / folder)
+    page = browser.new_page(viewport=SIZES[size], color_scheme=scheme)
     _assert_faultless(page, chosen, site)
-
-
-@pytest.mark.slow
-@pytest.mark.browser
-def test_dense_pages_have_no_accessibility_fault_on_a_desktop(browser: Browser, site: Path) -> None:
-    """The same holds for the grid of brokers and the largest page of a cell on a wide screen."""
-    chosen = [page for pattern in DENSE for page in _sample(site.glob(pattern), 1)]
-    _assert_faultless(browser.new_page(viewport=SIZES["desktop"]), chosen, site)
 
 
 def _assert_faultless(page: Page, chosen: Iterable[Path], site: Path) -> None:

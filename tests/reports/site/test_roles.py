@@ -73,7 +73,7 @@ def test_release_may_stand_in_the_grids_of_two_roles(with_operations: Path) -> N
     assert len(_heads(_grid(with_operations, "broker"), "col")) == 2 + len(TARGETS)
     assert _heads(operations, "col") == ["Operation", "Works with Apache Kafka", "4.4.0", "2.8.2"]
     assert _heads(operations, "rowgroup") == ["librdkafka 2.12.1"]
-    counts = summarise(read_grid(with_operations), with_operations).cells
+    counts = summarise(FoldedGrid(read_grid(with_operations)), with_operations).cells
     assert sum(counts.values()) == len(CLAUSES) * len(TARGETS) + 2 * 3
 
 
@@ -134,8 +134,7 @@ def test_pages_of_targets_and_clauses_keep_to_their_role(two_roles: Path) -> Non
 
 def test_what_does_not_apply_to_a_role_is_not_counted(two_roles: Path) -> None:
     """The counted cells are those of the small site and those of the clients."""
-    grid = read_grid(two_roles)
-    counts = summarise(grid, two_roles).cells
+    counts = summarise(FoldedGrid(read_grid(two_roles)), two_roles).cells
     assert sum(counts.values()) == len(CLAUSES) * len(TARGETS) + 3 * 2
     assert counts[Verdict.NOT_RUN] == 3
 

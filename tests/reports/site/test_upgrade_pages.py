@@ -46,7 +46,7 @@ def test_overview_leads_to_every_page_without_a_script(small_site: Path) -> None
 
 
 def test_page_has_the_report_with_links(broken_site: Path) -> None:
-    """Rules lead to their pages, and steps to the sources."""
+    """Rules and clients lead to their pages, and steps to the sources."""
     path = broken_site / "upgrade" / "2.3.1-4.4.0.html"
     page = parse(path)
     text = text_of(page)
@@ -55,6 +55,7 @@ def test_page_has_the_report_with_links(broken_site: Path) -> None:
     assert "Produce 0-7 → 0-13 (0-2 listed, refused)" in text
     links = {link.get("href") for link in all_of(page, "a")}
     assert {"../clauses/KIP-1.rule.html", "../clauses/one-1.0.produce.html"} <= links
+    assert "../targets/one-1.0.html" in links
     assert "https://kafka.apache.org/40/getting-started/upgrade" in links
     assert path.stat().st_size < 16_000
 
