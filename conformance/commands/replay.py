@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
@@ -96,7 +97,13 @@ class _GivenTarget:
 
 
 @click.command()
-@click.argument("path", metavar="FILE", type=click.Path(path_type=Path, exists=True))
+@click.argument(
+    "paths",
+    metavar="FILE...",
+    nargs=-1,
+    required=True,
+    type=click.Path(path_type=Path, exists=True),
+)
 @click.option(
     "--bootstrap-server",
     metavar="[PROTOCOL://]HOST:PORT",
@@ -128,7 +135,7 @@ class _GivenTarget:
     "of the failure",
 )
 def replay(
-    path: Path,
+    paths: Sequence[Path],
     bootstrap_server: str | None,
     command_config: Path | None,
     broker: str | None,
@@ -139,14 +146,30 @@ def replay(
     client: str | None,
     client_cmd: str | None,
 ) -> None:
-    """Judge a stored failure again: does it still fail?
+    """Judge stored failures again: do they still fail?
 
-    FILE is a folder failures/SIGNATURE of a run, or a file in it. A broker gets the same requests again, a client the
-    same script. The exit status is 1 if it still fails, 0 if it does not, and 10 if it cannot be judged.
+    FILE is a folder failures/SIGNATURE of a run, or a file in it; several are judged one after the other. A broker gets the same
+    requests again, a client the same script. The exit status is 1 if one still fails, otherwise 10 if one cannot be judged, and 0 if none fails.
     """
+    listener = _given_listener(bootstrap_server, command_config)
+    given = _GivenTarget(listener, broker, kafka_home, like, even_remote=even_remote)
+    statuses = [
+        _replayed(path, given, launcher=launcher, client=client, client_cmd=client_cmd)
+        for path in paths
+    ]
+    raise SystemExit(min(statuses, key=[1, ExitStatus.HARNESS_ERROR, 0].index))
+
+
+def _replayed(
+    path: Path,
+    given: _GivenTarget,
+    *,
+    launcher: str,
+    client: str | None,
+    client_cmd: str | None,
+) -> int:
+    """Judge one failure again and say what came of it; return the exit status."""
     try:
-        listener = _given_listener(bootstrap_server, command_config)
-        given = _GivenTarget(listener, broker, kafka_home, like, even_remote=even_remote)
         failure = read_failure(path)
         if failure.role == Role.CLIENT:
             if given.is_given:
@@ -172,9 +195,9 @@ def replay(
         raise UnknownName(str(error)) from error
     except (HarnessError, UnreadableValues) as error:
         click.echo(f"inconclusive: {printable(str(error))}")
-        raise SystemExit(ExitStatus.HARNESS_ERROR) from error
+        return ExitStatus.HARNESS_ERROR
     click.echo(printable(sentence))
-    raise SystemExit(status)
+    return status
 
 
 def _given_listener(address: str | None, file: Path | None) -> GivenListener | None:
