@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
@@ -75,6 +76,16 @@ class Commands(ForeignWords, click.Group):
         module = import_module(COMMANDS[cmd_name])
         command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the arguments name; an unknown name is an error with the nearest ones."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = " or ".join(get_close_matches(args[0], COMMANDS, n=2))
+            hint = f" Did you mean {near}?" if near else ""
+            ctx.fail(f"No such command {args[0]!r}.{hint}")
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; any signal that ends it does what Ctrl-C does, and the exit status is 2.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -197,4 +198,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         )
     else:
         out = Path("report")
-        terminalreporter.write_line(f"report:  kafka-conformance grid {folder} --out {out}")
+        said = f"report:  kafka-conformance grid {folder} --out {out}"
+        if find_spec("pyspark") is None:
+            said = "report:  `kafka-conformance grid` needs the extra: pip install 'kafka-conformance[grid]'"
+        terminalreporter.write_line(said)

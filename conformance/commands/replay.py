@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -38,7 +39,13 @@ from reports.verdict_labels import with_doubts
 
 
 @click.command()
-@click.argument("path", metavar="FILE", type=click.Path(path_type=Path, exists=True))
+@click.argument(
+    "paths",
+    metavar="FILE...",
+    nargs=-1,
+    required=True,
+    type=click.Path(path_type=Path, exists=True),
+)
 @click.option(
     "--bootstrap-server",
     metavar="[PROTOCOL://]HOST:PORT",
@@ -70,7 +77,7 @@ from reports.verdict_labels import with_doubts
     "of the failure",
 )
 def replay(
-    path: Path,
+    paths: Sequence[Path],
     bootstrap_server: str | None,
     command_config: Path | None,
     broker: str | None,
@@ -81,22 +88,28 @@ def replay(
     client: str | None,
     client_cmd: str | None,
 ) -> None:
-    """Judge a stored failure again: does it still fail?
+    """Judge stored failures again: do they still fail?
 
-    FILE is a folder failures/SIGNATURE of a run, or a file in it. A broker gets the same requests again, a client the
-    same script. The exit status is 1 if it still fails, 0 if it does not, and 10 if it cannot be judged.
+    FILE is a folder failures/SIGNATURE of a run, or a file in it; several are judged one after the other. A broker gets the same
+    requests again, a client the same script. The exit status is 1 if one still fails, otherwise 10 if one cannot be judged, and 0 if none fails.
     """
+    wanted = Wanted(
+        listener=_given_listener(bootstrap_server, command_config),
+        broker=broker,
+        folder=kafka_home,
+        like=like,
+        even_remote=even_remote,
+        launcher=launcher,
+        client=client,
+        client_command=client_cmd,
+    )
+    statuses = [_replayed(path, wanted) for path in paths]
+    raise SystemExit(min(statuses, key=[1, ExitStatus.HARNESS_ERROR, 0].index))
+
+
+def _replayed(path: Path, wanted: Wanted) -> int:
+    """Judge one failure again and say what came of it; return the exit status."""
     try:
-        wanted = Wanted(
-            listener=_given_listener(bootstrap_server, command_config),
-            broker=broker,
-            folder=kafka_home,
-            like=like,
-            even_remote=even_remote,
-            launcher=launcher,
-            client=client,
-            client_command=client_cmd,
-        )
         failure = read_failure(path)
         with (
             status_line("judging the failure again"),
@@ -109,9 +122,9 @@ def replay(
         raise InvalidFile(str(error)) from error
     except (HarnessError, UnreadableValues) as error:
         click.echo(f"inconclusive: {printable(str(error))}")
-        raise SystemExit(ExitStatus.HARNESS_ERROR) from error
+        return ExitStatus.HARNESS_ERROR
     click.echo(printable(sentence))
-    raise SystemExit(status)
+    return status
 
 
 def _given_listener(address: str | None, file: Path | None) -> GivenListener | None:

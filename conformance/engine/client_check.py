@@ -1,8 +1,11 @@
-"""The pytest option `--client-check`: plays the healthy script alone and prints what was seen, before anything is judged."""
+"""The pytest option `--client-check`: plays the healthy script alone and prints what was seen, before anything is judged.
+
+A run with `--client-cmd` does the same first, and ends if the command does not even start.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 
 import click
@@ -16,21 +19,39 @@ from fixtures.scripted_broker.playing import Play
 from fixtures.under_test.client import client_under_test
 from reference_model.clients.rules.first_reaction import stops_short
 from reference_model.clients.rules.moves import History
+from reference_model.clients.scripts.script import HEALTHY_SCRIPT
 from reports.escaping import printable
 from reports.run.exit_status import ExitStatus
+
+COULD_NOT_START = (126, 127)
+"""The exit statuses of a shell for a program that cannot be executed, or is not found."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
     """Check the chosen clients in place of a run, if the option is given; return the gravest exit status."""
-    if not config.getoption(CHECK):
-        return None
     chosen = chosen_clients(config)
+    if not config.getoption(CHECK):
+        return _unable_to_start(config, chosen)
     if not chosen:
         raise pytest.UsageError(f"{CHECK} needs a client: choose one with --client or --client-cmd")
     with closing(PlayPool(1)) as pool:
         statuses = [_check(each, pool) for each in chosen]
     return min(statuses, key=[ExitStatus.HARNESS_ERROR, ExitStatus.INCOMPLETE, 0].index)
+
+
+def _unable_to_start(config: pytest.Config, chosen: Sequence[ChosenClient]) -> int | None:
+    """Return the exit status if the only client is a command that does not start; otherwise None."""
+    is_command = config.getoption("--client-cmd") is not None and len(chosen) == 1
+    if not is_command or config.option.collectonly or config.option.help:
+        return None
+    with closing(PlayPool(1)) as pool, client_under_test(chosen[0].client, pool) as client:
+        play = client.plays.of(HEALTHY_SCRIPT)
+    if play.recording.all_connections or play.result.exit_status not in COULD_NOT_START:
+        return None
+    said = f"{chosen[0].id} does not start, so nothing was judged: {play.result.summary}"
+    click.echo(printable(said))
+    return ExitStatus.HARNESS_ERROR
 
 
 def _check(chosen: ChosenClient, pool: PlayPool) -> int:

@@ -29,7 +29,7 @@ from conformance.engine.repeating import FailingExample, run_again
 from conformance.failures.drawn_values import UnreadableValues, read_values
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.judged_target import JudgedTarget
-from reports.records import FACTS_FILE, OPERATION, Verdict
+from reports.records import FACTS_FILE, HEADER_FILE, OPERATION, Verdict
 from strategies.hypothesis_adapter import body_of
 
 SUITE = Path(__file__).parents[1]
@@ -143,6 +143,10 @@ def read_failure(path: Path) -> StoredFailure:
             **{name: str(facts[name]) for name in _TEXTS},
         )
     except OSError as error:
+        if (folder / HEADER_FILE).is_file():
+            raise NoStoredFailure(
+                f"{folder} is the folder of a run: give failures of it, such as {folder}/failures/*"
+            ) from error
         raise NoStoredFailure(f"{folder} contains no failure: {error}") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise NoStoredFailure(

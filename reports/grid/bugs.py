@@ -153,11 +153,22 @@ def _cause(evidence: Evidence) -> tuple[str, ...]:
         # Any operation fails alike if none can reach the broker, but what hangs waits for something of its own.
         return ("operation", evidence.operation if symptom == HANGS else "", symptom)
     if evidence.is_client:
-        return ("client", evidence.clause.clause if symptom.startswith(_WORKS_NOT) else "", symptom)
+        return ("client", *client_cause(evidence.message, evidence.clause.clause))
     request = request_of(evidence.failure)
     if not request or _LISTED.match(evidence.message):
         return ("message", evidence.clause.clause, symptom)
     return ("request", request, symptom)
+
+
+def client_cause(message: str, clause: str) -> tuple[str, str]:
+    """Return what failures of a client with one cause have in common: the symptom, and the clause if the symptom says too little.
+
+    Args:
+        message: the first line of the failure's message.
+        clause: the clause that it violates.
+    """
+    symptom = symptom_of(message)
+    return clause if symptom.startswith(_WORKS_NOT) else "", symptom
 
 
 def symptom_of(message: str) -> str:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from clauses.catalogue import Role
 from reference_model.profiles.listeners import CONTROLLER, PLAINTEXT
 from reports.escaping import printable
+from reports.grid.bugs import client_cause
 from reports.records import (
     FACTS_FILE,
     HEADER_FILE,
@@ -41,11 +43,15 @@ _FEWEST_BYTES = 16
 
 @dataclass(slots=True)
 class _Told:
-    """Failures of one target that differ only in their listener: the first failure, and all listeners."""
+    """Failures of one target that differ only in their listener, or of a client that have one cause: the first failure, and all listeners.
+
+    `further` has the clauses of the others, in their order.
+    """
 
     cell: Cell
     failure: Failure
     listeners: list[str]
+    further: list[str] = field(default_factory=list)
 
 
 def failure_lines(
@@ -121,8 +127,14 @@ def _alike(recorder: RunRecorder, verdict: Verdict) -> list[_Told]:
             if cell.verdict_of(failure) is not verdict:
                 continue
             same = (key.clause, key.target, failure.property_name, failure.first_line)
-            listeners = told.setdefault(same, _Told(cell, failure, [])).listeners
-            listeners.append(key.listener)
+            if failure.role == Role.CLIENT:
+                # A script decides how its broker behaves, so one cause shows in many of them.
+                same = ("", key.target, *client_cause(failure.first_line, key.clause))
+            alike = told.setdefault(same, _Told(cell, failure, []))
+            if failure is not alike.failure and failure.role == Role.CLIENT:
+                alike.further.append(key.clause)
+            else:
+                alike.listeners.append(key.listener)
     return list(told.values())
 
 
@@ -140,6 +152,10 @@ def _told_lines(recorder: RunRecorder, told: _Told, head: str, width: int) -> li
         for name, text in texts.items()
         if text or name == "seen"
     ]
+    if told.further:
+        clauses = ", ".join(dict.fromkeys(told.further))
+        also = f"  {counted(len(told.further), 'further failure')} like it, of {clauses}"
+        lines.append(shortened(also, ROWS_OF_TEXT * width, complete_in="failures/"))
     again = f"  again: {_command(recorder, failure)}"
     rows_left = MOST_ROWS - sum(rows_of(line, width) for line in (head, *lines, again))
     return [*lines, *_exchange_lines(failure, rows_left, width), again]

@@ -222,3 +222,15 @@ def test_a_second_kind_of_failure_is_not_hidden(tmp_path: Path) -> None:
     assert "the application gets no error: its operation succeeds" in run.output
     assert "was sent after ApiVersions got INVALID_REQUEST there" in run.output
     assert len(list(run.folder.glob("failures/*"))) == 2
+
+
+def test_command_that_does_not_start_is_tried_once(tmp_path: Path) -> None:
+    """One sentence has what the shell said; nothing was judged, so there is no run folder."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "conformance", "judge", "--client-cmd", f"{tmp_path}/none {{bootstrap}}", "--runs", str(tmp_path / "runs")],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ended.returncode == 10
+    assert ended.stdout.startswith("none does not start, so nothing was judged: ")
+    assert "not found" in ended.stdout
+    assert not (tmp_path / "runs").exists()

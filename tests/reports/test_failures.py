@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import runpy
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -327,3 +329,12 @@ def test_script_is_short_whatever_was_sent(size: int, tmp_path: Path) -> None:
     assert again["stray"] == stray.hex()
     assert again["end_of_stream"] is True
     assert "standard library" in script.read_text()
+
+
+def test_script_refuses_a_second_address(tmp_path: Path) -> None:
+    """A shell may expand a pattern to several files or addresses."""
+    place = write_failure(tmp_path, failure_of(step_of(answered(ANSWER))))
+    command = [sys.executable, "-I", str(place / "reproducer.py"), "127.0.0.1:1", "127.0.0.1:2"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 3
+    assert ended.stdout.startswith("wrong usage: one HOST:PORT, then NAME=VALUE; not 127.0.0.1:2")

@@ -315,6 +315,22 @@ def test_client_that_is_a_command_is_judged_again_without_it(tmp_path: Path) -> 
     assert _failures(recorder)[-1].endswith(f"/failures/{failure.signature}")
 
 
+def test_failures_of_a_client_with_one_cause_are_told_once(tmp_path: Path) -> None:
+    """Its scripts show it in many forms, which differ in their numbers; other clauses are named."""
+    keys = [key_of(target="my-client"), key_of(OTHER, target="my-client")]
+    recorder = recorder_for(tmp_path, dict.fromkeys(keys, "MUST"))
+    recorder.target_started(dataclasses.replace(facts_of("my-client"), release=""))
+    for number, key in enumerate([keys[0], keys[0], keys[1]]):
+        message = f"the client loops on one connection: {number} requests"
+        example = example_of(Verdict.VIOLATES, key, message=message)
+        assert example.failure is not None
+        failure = dataclasses.replace(example.failure, role="client", signature=f"{number:016x}")
+        recorder.judged(dataclasses.replace(example, failure=failure))
+    lines = _failures(recorder)
+    assert sum("violates" in line for line in lines) == 1
+    assert any(f"2 further failures like it, of {CLAUSE}, {OTHER}" in line for line in lines)
+
+
 def test_known_violation_says_why(tmp_path: Path) -> None:
     """A declared violation is shown with the reason of its own declaration, whatever else is declared for the cell."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"}, known_violation="one; reason (link)")

@@ -156,3 +156,14 @@ def test_missing_spark_is_one_sentence(
         "Error: this command needs not-installed, which judging does not; to install what is missing: "
         f"{sys.executable} -m pip install 'kafka-conformance[grid]'\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("judg", "Did you mean judge or rejudge?"), ("zzz", "No such command 'zzz'.\n")],
+)
+def test_unknown_command_gets_the_nearest(name: str, hint: str) -> None:
+    """As unknown targets and options do."""
+    ended = CliRunner().invoke(main, [name])
+    assert ended.exit_code == 2
+    assert hint in ended.output

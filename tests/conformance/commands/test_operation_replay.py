@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from conformance.commands import replay as replay_module
 from conformance.commands.replay import replay
 from conformance.roles import operation as operation_module
 from fixtures.client.running_broker import Address, RunningBroker, RunningCluster
@@ -133,3 +134,22 @@ def test_operation_that_a_target_does_not_have_is_wrong_usage(
     result = replayed(tmp_path, monkeypatch, None, "rerouted", "--broker", "apache-kafka-4.4.0")
     assert result.exit_code == 2, result.output
     assert "no cluster that another one can replace" in result.output
+
+
+@pytest.mark.parametrize(("statuses", "status"), [((0, 10, 1), 1), ((10, 0), 10), ((0, 0), 0)])
+def test_several_failures_are_judged_one_after_the_other(
+    statuses: tuple[int, ...], status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The gravest outcome is the exit status."""
+    left = list(statuses)
+    monkeypatch.setattr(replay_module, "_replayed", lambda *_, **__: left.pop(0))
+    ended = CliRunner().invoke(replay, [str(tmp_path)] * len(statuses))
+    assert (ended.exit_code, left) == (status, [])
+
+
+def test_folder_of_a_run_is_no_failure(tmp_path: Path) -> None:
+    """The error says what to give."""
+    (tmp_path / "run.json").write_text("{}")
+    ended = CliRunner().invoke(replay, [str(tmp_path)])
+    assert ended.exit_code == 4
+    assert f"such as {tmp_path}/failures/*" in ended.output.replace("\n", "")
