@@ -1,0 +1,67 @@
+"""Each target is judged in one role, and a run has the role of what its command line chooses."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from conformance.roles.broker import BrokerRole
+from conformance.roles.client import ClientRole
+from conformance.roles.operation import OperationRole
+from conformance.roles.proxy import ProxyRole
+from conformance.roles.registry import ROLES, role_of, roles_of
+from fixtures.choosing.clients import CLIENTS, ChosenClient
+from fixtures.choosing.listeners import TARGETS, ListenerOfTarget
+from fixtures.registry.clients import select_clients
+from fixtures.registry.targets import newest_release, select_targets
+from fixtures.under_test.client import target_of
+from fixtures.under_test.trial import ChosenTrial
+from reference_model.profiles.listeners import PLAINTEXT
+
+RELEASE = newest_release()
+(PROXY,) = select_targets(["kroxylicious-0.12.0-to-scripted-only-v0"])
+(CLIENT,) = select_clients(["aiokafka-0.14.0"])
+
+
+def config_of(*, clients: bool, brokers: bool, targets: tuple[Any, ...] = (RELEASE,)) -> Any:
+    """Return the configuration of a command line that names a client, brokers, or both."""
+    config: Any = SimpleNamespace(
+        stash=pytest.Stash(), getoption=lambda name: name == "--broker" and brokers
+    )
+    config.stash[TARGETS] = tuple(ListenerOfTarget(each, PLAINTEXT) for each in targets)
+    config.stash[CLIENTS] = (ChosenClient(CLIENT, target_of(CLIENT)),) if clients else ()
+    return config
+
+
+@pytest.mark.parametrize(
+    ("chosen", "role", "parameter"),
+    [
+        (ListenerOfTarget(RELEASE, PLAINTEXT), BrokerRole, "broker"),
+        (ListenerOfTarget(PROXY, PLAINTEXT), ProxyRole, "broker"),
+        (ChosenClient(CLIENT, target_of(CLIENT)), ClientRole, "client"),
+        (ChosenTrial(RELEASE, CLIENT, "produce"), OperationRole, "trial"),
+    ],
+    ids=["broker", "proxy", "client", "operation"],
+)
+def test_what_is_chosen_has_one_role(chosen: Any, role: type, parameter: str) -> None:
+    """Its property gets it by the role's parameter; the role is the same object for each property of a run."""
+    config = config_of(clients=False, brokers=True)
+    item: Any = SimpleNamespace(config=config, callspec=SimpleNamespace(params={parameter: chosen}))
+    assert type(role_of(item)) is role
+    assert role_of(item) is role_of(item)
+    assert role_of(item).parameter == parameter
+
+
+@pytest.mark.parametrize(
+    ("clients", "brokers", "role"),
+    [(False, True, "broker"), (True, False, "client"), (True, True, "operation")],
+)
+def test_run_has_the_role_of_what_it_chooses(role: str, *, clients: bool, brokers: bool) -> None:
+    """A client and a release are an operation; only its properties are collected."""
+    config = config_of(clients=clients, brokers=brokers)
+    first = next(each for each in roles_of(config) if each.choose())
+    assert first.name == role
+    assert ROLES[role].folder == first.folder
+    assert list(first.folder.glob("test_*.py"))
