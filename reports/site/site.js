@@ -131,7 +131,8 @@ document.documentElement.classList.add("js");
       item.append(link, make("small", { textContent: ` ${more}` }));
       return item;
     }));
-    list.hidden = !left.length;
+    if (words.length && !left.length) list.append(make("li", { textContent: "Nothing found" }));
+    list.hidden = !list.children.length;
     said.textContent = words.length ? `${left.length} found` : "";
   };
 

@@ -34,6 +34,16 @@ def test_products_rules_and_failures_can_be_found(small_site: Path) -> None:
 
 
 @pytest.mark.browser
+def test_search_says_that_it_finds_nothing(browser: Browser, small_site: Path) -> None:
+    """Words that lead nowhere get an answer too."""
+    page = browser.new_page()
+    page.goto((small_site / addresses.HOME).as_uri())
+    page.get_by_label("Search rules, products and failures").fill("no such word")
+    page.locator(".search li", has_text="Nothing found").wait_for()
+    page.close()
+
+
+@pytest.mark.browser
 @pytest.mark.parametrize("size", list(SIZES))
 def test_search_leads_to_a_failure_by_its_error(
     size: str, browser: Browser, small_site: Path

@@ -43,7 +43,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         targets=[
             target_row(RELEASE),
             target_row(RELEASE, listener="ssl"),
-            *(target_row(each, role="operation", **of_operations) for each in (RELEASE, CLUSTER)),
+            target_row(RELEASE, role="operation", **of_operations),
+            target_row(CLUSTER, role="operation", launcher="cluster", **of_operations),
         ],
         clauses=[
             clause_row("C.must"),
@@ -172,3 +173,10 @@ def test_cell_of_an_operation_has_its_words(site: Path) -> None:
     assert "conform" not in text.partition("Failures")[0].replace("kafka-conformance", "").replace(
         "Kafka handshake conformance", ""
     )
+
+
+def test_page_says_what_a_cluster_is(site: Path) -> None:
+    """Its name lists releases, and does not say what they do."""
+    text = text_of(parse(site / addresses.target_page(CLUSTER)))
+    assert "cluster: several brokers, of the releases in its name" in text
+    assert "several brokers" not in text_of(parse(site / addresses.target_page(RELEASE)))
