@@ -5,7 +5,6 @@ pytest_plugins = [
     "reports.plugin",
     "conformance.engine.early_ends",
     "conformance.roles.plugin",
-    "conformance.engine.proposed_properties",
     "conformance.engine.jobs_plugin",
     "conformance.engine.client_check",
 ]

@@ -23,9 +23,9 @@ from conformance.engine.planning import (
     planned_run,
 )
 from conformance.engine.pytest_reports import explain
-from conformance.roles.registry import role_of, roles_of
+from conformance.roles.registry import role_of, role_of_run, roles_of
 from conformance.roles.role import FAILED_ELSEWHERE, PARTLY
-from conformance.runs.run_identity import asks_for_everything
+from conformance.runs.run_identity import SUITE, asks_for_everything
 from fixtures.choosing.listeners import TARGETS, kind_of
 from fixtures.errors import NoCredentials
 from fixtures.tiers import Kind, tier_in, tier_name
@@ -133,12 +133,20 @@ def _prepare(item: pytest.Item) -> None:
         set_seed(test, None if seed is None else own_seed(_name_of(item), seed))
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Add the folders of proposals to a command line that asks for all properties of the run's role."""
+    config = session.config
+    asked = {(config.invocation_params.dir / argument).resolve() for argument in config.args}
+    own, *proposed = role_of_run(config).folders()
+    if not asked.isdisjoint({SUITE, own}):
+        config.args += map(str, proposed)
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Collect only the properties of the run's role."""
-    roles = roles_of(config)
-    collected = next(role.folder for role in roles if role.choose())
-    others = {role.folder for role in roles} - {collected}
-    return True if collection_path in others else None
+    every = {folder for role in roles_of(config) for folder in role.folders()}
+    return True if collection_path in every - {*role_of_run(config).folders()} else None
 
 
 @pytest.hookimpl(wrapper=True)

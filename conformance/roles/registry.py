@@ -28,6 +28,11 @@ def roles_of(config: pytest.Config) -> tuple[Role[Any], ...]:
     return config.stash[_OF_RUN]
 
 
+def role_of_run(config: pytest.Config) -> Role[Any]:
+    """Return the first role for which the command line chooses anything."""
+    return next(role for role in roles_of(config) if role.choose())
+
+
 def role_of(item: pytest.Item) -> Role[Any]:
     """Return the role in which a property judges its target."""
     chosen = listener_of(item)

@@ -26,6 +26,7 @@ from fixtures.choosing.clients import ChosenClient
 from fixtures.choosing.listeners import ListenerOfTarget
 from fixtures.under_test.judged_target import JudgedTarget
 from fixtures.under_test.trial import ChosenTrial
+from proposals import proposals
 from reports.run.recorder import RunRecorder
 from reports.run.repeats import Repeats
 
@@ -55,6 +56,12 @@ class Role(ABC, Generic[Judged]):
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
+
+    @classmethod
+    def folders(cls) -> tuple[Path, ...]:
+        """Return the folder of the role's properties, and those of proposals that have some."""
+        proposed = (each.properties(cls.folder.name) for each in proposals())
+        return (cls.folder, *(folder for folder in proposed if folder.is_dir()))
 
     @abstractmethod
     def choose(self) -> Sequence[Chosen]:

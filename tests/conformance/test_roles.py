@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,13 +12,14 @@ from conformance.roles.broker import BrokerRole
 from conformance.roles.client import ClientRole
 from conformance.roles.operation import OperationRole
 from conformance.roles.proxy import ProxyRole
-from conformance.roles.registry import ROLES, role_of, roles_of
+from conformance.roles.registry import ROLES, role_of, role_of_run
 from fixtures.choosing.clients import CLIENTS, ChosenClient
 from fixtures.choosing.listeners import TARGETS, ListenerOfTarget
 from fixtures.registry.clients import select_clients
 from fixtures.registry.targets import newest_release, select_targets
 from fixtures.under_test.client import target_of
 from fixtures.under_test.trial import ChosenTrial
+from proposals import proposals
 from reference_model.profiles.listeners import PLAINTEXT
 
 RELEASE = newest_release()
@@ -61,7 +63,15 @@ def test_what_is_chosen_has_one_role(chosen: Any, role: type, parameter: str) ->
 def test_run_has_the_role_of_what_it_chooses(role: str, *, clients: bool, brokers: bool) -> None:
     """A client and a release are an operation; only its properties are collected."""
     config = config_of(clients=clients, brokers=brokers)
-    first = next(each for each in roles_of(config) if each.choose())
+    first = role_of_run(config)
     assert first.name == role
     assert ROLES[role].folder == first.folder
-    assert list(first.folder.glob("test_*.py"))
+    assert all(list(folder.glob("test_*.py")) for folder in first.folders())
+
+
+def test_properties_of_a_proposal_are_those_of_a_role() -> None:
+    """They are found next to the suite's own; operations have none of a proposal."""
+    expected = [Path(str(each.folder)) / "properties" for each in proposals()]
+    for role in (ROLES["broker"], ROLES["client"]):
+        assert [folder.parent for folder in role.folders()[1:]] == expected
+    assert len(ROLES["operation"].folders()) == 1
