@@ -45,7 +45,7 @@ def coverage(session: nox.Session) -> None:
     install(session)
     session.run(
         "pytest",
-        *("tests/wire", "tests/clauses", "tests/reference_model", *OF_PROPOSALS),
+        *("tests/wire", "tests/clauses", "tests/reference_model", "tests/proposals", *OF_PROPOSALS),
         *("-n", "auto", "--dist", "loadfile", "--cov"),
         *session.posargs,
     )

@@ -42,6 +42,10 @@ class Proposal:
         model: the id of the model in which its faults are planted; empty for none.
         faults: the planted faults of that model, by name.
         in_memory: the function that returns that model as a target without sockets, given the name of a fault or an empty one.
+        client: the class of the model client that follows it.
+        client_apis: the APIs with the versions that scripted brokers serve to clients that follow it, by key.
+        sasl_apis: the same of those by which a client authenticates.
+        api_versions_headers: maps versions of ApiVersions after the newest one to their request headers.
         client_faults: the planted faults that it adds to the model client, by name.
         broker_needs: what its properties may require of a broker: by name, whether a broker provides it, and why a clause does not apply otherwise.
         client_needs: the same of clients.
@@ -61,6 +65,10 @@ class Proposal:
     model: str = ""
     faults: str = ""
     in_memory: str = ""
+    client: str = ""
+    client_apis: str = ""
+    sasl_apis: str = ""
+    api_versions_headers: str = ""
     client_faults: str = ""
     broker_needs: str = ""
     client_needs: str = ""
@@ -109,6 +117,11 @@ def proposed_commands() -> dict[str, str]:
 def proposed_brokers() -> dict[str, Proposal]:
     """Return the proposal that each model broker follows, by the broker's name."""
     return {name: each for each in proposals() for name in each.brokers}
+
+
+def merged(part: str) -> dict[Any, Any]:
+    """Return the entries of a part that is a mapping, of all proposals."""
+    return {key: value for each in provided(part) for key, value in each.items()}
 
 
 def provided(part: str) -> Iterator[Any]:

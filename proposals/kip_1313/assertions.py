@@ -24,6 +24,7 @@ from conformance.assertions.other_apis import NoTableReadable, advertised_table
 from fixtures.artefacts.message_schemas import api_catalogue
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
+from proposals.kip_1313.messages import CHANGED_APIS
 from proposals.kip_1313.requests import InstanceIdRequest, sasl_authenticate
 from strategies.api_versions import build_request
 from strategies.minimal_requests import minimal_body
@@ -47,7 +48,6 @@ from wire.headers import (
     ResponseHeader,
     read_error_code,
 )
-from wire.instance_id_messages import CHANGED_APIS
 from wire.layouts import Layout
 from wire.message_schemas import error_codes_in
 from wire.sasl import plain_token

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
+from proposals.kip_1313.messages import CHANGED_APIS
 from reference_model.broker.model.stages import Pause
 from reference_model.broker.model.state_machine import BrokerConnection, ReferenceBroker
 from reference_model.broker.rules.connection_states import ConnectionState
@@ -46,7 +47,6 @@ from wire.headers import (
     read_error_code,
     read_request_start,
 )
-from wire.instance_id_messages import CHANGED_APIS
 from wire.message_schemas import Api
 
 GIVEN_ID = UUID(int=0x714 << 96 | 1)

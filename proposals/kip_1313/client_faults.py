@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from uuid import UUID, uuid4
 
+from proposals.kip_1313.client import InstanceIdClient
+from proposals.kip_1313.messages import GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY
 from reference_model.clients.model.client_connections import CLIENT_ID, Link
-from reference_model.clients.model.model_client import ModelClient
 from reference_model.faults.clients.registry import FAULTS as FAULTS
 from reference_model.faults.clients.registry import fault
 from wire.api_keys import CONSUMER_GROUP_HEARTBEAT_KEY, GET_TELEMETRY_SUBSCRIPTIONS_KEY
 from wire.codec import encode
-from wire.headers import INSTANCE_ID_REQUEST_HEADER, NO_INSTANCE_ID, InstanceIdHeader
-from wire.instance_id_messages import GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY
+from wire.headers import INSTANCE_ID_REQUEST_HEADER, NO_INSTANCE_ID, InstanceIdHeader, RequestHeader
 
 LAYOUT = "KIP-1313.header-v3-layout"
 SAME = "KIP-1313.id-same-on-all-connections"
@@ -27,37 +27,38 @@ def _is_new(version: int) -> bool:
 
 
 @fault(LAYOUT)
-class IdIsLeftOutOfOneApi(ModelClient):
+class IdIsLeftOutOfOneApi(InstanceIdClient):
     """Sends heartbeats in the new version with the header of today."""
 
-    def header_bytes(self, header: InstanceIdHeader, version: int) -> bytes:
+    def header_bytes(self, header: RequestHeader, version: int) -> bytes:
         is_heartbeat = header.request_api_key == CONSUMER_GROUP_HEARTBEAT_KEY
         return super().header_bytes(header, 2 if is_heartbeat and _is_new(version) else version)
 
 
 @fault(LAYOUT)
-class TagsOfTheHeaderAreLeftOut(ModelClient):
+class TagsOfTheHeaderAreLeftOut(InstanceIdClient):
     """Takes header v3 of heartbeats for one without tagged fields."""
 
-    def header_bytes(self, header: InstanceIdHeader, version: int) -> bytes:
+    def header_bytes(self, header: RequestHeader, version: int) -> bytes:
         is_heartbeat = header.request_api_key == CONSUMER_GROUP_HEARTBEAT_KEY
         written = super().header_bytes(header, version)
         return written[:-1] if is_heartbeat and _is_new(version) else written
 
 
 @fault(LAYOUT)
-class IdComesTwice(ModelClient):
+class IdComesTwice(InstanceIdClient):
     """Writes the id of heartbeats before and after the tagged fields."""
 
-    def header_bytes(self, header: InstanceIdHeader, version: int) -> bytes:
+    def header_bytes(self, header: RequestHeader, version: int) -> bytes:
         is_heartbeat = header.request_api_key == CONSUMER_GROUP_HEARTBEAT_KEY
         written = super().header_bytes(header, version)
+        assert isinstance(header, InstanceIdHeader)
         again = header.client_instance_id.bytes
         return written + again if is_heartbeat and _is_new(version) else written
 
 
 @fault(SAME, MEMBER)
-class IdIsZero(ModelClient):
+class IdIsZero(InstanceIdClient):
     """Has no id, and sends zeros."""
 
     def instance_id_for(self, link: Link) -> UUID:
@@ -65,7 +66,7 @@ class IdIsZero(ModelClient):
 
 
 @fault(SAME, MEMBER)
-class IdChangesOnAConnection(ModelClient):
+class IdChangesOnAConnection(InstanceIdClient):
     """Makes an id for each request."""
 
     def instance_id_for(self, link: Link) -> UUID:
@@ -73,7 +74,7 @@ class IdChangesOnAConnection(ModelClient):
 
 
 @fault(SAME, MEMBER, TELEMETRY)
-class EachConnectionHasAnId(ModelClient):
+class EachConnectionHasAnId(InstanceIdClient):
     """Makes an id for each connection but the first one."""
 
     def instance_id_for(self, link: Link) -> UUID:
@@ -84,7 +85,7 @@ class EachConnectionHasAnId(ModelClient):
 
 
 @fault(SAME, MEMBER)
-class IdIsNewAfterARebootstrap(ModelClient):
+class IdIsNewAfterARebootstrap(InstanceIdClient):
     """Makes an id when it bootstraps, also when it does so again."""
 
     def instance_id_for(self, link: Link) -> UUID:
@@ -99,7 +100,7 @@ class IdIsNewAfterARebootstrap(ModelClient):
 
 
 @fault(SAME, MEMBER, TELEMETRY, ACCESSOR)
-class AllClientsShareAnId(ModelClient):
+class AllClientsShareAnId(InstanceIdClient):
     """Has an id that was written into the program."""
 
     def instance_id_for(self, link: Link) -> UUID:
@@ -107,7 +108,7 @@ class AllClientsShareAnId(ModelClient):
 
 
 @fault(ONLY_FIRST)
-class ClientIdWaitsForTheNewHeader(ModelClient):
+class ClientIdWaitsForTheNewHeader(InstanceIdClient):
     """Sends the client id again in the first request with header v3, if an older one came before."""
 
     def client_id_for(self, link: Link, header_version: int) -> str | None:
@@ -118,7 +119,7 @@ class ClientIdWaitsForTheNewHeader(ModelClient):
 
 
 @fault(ONLY_FIRST)
-class OlderHeadersHaveNoClientId(ModelClient):
+class OlderHeadersHaveNoClientId(InstanceIdClient):
     """Sends the client id in a connection's first request alone, also to brokers of today."""
 
     def client_id_for(self, link: Link, header_version: int) -> str | None:
@@ -126,7 +127,7 @@ class OlderHeadersHaveNoClientId(ModelClient):
 
 
 @fault(ONLY_FIRST)
-class FirstRequestHasNoClientId(ModelClient):
+class FirstRequestHasNoClientId(InstanceIdClient):
     """Leaves the client id out of ApiVersions with header v3, because no broker needs it there."""
 
     def client_id_for(self, link: Link, header_version: int) -> str | None:
@@ -135,7 +136,7 @@ class FirstRequestHasNoClientId(ModelClient):
 
 
 @fault(MEMBER)
-class MemberIdIsAnotherOne(ModelClient):
+class MemberIdIsAnotherOne(InstanceIdClient):
     """Makes an id of its own for the group."""
 
     def member_id(self, link: Link) -> str:
@@ -144,7 +145,7 @@ class MemberIdIsAnotherOne(ModelClient):
 
 
 @fault(MEMBER)
-class MemberIdOfAShareGroupIsAnotherOne(ModelClient):
+class MemberIdOfAShareGroupIsAnotherOne(InstanceIdClient):
     """Makes an id of its own for the share group."""
 
     def share_member_id(self, link: Link) -> str:
@@ -153,7 +154,7 @@ class MemberIdOfAShareGroupIsAnotherOne(ModelClient):
 
 
 @fault(TELEMETRY)
-class OldBrokerMakesTheId(ModelClient):
+class OldBrokerMakesTheId(InstanceIdClient):
     """Sends a broker of today the zero id, as clients of today do."""
 
     def telemetry_body(self, link: Link, version: int) -> bytes:
@@ -166,7 +167,7 @@ class OldBrokerMakesTheId(ModelClient):
 
 
 @fault(TELEMETRY)
-class EachBrokerGetsAnotherTelemetryId(ModelClient):
+class EachBrokerGetsAnotherTelemetryId(InstanceIdClient):
     """Makes an id for the telemetry of each connection."""
 
     def telemetry_body(self, link: Link, version: int) -> bytes:
@@ -180,7 +181,7 @@ class EachBrokerGetsAnotherTelemetryId(ModelClient):
 
 
 @fault(TELEMETRY)
-class OldBrokersGetAnotherIdThanNewOnes(ModelClient):
+class OldBrokersGetAnotherIdThanNewOnes(InstanceIdClient):
     """Keeps a second id, for the telemetry of brokers of today."""
 
     def telemetry_body(self, link: Link, version: int) -> bytes:
@@ -194,7 +195,7 @@ class OldBrokersGetAnotherIdThanNewOnes(ModelClient):
 
 
 @fault(TELEMETRY)
-class MetricsHaveAnotherId(ModelClient):
+class MetricsHaveAnotherId(InstanceIdClient):
     """Pushes metrics to brokers of today under another id than it asked for subscriptions with."""
 
     def push_body(self, link: Link, version: int) -> bytes:
@@ -206,7 +207,7 @@ class MetricsHaveAnotherId(ModelClient):
 
 
 @fault(TELEMETRY)
-class NewBrokersGetOldTelemetry(ModelClient):
+class NewBrokersGetOldTelemetry(InstanceIdClient):
     """Uses GetTelemetrySubscriptions v0 with every broker."""
 
     def version_of(self, link: Link, api_key: int) -> int:
@@ -216,7 +217,7 @@ class NewBrokersGetOldTelemetry(ModelClient):
 
 
 @fault(TELEMETRY, LAYOUT)
-class NewBrokerGetsTheIdTwice(ModelClient):
+class NewBrokerGetsTheIdTwice(InstanceIdClient):
     """Keeps the id in the body of the new version."""
 
     def telemetry_body(self, link: Link, version: int) -> bytes:
@@ -225,7 +226,7 @@ class NewBrokerGetsTheIdTwice(ModelClient):
 
 
 @fault(ACCESSOR)
-class ApplicationGetsAnotherId(ModelClient):
+class ApplicationGetsAnotherId(InstanceIdClient):
     """Keeps one id for the application and one for the headers."""
 
     def reported_id(self) -> UUID | None:
@@ -234,7 +235,7 @@ class ApplicationGetsAnotherId(ModelClient):
 
 
 @fault(ACCESSOR)
-class ApplicationGetsANewIdEachTime(ModelClient):
+class ApplicationGetsANewIdEachTime(InstanceIdClient):
     """Makes an id whenever the application asks for it."""
 
     def reported_id(self) -> UUID | None:
@@ -242,7 +243,7 @@ class ApplicationGetsANewIdEachTime(ModelClient):
 
 
 @fault(ACCESSOR)
-class ApplicationWaitsForABroker(ModelClient):
+class ApplicationWaitsForABroker(InstanceIdClient):
     """Has no id for the application before a broker responded, as telemetry had it before."""
 
     def reported_id(self) -> UUID | None:
@@ -250,7 +251,7 @@ class ApplicationWaitsForABroker(ModelClient):
 
 
 @fault(ACCESSOR)
-class ApplicationGetsZerosWithoutABroker(ModelClient):
+class ApplicationGetsZerosWithoutABroker(InstanceIdClient):
     """Gives the application the zero id before a broker responded."""
 
     def reported_id(self) -> UUID | None:

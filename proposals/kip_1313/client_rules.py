@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from proposals.kip_1313.messages import CLIENT_APIS, has_instance_id
 from reference_model.clients.rules.moves import History
 from reference_model.clients.scripts.recording import Recording, SeenRequest
 from reference_model.profiles.known_apis import label_of
@@ -28,7 +29,6 @@ from wire.headers import (
     NO_INSTANCE_ID,
     InstanceIdHeader,
 )
-from wire.instance_id_messages import CLIENT_APIS, has_instance_id
 from wire.sasl import BARE_TOKEN
 
 MEMBER_KEYS = (CONSUMER_GROUP_HEARTBEAT_KEY, SHARE_GROUP_HEARTBEAT_KEY)

@@ -18,6 +18,7 @@ from uuid import UUID
 
 from fixtures.client.running_broker import Address
 from fixtures.registry.targets import Target
+from proposals.kip_1313.messages import CHANGED_APIS
 from reference_model.broker.rules.oracle import reactions
 from reference_model.broker.rules.reaction import Identity
 from reference_model.profiles.profile import Profile, profile_of, release_order
@@ -36,7 +37,6 @@ from wire.headers import (
     InstanceIdHeader,
     read_error_code,
 )
-from wire.instance_id_messages import CHANGED_APIS
 
 RECORDED = Path(__file__).with_name("discovery.csv")
 """Where the figures are kept; only a checkout can be recorded to."""

@@ -11,13 +11,13 @@ from uuid import UUID
 
 from hypothesis import strategies as st
 
+from proposals.kip_1313.messages import GET_TELEMETRY_SUBSCRIPTIONS, SASL_AUTHENTICATE_WITH_ID
 from strategies.api_versions import ORDINARY_CORRELATION_IDS
 from strategies.header_fields import plain_client_ids, unknown_tagged_fields
 from wire.api_keys import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.codec import encode
 from wire.exchange import Request, encode_request
 from wire.headers import NO_INSTANCE_ID, PLAIN_CLIENT_ID, InstanceIdHeader, RequestHeader
-from wire.instance_id_messages import GET_TELEMETRY_SUBSCRIPTIONS, SASL_AUTHENTICATE_WITH_ID
 from wire.message_schemas import Api
 from wire.primitives import TaggedField
 from wire.sasl import PLAIN

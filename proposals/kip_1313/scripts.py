@@ -6,6 +6,11 @@ import dataclasses
 
 from hypothesis import strategies as st
 
+from proposals.kip_1313.messages import (
+    API_VERSIONS_WITH_ID,
+    CLIENT_APIS,
+    SASL_AUTHENTICATE_WITH_ID,
+)
 from reference_model.clients.scripts.script import (
     Answer,
     ConnectionScript,
@@ -18,11 +23,6 @@ from strategies.broker_scripts import SUCCESS_MS
 from strategies.cluster_scripts import OTHER_CLUSTER_ID
 from wire.api_keys import SASL_AUTHENTICATE_KEY
 from wire.api_versions import NEWEST_VERSION
-from wire.instance_id_messages import (
-    API_VERSIONS_WITH_ID,
-    CLIENT_APIS,
-    SASL_AUTHENTICATE_WITH_ID,
-)
 
 ENOUGH = 24
 """How many responses a client gets: enough for several connections, each with several requests."""

@@ -54,5 +54,13 @@ class Faults(dict[str, Fault]):
         return register
 
     def model(self, name: str, correct: type[Model]) -> type[Model]:
-        """Return the subclass with a fault, or the correct model for an empty name."""
-        return self[name].model if name else correct
+        """Return a subclass of the correct model with a fault, or the correct model for an empty name.
+
+        Args:
+            name: the fault.
+            correct: the class in whose subclasses faults were planted, or one that follows a proposal besides.
+        """
+        if not name:
+            return correct
+        faulty = self[name].model
+        return faulty if issubclass(faulty, correct) else type(name, (faulty, correct), {})

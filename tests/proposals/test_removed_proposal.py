@@ -27,6 +27,8 @@ from conformance.engine.client_prerequisites import NEEDS as CLIENT_NEEDS
 from conformance.engine.prerequisites import NEEDS
 from conformance.mutation.properties import all_properties, client_properties
 from fixtures.launchers.built_in import reference_targets
+from fixtures.under_test.in_memory_client import play_in_memory
+from reference_model.clients.scripts.script import HEALTHY_SCRIPT
 from tests.clauses.properties import properties_in
 from tests.reports.site.sites import write_small_site
 
@@ -39,6 +41,7 @@ print(json.dumps({
     "needs": [*NEEDS, *CLIENT_NEEDS],
     "models": [*SUBJECTS, *PLANTED],
     "commands": [*COMMANDS],
+    "client": [play_in_memory(HEALTHY_SCRIPT).result.outcome],
     "targets": [target.id for target in reference_targets()],
     "pages": [path.name for path in site.glob("*.html")],
     "rules": (site / "rules.html").read_text(),
@@ -80,6 +83,7 @@ def test_suite_works_without_a_proposal(proposal: Proposal, tmp_path: Path) -> N
     assert set(found["judged"]) <= set(found["clauses"])
     assert not set(proposal.commands) & set(found["commands"])
     assert "judge" in found["commands"]
+    assert found["client"] == ["ok"]
     assert proposal.model not in found["models"]
     assert "reference" in found["models"]
     assert not {f"reference+{name}" for name in proposal.brokers} & set(found["targets"])

@@ -10,6 +10,11 @@ import pytest
 from fixtures.model_processes.server import broker_for_listener
 from proposals.kip_1313.broker import GIVEN_ID, InstanceIdBroker, InstanceIdConnection
 from proposals.kip_1313.faults import FAULTS
+from proposals.kip_1313.messages import (
+    CHANGED_APIS,
+    GET_TELEMETRY_SUBSCRIPTIONS,
+    SASL_AUTHENTICATE_WITH_ID,
+)
 from reference_model.broker.rules.connection_states import ConnectionState
 from reference_model.broker.rules.sasl import CREDENTIALS
 from reference_model.profiles.listeners import PLAINTEXT, SASL_PLAINTEXT
@@ -28,11 +33,6 @@ from wire.codec import decode_prefix, encode
 from wire.error_codes import ErrorCode
 from wire.frames import FrameReader, encode_frame
 from wire.headers import NO_INSTANCE_ID, InstanceIdHeader, ResponseHeader, read_error_code
-from wire.instance_id_messages import (
-    CHANGED_APIS,
-    GET_TELEMETRY_SUBSCRIPTIONS,
-    SASL_AUTHENTICATE_WITH_ID,
-)
 from wire.primitives import TaggedField
 from wire.sasl import PLAIN, handshake_request, plain_token
 

@@ -22,6 +22,7 @@ from proposals.kip_1313.client_rules import (
     wrong_reported_ids,
     wrong_telemetry,
 )
+from proposals.kip_1313.messages import CLIENT_APIS
 from reference_model.clients.scripts.recording import Recording, SeenRequest
 from reference_model.clients.scripts.script import Answer, Table
 from tests.reference_model.clients.recordings import asked, recorded
@@ -38,7 +39,6 @@ from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import encode
 from wire.frames import encode_frame
 from wire.headers import NO_INSTANCE_ID, InstanceIdHeader
-from wire.instance_id_messages import CLIENT_APIS
 from wire.sasl import BARE_TOKEN
 
 ID, OTHER_ID = UUID(int=7), UUID(int=8)

@@ -14,6 +14,7 @@ from proposals.kip_1313.broker import (
     InstanceIdConnection,
     with_more_served,
 )
+from proposals.kip_1313.messages import GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY
 from reference_model.broker.model.state_machine import BrokerConnection
 from reference_model.profiles.listeners import PLAINTEXT
 from reference_model.profiles.profile import NEWEST_RELEASE
@@ -21,7 +22,6 @@ from wire.codec import decode_prefix, encode
 from wire.error_codes import ErrorCode
 from wire.frames import FrameReader, encode_frame
 from wire.headers import NO_INSTANCE_ID, InstanceIdHeader, ResponseHeader
-from wire.instance_id_messages import GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY
 from wire.message_schemas import Api
 
 OWN_ID = UUID(int=0x1313)

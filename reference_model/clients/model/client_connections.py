@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from reference_model.clients.model.client_errors import ConnectionLost, Nonsense
 from reference_model.clients.model.network import Address, Network, Stream, Unreachable
 from wire.codec import encode
 from wire.errors import DecodeError
 from wire.frames import FrameReader, encode_frame
-from wire.headers import INSTANCE_ID_REQUEST_HEADER, InstanceIdHeader, read_correlation_id
+from wire.headers import RequestHeader, read_correlation_id
 
 CLIENT_ID = "model"
 
@@ -84,7 +84,6 @@ class ClientConnections:
         links: its open connections, by node id; that to the bootstrap server is under None.
         opened: how many connections it has opened.
         until_ms: when the current operation has to end.
-        instance_id: its client instance id (KIP-1313, a proposal), the same for its whole life.
         notes: what a planted fault remembers; a correct client keeps nothing there.
     """
 
@@ -103,7 +102,6 @@ class ClientConnections:
         self.links: dict[int | None, Link] = {}
         self.opened = 0
         self.until_ms = 0
-        self.instance_id = uuid4()
         self.notes: dict[Any, Any] = {}
 
     @property
@@ -147,15 +145,15 @@ class ClientConnections:
             Nonsense: the response is no frame, or that to another request.
         """
         link.last_correlation_id += 1
-        header = InstanceIdHeader(
+        header = RequestHeader(
             request_api_key=api_key,
             request_api_version=version,
             correlation_id=link.last_correlation_id,
             client_id=self.client_id_for(link, header_version),
-            client_instance_id=self.instance_id_for(link),
         )
         try:
-            link.stream.send(encode_frame(self.header_bytes(header, header_version) + body))
+            header_bytes = self.header_bytes(self.completed(link, header), header_version)
+            link.stream.send(encode_frame(header_bytes + body))
             response = self.next_frame(link)
         except Unreachable as error:
             raise ConnectionLost("the broker closed the connection") from error
@@ -166,19 +164,18 @@ class ClientConnections:
         return response
 
     def client_id_for(self, link: Link, header_version: int) -> str | None:
-        """Return the client id of a request: a later one with header v3 has none, because the first one has it in any header."""
-        is_later = link.last_correlation_id > 0
-        return None if is_later and header_version == INSTANCE_ID_REQUEST_HEADER else CLIENT_ID
+        """Return the client id of a request."""
+        return CLIENT_ID
+
+    def completed(self, link: Link, header: RequestHeader) -> RequestHeader:
+        """Return a header with the fields of newer versions; those of today need none."""
+        return header
 
     def reported_id(self) -> UUID | None:
-        """Return the client instance id that the application gets when it asks for it; no broker is asked."""
-        return self.instance_id
+        """Return the id of the client that its application can log; a client of today has none."""
+        return None
 
-    def instance_id_for(self, link: Link) -> UUID:
-        """Return the client instance id that a request has on a connection."""
-        return self.instance_id
-
-    def header_bytes(self, header: InstanceIdHeader, version: int) -> bytes:
+    def header_bytes(self, header: RequestHeader, version: int) -> bytes:
         """Return the bytes of a request header in a version."""
         return encode(header, version=version)
 

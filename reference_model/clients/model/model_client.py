@@ -1,7 +1,7 @@
 """A correct client of Kafka: it asks each broker for its versions, then fetches metadata in a version that both support.
 
 Sans-IO: it uses connections and a clock only as `network.Network` provides them. Every decision is a method of its own,
-of this class or of those below it (`introduction.py`, `authentication.py`, `negotiation.py`, `client_connections.py`), so that a planted
+of this class or of those below it (`authentication.py`, `negotiation.py`, `client_connections.py`), so that a planted
 fault can replace exactly one.
 """
 
@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from proposals import provided
+from reference_model.clients.model.authentication import Authentication
 from reference_model.clients.model.client_connections import KnownCluster, Link, Node
 from reference_model.clients.model.client_errors import (
     ClientError,
@@ -16,22 +18,28 @@ from reference_model.clients.model.client_errors import (
     RebootstrapRequired,
     RequestRefused,
 )
-from reference_model.clients.model.introduction import Introduction
 from reference_model.clients.model.negotiation import WITHOUT_REBOOTSTRAP
 from reference_model.clients.model.network import Address, Network
 from wire.api_keys import METADATA_KEY
 from wire.codec import decode_prefix, encode
 from wire.errors import DecodeError
 from wire.headers import ResponseHeader
-from wire.instance_id_messages import CLIENT_APIS
+from wire.message_schemas import Api
+from wire.startup_messages import CLUSTER_APIS
 
-METADATA = CLIENT_APIS[METADATA_KEY]
+METADATA = CLUSTER_APIS[METADATA_KEY]
 FIRST_BACKOFF_MS = 100
 LONGEST_BACKOFF_MS = 1000
 
 
-class ModelClient(Introduction):
-    """A client with one bootstrap server that fetches metadata again and again, as its application asks."""
+class ModelClient(Authentication):
+    """A client with one bootstrap server that fetches metadata again and again, as its application asks.
+
+    Attributes:
+        metadata_api: the API by which it fetches metadata.
+    """
+
+    metadata_api: Api = METADATA
 
     def __init__(
         self,
@@ -91,7 +99,7 @@ class ModelClient(Introduction):
             link.table = self.authenticated_table(link)
             version = self.version_of(link, METADATA_KEY)
             cluster = self.metadata_in(link, version)
-            self.tell_who_it_is(link)
+            self.after_metadata(link)
             return cluster
         except DecodeError as error:
             self.close(link)
@@ -102,20 +110,24 @@ class ModelClient(Introduction):
 
     def metadata_in(self, link: Link, version: int) -> KnownCluster:
         """Fetch metadata on a connection in a version."""
-        request = METADATA.request(topics=(), allow_auto_topic_creation=False)
+        api = self.metadata_api
+        request = api.request(topics=(), allow_auto_topic_creation=False)
         body = encode(request, version=version)
-        header_version = METADATA.request_header_version(version)
+        header_version = api.request_header_version(version)
         response = self.exchange(link, METADATA_KEY, version, body, header_version)
         _, body_at = decode_prefix(
-            ResponseHeader, response, version=METADATA.response_header_version(version)
+            ResponseHeader, response, version=api.response_header_version(version)
         )
-        metadata, _ = decode_prefix(METADATA.response, response[body_at:], version=version)
+        metadata, _ = decode_prefix(api.response, response[body_at:], version=version)
         return KnownCluster(
             cluster_id=metadata.cluster_id,
             nodes=tuple(
                 Node(each.node_id, Address(each.host, each.port)) for each in metadata.brokers
             ),
         )
+
+    def after_metadata(self, link: Link) -> None:
+        """Do what a client does on a connection once it has metadata: one of today does nothing."""
 
     # What happens after a failure.
 
@@ -138,3 +150,9 @@ class ModelClient(Introduction):
             self.close(link)
         self.cluster = KnownCluster()
         self._failures_in_a_row = 0
+
+
+def client_class() -> type[ModelClient]:
+    """Return the class of the model client: the one that follows a proposal, if there is one."""
+    newest: type[ModelClient] = next(provided("client"), ModelClient)
+    return newest

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from reference_model.clients.model.client_connections import ClientConnections, Link, Range
 from reference_model.clients.model.client_errors import (
@@ -15,14 +15,9 @@ from reference_model.clients.model.client_errors import (
 from reference_model.clients.model.network import Address, Network
 from wire.api_keys import (
     API_VERSIONS_KEY,
-    CONSUMER_GROUP_HEARTBEAT_KEY,
-    GET_TELEMETRY_SUBSCRIPTIONS_KEY,
     METADATA_KEY,
-    OFFSET_DELETE_KEY,
-    PUSH_TELEMETRY_KEY,
     SASL_AUTHENTICATE_KEY,
     SASL_HANDSHAKE_KEY,
-    SHARE_GROUP_HEARTBEAT_KEY,
 )
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest, ApiVersionsResponse
 from wire.codec import decode_prefix, encode
@@ -31,11 +26,9 @@ from wire.errors import DecodeError
 from wire.headers import (
     CORRELATION_ID_BYTES,
     ERROR_CODE_BYTES,
-    INSTANCE_ID_REQUEST_HEADER,
     read_error_code,
     request_header_version,
 )
-from wire.instance_id_messages import API_VERSIONS_WITH_ID
 from wire.primitives import write_int16
 
 WITHOUT_CLUSTER_CHECK = "without_cluster_check"
@@ -51,32 +44,20 @@ UNSUPPORTED_VERSION = write_int16(ErrorCode.UNSUPPORTED_VERSION)
 OWN_RANGES: Mapping[int, Range] = {
     API_VERSIONS_KEY: (0, NEWEST_VERSION),
     METADATA_KEY: (0, 13),
-    GET_TELEMETRY_SUBSCRIPTIONS_KEY: (0, 0),
-    PUSH_TELEMETRY_KEY: (0, 0),
     SASL_HANDSHAKE_KEY: (1, 1),
     SASL_AUTHENTICATE_KEY: (0, 2),
 }
 """The versions that the client can speak, by API key."""
-PROPOSED_RANGES: Mapping[int, Range] = {
-    **OWN_RANGES,
-    METADATA_KEY: (0, 14),
-    GET_TELEMETRY_SUBSCRIPTIONS_KEY: (0, 1),
-    PUSH_TELEMETRY_KEY: (0, 1),
-    CONSUMER_GROUP_HEARTBEAT_KEY: (2, 2),
-    SHARE_GROUP_HEARTBEAT_KEY: (2, 2),
-    OFFSET_DELETE_KEY: (1, 1),
-}
-"""The same with a broker that claims KIP-1313, a proposal, by listing OffsetDelete v1."""
-
-
-def own_ranges(link: Link) -> Mapping[int, Range]:
-    """Return the versions that the client speaks with the broker at the other end of a connection, by API key."""
-    claims = link.table is not None and link.table.get(OFFSET_DELETE_KEY, (0, 0))[1] > 0
-    return PROPOSED_RANGES if claims else OWN_RANGES
 
 
 class Negotiation(ClientConnections):
-    """Asks each broker for its table, in an older version if a newer one is refused, and chooses versions from it."""
+    """Asks each broker for its table, in an older version if a newer one is refused, and chooses versions from it.
+
+    Attributes:
+        known_keys: the APIs that it may use with some broker.
+    """
+
+    known_keys: Collection[int] = OWN_RANGES.keys()
 
     def __init__(
         self,
@@ -87,7 +68,6 @@ class Negotiation(ClientConnections):
     ) -> None:
         super().__init__(network, bootstrap, options, credentials)
         self._version_to_go_on_with: dict[Address, int] = {}
-        self._takes_ids: set[Address] = set()
 
     def table_for(self, link: Link) -> Mapping[int, Range]:
         """Return the table of the broker at the other end of a connection; ask for it once per connection."""
@@ -113,7 +93,6 @@ class Negotiation(ClientConnections):
             error_code = self.error_code_of(link, version, response)
             if error_code != ErrorCode.UNSUPPORTED_VERSION:
                 break
-            self._takes_ids.discard(link.address)
             version = self.version_after_refusal(link, version, response)
             self._version_to_go_on_with[link.address] = version
         self.raise_error(link, error_code)
@@ -124,28 +103,33 @@ class Negotiation(ClientConnections):
             raise Nonsense(f"ApiVersions v{version}: {error}") from error
         if decoded.throttle_time_ms > 0:
             self.network.wait(min(decoded.throttle_time_ms, self.left_ms))
-        ranges = self.ranges_in(link, decoded)
-        if ranges.get(API_VERSIONS_KEY, (0, 0))[1] >= API_VERSIONS_WITH_ID:
-            self._takes_ids.add(link.address)
-        return ranges
+        return self.ranges_in(link, decoded)
 
     def first_version(self, link: Link) -> int:
         """Return the version of ApiVersions that the client begins with on a connection.
 
-        It is the newest one of today, and the one with header v3 only if a broker at this address has listed it, because
-        older ones cannot read that header. If the last connection to this address was lost right after a version was
-        refused there, it is the next one.
+        It is the newest one. If the last connection to this address was lost right after a version was refused there, it is
+        the next one.
         """
-        newest = API_VERSIONS_WITH_ID if link.address in self._takes_ids else NEWEST_VERSION
-        return self._version_to_go_on_with.pop(link.address, newest)
+        return self._version_to_go_on_with.pop(link.address, self.newest_version(link))
+
+    def newest_version(self, link: Link) -> int:
+        """Return the newest version of ApiVersions that a broker at this address can read the header of."""
+        return NEWEST_VERSION
+
+    def own_ranges(self, link: Link) -> Mapping[int, Range]:
+        """Return the versions that the client speaks with the broker at the other end of a connection, by API key."""
+        return OWN_RANGES
 
     def api_versions_response(self, link: Link, version: int) -> bytes:
         """Ask for the table in a version; return the response, header included."""
-        header_version = request_header_version(API_VERSIONS_KEY, version)
-        if version == API_VERSIONS_WITH_ID:
-            header_version = INSTANCE_ID_REQUEST_HEADER
+        header_version = self.header_of_api_versions(version)
         body = self.api_versions_body(link, version)
         return self.exchange(link, API_VERSIONS_KEY, version, body, header_version)
+
+    def header_of_api_versions(self, version: int) -> int:
+        """Return the header version of a request for the table."""
+        return request_header_version(API_VERSIONS_KEY, version)
 
     def api_versions_body(self, link: Link, version: int) -> bytes:
         """Return the body of an ApiVersions request."""
@@ -231,7 +215,7 @@ class Negotiation(ClientConnections):
         return {
             entry.api_key: (entry.min_version, entry.max_version)
             for entry in response.api_keys
-            if entry.api_key in PROPOSED_RANGES
+            if entry.api_key in self.known_keys
         }
 
     def version_of(self, link: Link, api_key: int) -> int:
@@ -243,7 +227,7 @@ class Negotiation(ClientConnections):
         assert link.table is not None
         if api_key not in link.table:
             raise NoCommonVersion(f"the broker does not support API {api_key}")
-        own_lowest, own_highest = own_ranges(link)[api_key]
+        own_lowest, own_highest = self.own_ranges(link)[api_key]
         lowest, highest = link.table[api_key]
         if max(own_lowest, lowest) > min(own_highest, highest):
             raise NoCommonVersion(

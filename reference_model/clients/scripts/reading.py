@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from reference_model.clients.scripts.recording import SeenRequest
+from reference_model.clients.scripts.served_apis import API_VERSIONS_HEADERS
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import decode, decode_prefix
@@ -12,14 +13,12 @@ from wire.errors import DecodeError
 from wire.frames import encode_frame
 from wire.headers import (
     FLEXIBLE_REQUEST_HEADER,
-    INSTANCE_ID_REQUEST_HEADER,
     PLAIN_REQUEST_HEADER,
     InstanceIdHeader,
     RequestHeader,
     read_request_start,
     request_header_version,
 )
-from wire.instance_id_messages import has_instance_id
 
 SHORTEST_REQUEST_BYTES = 8
 """API key, version and correlation id; a shorter frame is no request."""
@@ -78,11 +77,10 @@ def _named(request: SeenRequest, payload: bytes) -> SeenRequest:
 def _decoded(request: SeenRequest, payload: bytes) -> SeenRequest:
     """Return an ApiVersions request with its body, or with the reason why it cannot be read."""
     version = request.api_version
-    has_id = has_instance_id(API_VERSIONS_KEY, version)
-    if not (0 <= version <= NEWEST_VERSION or has_id):
+    if not (0 <= version <= NEWEST_VERSION or version in API_VERSIONS_HEADERS):
         return request
-    header_version = (
-        INSTANCE_ID_REQUEST_HEADER if has_id else request_header_version(API_VERSIONS_KEY, version)
+    header_version = API_VERSIONS_HEADERS.get(
+        version, request_header_version(API_VERSIONS_KEY, version)
     )
     try:
         _, body = _read_with(InstanceIdHeader, payload, header_version, version)

@@ -15,16 +15,13 @@ from reference_model.broker.rules.connection_states import (
     ConnectionState,
 )
 from reference_model.clients.scripts.script import EMPTY, Answer, Table
+from reference_model.clients.scripts.served_apis import SASL_APIS
 from wire.api_keys import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.error_codes import ErrorCode
-from wire.instance_id_messages import SASL_AUTHENTICATE_WITH_ID
 from wire.message_schemas import Api
 from wire.sasl import PLAIN
-from wire.startup_messages import SASL_APIS
 
 _BEFORE_HANDSHAKE = (ConnectionState.BEFORE_HANDSHAKE, ConnectionState.API_VERSIONS_SERVED)
-_STEPS = {**SASL_APIS, SASL_AUTHENTICATE_KEY: SASL_AUTHENTICATE_WITH_ID}
-"""The APIs of SASL; a table that claims KIP-1313, a proposal, lists one version more of SaslAuthenticate."""
 
 
 class SaslSteps:
@@ -65,7 +62,7 @@ class SaslSteps:
     def api_of(self, api_key: int) -> Api | None:
         """Return the API of a request if it is the step that comes next; None if it is not."""
         next_key = SASL_HANDSHAKE_KEY if self._state in _BEFORE_HANDSHAKE else SASL_AUTHENTICATE_KEY
-        return _STEPS[next_key] if api_key == next_key else None
+        return SASL_APIS[next_key] if api_key == next_key else None
 
     def take_step(self, api: Api, api_version: int) -> Any:
         """Accept the step that comes next, with whatever mechanism or token; return the response."""

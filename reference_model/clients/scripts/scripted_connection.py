@@ -19,6 +19,7 @@ from reference_model.clients.scripts.recording import (
 )
 from reference_model.clients.scripts.sasl_steps import SaslSteps
 from reference_model.clients.scripts.script import EMPTY, HEALTHY, Answer, ConnectionScript, Table
+from reference_model.clients.scripts.served_apis import CLIENT_APIS, NEWEST_SERVED
 from wire.api_keys import API_VERSIONS_KEY, SASL_AUTHENTICATE_KEY
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import decode_prefix, encode
@@ -28,10 +29,6 @@ from wire.frames import FrameReader, encode_frame
 from wire.headers import (
     InstanceIdHeader,
     ResponseHeader,
-)
-from wire.instance_id_messages import (
-    API_VERSIONS_WITH_ID,
-    CLIENT_APIS,
 )
 from wire.message_schemas import Api
 from wire.sasl import BARE_TOKEN
@@ -122,7 +119,7 @@ class ScriptedConnection:
         self._script = script
         self._addresses = addresses
         self._see = see
-        self._newest_version = min(script.newest_version, API_VERSIONS_WITH_ID)
+        self._newest_version = min(script.newest_version, NEWEST_SERVED)
         self._reader = FrameReader(max_frame_bytes=LARGEST_REQUEST_BYTES)
         self._table: Table | None = None
         self._answers = 0

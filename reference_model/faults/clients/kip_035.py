@@ -15,7 +15,7 @@ from reference_model.clients.model.client_errors import (
     Nonsense,
 )
 from reference_model.clients.model.model_client import ModelClient
-from reference_model.clients.model.negotiation import OWN_RANGES, own_ranges
+from reference_model.clients.model.negotiation import OWN_RANGES
 from reference_model.clients.model.network import Address
 from reference_model.clients.rules.moves import SASL_KEYS
 from reference_model.clients.scripts.script import healthy_ranges
@@ -23,7 +23,7 @@ from reference_model.faults.clients.registry import fault
 from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY, SASL_HANDSHAKE_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsResponse
 from wire.errors import DecodeError
-from wire.headers import InstanceIdHeader
+from wire.headers import RequestHeader
 
 FIRST_UNKNOWN_KEY = max(key for key, _, _ in healthy_ranges()) + 1
 FIRST_PRIVATE_KEY = 10000
@@ -42,7 +42,7 @@ class LowestVersionIsIgnored(ModelClient):
     """Looks at the highest version of a range only, as KafkaJS does."""
 
     def version_of(self, link: Link, api_key: int) -> int:
-        offered, newest = _offered(link, api_key), own_ranges(link)[api_key][1]
+        offered, newest = _offered(link, api_key), self.own_ranges(link)[api_key][1]
         return (
             newest
             if offered is not None and offered[0] > newest
@@ -57,7 +57,7 @@ class ReversedRangeIsUsed(ModelClient):
     def version_of(self, link: Link, api_key: int) -> int:
         offered = _offered(link, api_key)
         if offered is not None and offered[0] > offered[1] >= 0:
-            return min(offered[1], own_ranges(link)[api_key][1])
+            return min(offered[1], self.own_ranges(link)[api_key][1])
         return super().version_of(link, api_key)
 
 
@@ -89,7 +89,9 @@ class OneVersionTooMany(ModelClient):
     def version_of(self, link: Link, api_key: int) -> int:
         version, offered = super().version_of(link, api_key), _offered(link, api_key)
         begins_later = offered is not None and offered[0] > 0
-        return version + 1 if begins_later and version < own_ranges(link)[api_key][1] else version
+        return (
+            version + 1 if begins_later and version < self.own_ranges(link)[api_key][1] else version
+        )
 
 
 @fault("KIP-35.client-uses-overlap")
@@ -122,7 +124,7 @@ class NameIsSentInVersionsWithoutOne(ModelClient):
 class OlderRequestsHaveAFlexibleHeader(ModelClient):
     """Writes the tag section of newer headers in all versions of ApiVersions."""
 
-    def header_bytes(self, header: InstanceIdHeader, version: int) -> bytes:
+    def header_bytes(self, header: RequestHeader, version: int) -> bytes:
         is_older = header.request_api_version < FIRST_FLEXIBLE_VERSION
         return super().header_bytes(
             header, 2 if is_older and header.request_api_key == API_VERSIONS_KEY else version

@@ -8,16 +8,16 @@ from reference_model.faults.clients.registry import fault
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.codec import encode
-from wire.headers import FLEXIBLE_REQUEST_HEADER, InstanceIdHeader
+from wire.headers import FLEXIBLE_REQUEST_HEADER, RequestHeader
 from wire.primitives import write_compact_nullable_string
 
 
-def _in_api_versions(header: InstanceIdHeader, version: int) -> bool:
+def _in_api_versions(header: RequestHeader, version: int) -> bool:
     """Return whether a header is the flexible one of ApiVersions; a broker that answers without reading it is content."""
     return version == FLEXIBLE_REQUEST_HEADER and header.request_api_key == API_VERSIONS_KEY
 
 
-def _with_compact_client_id(header: InstanceIdHeader, version: int) -> bytes:
+def _with_compact_client_id(header: RequestHeader, version: int) -> bytes:
     client_id = write_compact_nullable_string(header.client_id)
     return encode(header, version=version, raw={"client_id": client_id})
 
@@ -26,7 +26,7 @@ def _with_compact_client_id(header: InstanceIdHeader, version: int) -> bytes:
 class ClientIdsAreCompact(ModelClient):
     """Writes the client id of ApiVersions like any other string of a flexible version."""
 
-    def header_bytes(self, header: InstanceIdHeader, version: int) -> bytes:
+    def header_bytes(self, header: RequestHeader, version: int) -> bytes:
         write = (
             _with_compact_client_id if _in_api_versions(header, version) else super().header_bytes
         )
@@ -37,7 +37,7 @@ class ClientIdsAreCompact(ModelClient):
 class ClientIdsAreCompactForNodes(ModelClient):
     """Writes the client id of ApiVersions in compact form as soon as it knows its cluster."""
 
-    def header_bytes(self, header: InstanceIdHeader, version: int) -> bytes:
+    def header_bytes(self, header: RequestHeader, version: int) -> bytes:
         is_late = bool(self.cluster.nodes) and _in_api_versions(header, version)
         return (_with_compact_client_id if is_late else super().header_bytes)(header, version)
 
@@ -46,7 +46,7 @@ class ClientIdsAreCompactForNodes(ModelClient):
 class ClientIdsAreCompactInV3(ModelClient):
     """Takes the first flexible version of ApiVersions for one without strings of the old kind."""
 
-    def header_bytes(self, header: InstanceIdHeader, version: int) -> bytes:
+    def header_bytes(self, header: RequestHeader, version: int) -> bytes:
         is_first = header.request_api_version == FIRST_FLEXIBLE_VERSION
         compact = is_first and _in_api_versions(header, version)
         return (_with_compact_client_id if compact else super().header_bytes)(header, version)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from fixtures.scripted_broker.playing import Play
+from fixtures.under_test import in_memory_client
 from fixtures.under_test.in_memory_client import play_in_memory
+from reference_model.clients.model.model_client import ModelClient
 from reference_model.clients.rules.oracle import forbidden_moves
 from reference_model.clients.scripts.script import (
     CLUSTER_ID,
@@ -45,6 +47,18 @@ def ids_of(play: Play) -> list[tuple[str | None, int]]:
     """Return the cluster id and the node id of each ApiVersions request."""
     bodies = [each.body for each in play.recording.requests if each.body is not None]
     return [(body.cluster_id, body.node_id) for body in bodies]
+
+
+def test_client_of_today(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without any proposal it works, and has no id to report."""
+    monkeypatch.setattr(in_memory_client, "client_class", lambda: ModelClient)
+    play = play_in_memory(HEALTHY_SCRIPT)
+    assert play.result.outcome == "ok"
+    assert play.result.instance_ids == ()
+    assert {request.api_key for request in play.recording.requests} == {
+        API_VERSIONS_KEY,
+        METADATA_KEY,
+    }
 
 
 def test_healthy_broker() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-from uuid import UUID
 
 import pytest
 
@@ -37,10 +36,9 @@ from tests.reference_model.clients.scripted_network import (
     told,
 )
 from wire.api_versions import ApiVersionsRequest
-from wire.codec import decode, encode
+from wire.codec import decode
 from wire.error_codes import ErrorCode
 from wire.frames import encode_frame
-from wire.headers import InstanceIdHeader
 from wire.message_schemas import Api
 from wire.startup_messages import (
     DESCRIBE_CLUSTER,
@@ -159,27 +157,6 @@ def test_versions_that_no_broker_supports_are_refused(version: int) -> None:
     assert (request.is_served, request.body) == (False, None)
     assert request.answer is not None
     assert request.answer.error_code == 35
-
-
-def test_version_with_an_id_in_its_header_is_served_if_the_script_says_so() -> None:
-    """It is that of KIP-1313, a proposal; the table lists it, and its body is read after header v3."""
-    header = InstanceIdHeader(
-        request_api_key=18,
-        request_api_version=6,
-        correlation_id=1,
-        client_id="c",
-        client_instance_id=UUID(int=7),
-    )
-    body = encode(ApiVersionsRequest(client_software_name="a"), version=5)
-    network = Network(all_connections(ConnectionScript(newest_version=6)))
-    (write,) = network.send(encode_frame(encode(header, version=3) + body))
-    error, ranges = told(write, 5)
-    assert error is ErrorCode.NONE
-    assert (18, 0, 6) in ranges
-    (request,) = network.seen()
-    assert request.is_served
-    assert request.body is not None
-    assert request.body.client_software_name == "a"
 
 
 def test_versions_above_the_newest_one_are_refused() -> None:

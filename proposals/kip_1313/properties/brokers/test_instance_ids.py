@@ -28,6 +28,7 @@ from proposals.kip_1313.assertions import (
     with_id,
     without_id,
 )
+from proposals.kip_1313.messages import PUSH_TELEMETRY
 from proposals.kip_1313.requests import (
     AN_ID,
     ANOTHER_ID,
@@ -50,7 +51,6 @@ from wire.api_keys import (
 from wire.api_versions import NEWEST_VERSION
 from wire.error_codes import ErrorCode
 from wire.headers import NO_INSTANCE_ID
-from wire.instance_id_messages import PUSH_TELEMETRY
 from wire.primitives import INT16_MAX, TaggedField
 
 FIRST, SECOND = InstanceIdRequest(), InstanceIdRequest(api=1)

@@ -1,4 +1,4 @@
-"""The messages that KIP-1313, a proposal, changes: OffsetDelete, and the telemetry of clients; and what clients send with header v3.
+"""Messages that KIP-1313 changes: OffsetDelete and the telemetry of clients; and those that clients send with header v3.
 
 From v1 on their requests have header v3, which has the client instance id. So the bodies of telemetry no longer have it.
 Source: KIP-1313 (under discussion); v0 as in the message schemas of release 4.4.0, a test compares them.
@@ -15,6 +15,7 @@ from wire.api_keys import (
     GET_TELEMETRY_SUBSCRIPTIONS_KEY,
     OFFSET_DELETE_KEY,
     PUSH_TELEMETRY_KEY,
+    SASL_AUTHENTICATE_KEY,
     SHARE_GROUP_HEARTBEAT_KEY,
 )
 from wire.api_versions import NEWEST_VERSION
@@ -239,6 +240,12 @@ CLIENT_APIS: Mapping[int, Api] = MappingProxyType(
 ApiVersions, which has a message class of its own, is the further one."""
 API_VERSIONS_WITH_ID = NEWEST_VERSION + 1
 """The version of ApiVersions with header v3; its body is that of the version before."""
+API_VERSIONS_HEADERS: Mapping[int, int] = MappingProxyType(
+    {API_VERSIONS_WITH_ID: INSTANCE_ID_REQUEST_HEADER}
+)
+"""The header of that version."""
+SASL_APIS: Mapping[int, Api] = MappingProxyType({SASL_AUTHENTICATE_KEY: SASL_AUTHENTICATE_WITH_ID})
+"""The API of SASL that has a new version."""
 
 
 def has_instance_id(api_key: int, api_version: int) -> bool:

@@ -6,16 +6,17 @@ from uuid import UUID
 
 import pytest
 
-from tests.described_apis import described_api
-from wire.codec import decode, decode_prefix, encode
-from wire.fields import Field
-from wire.headers import InstanceIdHeader
-from wire.instance_id_messages import (
+from proposals.kip_1313.header_rules import problems_in
+from proposals.kip_1313.messages import (
     CHANGED_APIS,
     GET_TELEMETRY_SUBSCRIPTIONS,
     OFFSET_DELETE,
     PUSH_TELEMETRY,
 )
+from tests.described_apis import described_api
+from wire.codec import decode, decode_prefix, encode
+from wire.fields import Field
+from wire.headers import InstanceIdHeader
 from wire.message_schemas import Api
 
 ID = UUID(int=0x0102030405060708090A0B0C0D0E0F10)
@@ -44,9 +45,10 @@ def test_v0_is_that_of_the_newest_release(api: Api) -> None:
 
 @EACH_API
 def test_v1_follows_the_proposal(api: Api) -> None:
-    """Its header is v3, and its body is flexible."""
+    """Its header is v3, its body is flexible, and the rules for schema files find no fault."""
     assert api.request_header_version(1) == 3
     assert api.response_header_version(1) == 1
+    assert problems_in(api.request_schema) == problems_in(api.response_schema) == []
 
 
 @pytest.mark.parametrize("api", [GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY], ids=lambda a: a.name)

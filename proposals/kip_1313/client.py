@@ -1,0 +1,172 @@
+"""The model client with KIP-1313: it has an id, sends it with header v3, and uses the same one for its telemetry and its groups."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Iterable, Mapping
+from uuid import UUID, uuid4
+
+from proposals.kip_1313.messages import (
+    API_VERSIONS_HEADERS,
+    API_VERSIONS_WITH_ID,
+    CLIENT_APIS,
+    CONSUMER_GROUP_HEARTBEAT,
+    GET_TELEMETRY_SUBSCRIPTIONS,
+    PUSH_TELEMETRY,
+    SHARE_GROUP_HEARTBEAT,
+)
+from reference_model.clients.model.client_connections import Link, Range
+from reference_model.clients.model.model_client import ModelClient
+from reference_model.clients.model.negotiation import OWN_RANGES
+from reference_model.clients.model.network import Address, Network
+from wire.api_keys import (
+    API_VERSIONS_KEY,
+    CONSUMER_GROUP_HEARTBEAT_KEY,
+    GET_TELEMETRY_SUBSCRIPTIONS_KEY,
+    METADATA_KEY,
+    OFFSET_DELETE_KEY,
+    PUSH_TELEMETRY_KEY,
+    SHARE_GROUP_HEARTBEAT_KEY,
+)
+from wire.codec import encode
+from wire.headers import INSTANCE_ID_REQUEST_HEADER, InstanceIdHeader, RequestHeader
+
+GROUP_ID = "model-group"
+
+
+RANGES_OF_TODAY: Mapping[int, Range] = {
+    **OWN_RANGES,
+    GET_TELEMETRY_SUBSCRIPTIONS_KEY: (0, 0),
+    PUSH_TELEMETRY_KEY: (0, 0),
+}
+"""The versions that the client speaks with a broker of today, by API key."""
+PROPOSED_RANGES: Mapping[int, Range] = {
+    **OWN_RANGES,
+    METADATA_KEY: (0, 14),
+    GET_TELEMETRY_SUBSCRIPTIONS_KEY: (0, 1),
+    PUSH_TELEMETRY_KEY: (0, 1),
+    CONSUMER_GROUP_HEARTBEAT_KEY: (2, 2),
+    SHARE_GROUP_HEARTBEAT_KEY: (2, 2),
+    OFFSET_DELETE_KEY: (1, 1),
+}
+"""The same with a broker that claims the proposal, by listing OffsetDelete v1."""
+
+
+class InstanceIdClient(ModelClient):
+    """Sends its id in the headers, as a member of groups, and as a source of telemetry to brokers that list these APIs.
+
+    Attributes:
+        instance_id: its client instance id, the same for its whole life.
+    """
+
+    metadata_api = CLIENT_APIS[METADATA_KEY]
+    known_keys: Collection[int] = PROPOSED_RANGES.keys()
+
+    def __init__(
+        self,
+        network: Network,
+        bootstrap: Address,
+        options: Iterable[str] = (),
+        credentials: tuple[str, str] | None = None,
+    ) -> None:
+        super().__init__(network, bootstrap, options, credentials)
+        self.instance_id = uuid4()
+        self._takes_ids: set[Address] = set()
+
+    def own_ranges(self, link: Link) -> Mapping[int, Range]:
+        """Return the versions that the client speaks with the broker at the other end of a connection, by API key."""
+        claims = link.table is not None and link.table.get(OFFSET_DELETE_KEY, (0, 0))[1] > 0
+        return PROPOSED_RANGES if claims else RANGES_OF_TODAY
+
+    def _table_from(self, link: Link, version: int) -> Mapping[int, Range]:
+        """Ask a broker for its table, and remember whether it lists ApiVersions with header v3."""
+        ranges = super()._table_from(link, version)
+        if ranges.get(API_VERSIONS_KEY, (0, 0))[1] >= API_VERSIONS_WITH_ID:
+            self._takes_ids.add(link.address)
+        return ranges
+
+    def version_after_refusal(self, link: Link, refused: int, response: bytes) -> int:
+        """Return the version to ask in after one was refused; the broker may have been replaced by an older one."""
+        self._takes_ids.discard(link.address)
+        return super().version_after_refusal(link, refused, response)
+
+    def newest_version(self, link: Link) -> int:
+        """Return the version with header v3 only if a broker at this address has listed it: older ones cannot read that header."""
+        is_read = link.address in self._takes_ids
+        return API_VERSIONS_WITH_ID if is_read else super().newest_version(link)
+
+    def header_of_api_versions(self, version: int) -> int:
+        """Return the header version of a request for the table."""
+        return API_VERSIONS_HEADERS.get(version, super().header_of_api_versions(version))
+
+    def client_id_for(self, link: Link, header_version: int) -> str | None:
+        """Return the client id of a request: a later one with header v3 has none, because the first one has it in any header."""
+        is_later = link.last_correlation_id > 0
+        if is_later and header_version == INSTANCE_ID_REQUEST_HEADER:
+            return None
+        return super().client_id_for(link, header_version)
+
+    def completed(self, link: Link, header: RequestHeader) -> InstanceIdHeader:
+        """Return a header with the client instance id."""
+        parts = {each.name: getattr(header, each.name) for each in dataclasses.fields(header)}
+        return InstanceIdHeader(**parts, client_instance_id=self.instance_id_for(link))
+
+    def instance_id_for(self, link: Link) -> UUID:
+        """Return the client instance id that a request has on a connection."""
+        return self.instance_id
+
+    def reported_id(self) -> UUID | None:
+        """Return the client instance id that the application gets when it asks for it; no broker is asked."""
+        return self.instance_id
+
+    def after_metadata(self, link: Link) -> None:
+        """Ask for telemetry subscriptions, push metrics and send heartbeats, each if the broker lists it in a version of this client."""
+        for api_key, body_in in (
+            (GET_TELEMETRY_SUBSCRIPTIONS_KEY, self.telemetry_body),
+            (PUSH_TELEMETRY_KEY, self.push_body),
+            (CONSUMER_GROUP_HEARTBEAT_KEY, self.heartbeat_body),
+            (SHARE_GROUP_HEARTBEAT_KEY, self.share_heartbeat_body),
+        ):
+            if not self.may_send(link, api_key):
+                continue
+            version = self.version_of(link, api_key)
+            header_version = CLIENT_APIS[api_key].request_header_version(version)
+            self.exchange(link, api_key, version, body_in(link, version), header_version)
+
+    def may_send(self, link: Link, api_key: int) -> bool:
+        """Return whether both sides know an API that the client can do without."""
+        return link.table is not None and api_key in link.table and api_key in self.own_ranges(link)
+
+    def telemetry_body(self, link: Link, version: int) -> bytes:
+        """Return the body of GetTelemetrySubscriptions; v0 has the client's own id, which v1 has in its header."""
+        request = GET_TELEMETRY_SUBSCRIPTIONS.request
+        message = request() if version > 0 else request(client_instance_id=self.instance_id)
+        return encode(message, version=version)
+
+    def push_body(self, link: Link, version: int) -> bytes:
+        """Return the body of PushTelemetry without metrics; v0 has the client's own id, which v1 has in its header."""
+        request = PUSH_TELEMETRY.request
+        message = request() if version > 0 else request(client_instance_id=self.instance_id)
+        return encode(message, version=version)
+
+    def heartbeat_body(self, link: Link, version: int) -> bytes:
+        """Return the body of a heartbeat that joins a group."""
+        message = CONSUMER_GROUP_HEARTBEAT.request(
+            group_id=GROUP_ID, member_id=self.member_id(link), subscribed_topic_names=()
+        )
+        return encode(message, version=version)
+
+    def share_heartbeat_body(self, link: Link, version: int) -> bytes:
+        """Return the body of a heartbeat that joins a share group."""
+        message = SHARE_GROUP_HEARTBEAT.request(
+            group_id=GROUP_ID, member_id=self.share_member_id(link), subscribed_topic_names=()
+        )
+        return encode(message, version=version)
+
+    def member_id(self, link: Link) -> str:
+        """Return the id of the client as a member of a group."""
+        return str(self.instance_id)
+
+    def share_member_id(self, link: Link) -> str:
+        """Return the id of the client as a member of a share group."""
+        return str(self.instance_id)

@@ -1,0 +1,34 @@
+"""Scripted brokers serve ApiVersions with header v3 if their script says so."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from reference_model.clients.scripts.script import ConnectionScript, all_connections
+from tests.reference_model.clients.scripted_network import Network, told
+from wire.api_versions import ApiVersionsRequest
+from wire.codec import encode
+from wire.error_codes import ErrorCode
+from wire.frames import encode_frame
+from wire.headers import InstanceIdHeader
+
+
+def test_version_with_an_id_in_its_header_is_served_if_the_script_says_so() -> None:
+    """It is that of KIP-1313, a proposal; the table lists it, and its body is read after header v3."""
+    header = InstanceIdHeader(
+        request_api_key=18,
+        request_api_version=6,
+        correlation_id=1,
+        client_id="c",
+        client_instance_id=UUID(int=7),
+    )
+    body = encode(ApiVersionsRequest(client_software_name="a"), version=5)
+    network = Network(all_connections(ConnectionScript(newest_version=6)))
+    (write,) = network.send(encode_frame(encode(header, version=3) + body))
+    error, ranges = told(write, 5)
+    assert error is ErrorCode.NONE
+    assert (18, 0, 6) in ranges
+    (request,) = network.seen()
+    assert request.is_served
+    assert request.body is not None
+    assert request.body.client_software_name == "a"
