@@ -23,8 +23,8 @@ from clauses.catalogue import catalogue
 from conformance.__main__ import COMMANDS
 from conformance.commands.catalogue import PLANTED
 from conformance.commands.mutation import SUBJECTS
-from conformance.engine.client_prerequisites import NEEDS as CLIENT_NEEDS
-from conformance.engine.prerequisites import NEEDS
+from conformance.roles.client import NEEDS as CLIENT_NEEDS
+from conformance.roles.broker import NEEDS
 from conformance.mutation.properties import all_properties, client_properties
 from fixtures.launchers.built_in import reference_targets
 from fixtures.under_test.in_memory_client import play_in_memory
