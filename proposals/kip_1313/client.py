@@ -52,8 +52,8 @@ PROPOSED_RANGES: Mapping[int, Range] = {
 """The same with a broker that claims the proposal, by listing OffsetDelete v1."""
 
 
-class InstanceIdClient(ModelClient):
-    """Sends its id in the headers, as a member of groups, and as a source of telemetry to brokers that list these APIs.
+class HeaderWithId(ModelClient):
+    """Sends its id in the headers of requests to brokers that list them.
 
     Attributes:
         instance_id: its client instance id, the same for its whole life.
@@ -95,9 +95,9 @@ class InstanceIdClient(ModelClient):
         is_read = link.address in self._takes_ids
         return API_VERSIONS_WITH_ID if is_read else super().newest_version(link)
 
-    def header_of_api_versions(self, version: int) -> int:
+    def _header_of_api_versions(self, version: int) -> int:
         """Return the header version of a request for the table."""
-        return API_VERSIONS_HEADERS.get(version, super().header_of_api_versions(version))
+        return API_VERSIONS_HEADERS.get(version, super()._header_of_api_versions(version))
 
     def client_id_for(self, link: Link, header_version: int) -> str | None:
         """Return the client id of a request: a later one with header v3 has none, because the first one has it in any header."""
@@ -118,6 +118,10 @@ class InstanceIdClient(ModelClient):
     def reported_id(self) -> UUID | None:
         """Return the client instance id that the application gets when it asks for it; no broker is asked."""
         return self.instance_id
+
+
+class InstanceIdClient(HeaderWithId):
+    """Sends its id also as a member of groups, and as a source of telemetry to brokers that list these APIs."""
 
     def after_metadata(self, link: Link) -> None:
         """Ask for telemetry subscriptions, push metrics and send heartbeats, each if the broker lists it in a version of this client."""

@@ -71,7 +71,7 @@ def suite_without(proposal: Proposal, folder: Path) -> dict[str, list[str]]:
     return found
 
 
-@pytest.mark.slow  # It imports most of the suite once more, and writes a site
+@pytest.mark.slow  # It imports most of the suite again, and writes a site
 @pytest.mark.parametrize("proposal", proposals(), ids=lambda proposal: proposal.source)
 def test_suite_works_without_a_proposal(proposal: Proposal, tmp_path: Path) -> None:
     """Catalogue, properties, mutation, commands, targets and site have nothing of it, and everything else."""

@@ -123,11 +123,11 @@ class Negotiation(ClientConnections):
 
     def api_versions_response(self, link: Link, version: int) -> bytes:
         """Ask for the table in a version; return the response, header included."""
-        header_version = self.header_of_api_versions(version)
+        header_version = self._header_of_api_versions(version)
         body = self.api_versions_body(link, version)
         return self.exchange(link, API_VERSIONS_KEY, version, body, header_version)
 
-    def header_of_api_versions(self, version: int) -> int:
+    def _header_of_api_versions(self, version: int) -> int:
         """Return the header version of a request for the table."""
         return request_header_version(API_VERSIONS_KEY, version)
 

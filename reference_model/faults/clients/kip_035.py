@@ -89,9 +89,8 @@ class OneVersionTooMany(ModelClient):
     def version_of(self, link: Link, api_key: int) -> int:
         version, offered = super().version_of(link, api_key), _offered(link, api_key)
         begins_later = offered is not None and offered[0] > 0
-        return (
-            version + 1 if begins_later and version < self.own_ranges(link)[api_key][1] else version
-        )
+        is_higher = begins_later and version < self.own_ranges(link)[api_key][1]
+        return version + is_higher
 
 
 @fault("KIP-35.client-uses-overlap")
