@@ -89,8 +89,7 @@ class OneVersionTooMany(ModelClient):
     def version_of(self, link: Link, api_key: int) -> int:
         version, offered = super().version_of(link, api_key), _offered(link, api_key)
         begins_later = offered is not None and offered[0] > 0
-        is_higher = begins_later and version < self.own_ranges(link)[api_key][1]
-        return version + is_higher
+        return version + (begins_later and version < self.own_ranges(link)[api_key][1])
 
 
 @fault("KIP-35.client-uses-overlap")
