@@ -18,6 +18,9 @@ CLAUSE = "KIP-511.client-errors-on-42"
 WITHOUT_CARGO = "krafka-0.28.1"
 
 
+pytestmark = pytest.mark.slow  # Each test runs the suite in a process, on clients in processes
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> SuiteRun:
     """A run of two properties on a correct client, one with a fault, and one that cannot be installed."""

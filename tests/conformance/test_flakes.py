@@ -214,6 +214,7 @@ def flaky_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
         return run_suite("--bootstrap-server", fake.address, "-k", PROPERTY, runs=runs)
 
 
+@pytest.mark.slow
 def test_flaky_must_fails_the_run(flaky_run: Any) -> None:
     """A MUST that fails intermittently ends the run with 1 and reports how often it failed."""
     assert flaky_run.status == 1, flaky_run.output
@@ -221,6 +222,7 @@ def test_flaky_must_fails_the_run(flaky_run: Any) -> None:
     assert "repeated: flaky (fails only sometimes): failed" in flaky_run.output
 
 
+@pytest.mark.slow
 def test_flaky_cell_has_its_rate(flaky_run: Any) -> None:
     """run.json has the rate of a flaky cell with its interval, and the failure's folder its class."""
     (cell,) = flaky_run.header["planned_cells"]

@@ -67,6 +67,7 @@ def comparable(run: SuiteRun) -> list[dict[str, Any]]:
     return [{key: row[key] for key in row if key not in OF_ONE_RUN} for row in run.rows()]
 
 
+@pytest.mark.slow
 def test_three_processes_keep_the_records_of_one(tmp_path: Path) -> None:
     """The same seed draws the same examples, and the rows, cells, failures and verdicts stand in the same order.
 
@@ -127,6 +128,7 @@ def silenced_run(runs: Path) -> Iterator[tuple[subprocess.Popen[str], list[psuti
         yield process, shares_of(process)
 
 
+@pytest.mark.slow
 def test_interrupt_ends_every_process(tmp_path: Path) -> None:
     """Ctrl-C ends the run with 2, without a footer, and no process is left."""
     with silenced_run(tmp_path) as (process, shares):
@@ -208,6 +210,7 @@ def body_without_examples() -> None:
     """Stand for a sweep."""
 
 
+@pytest.mark.slow
 def test_killed_run_leaves_no_process(tmp_path: Path) -> None:
     """The processes of a run that is killed end by themselves."""
     with silenced_run(tmp_path) as (process, shares):
@@ -216,6 +219,7 @@ def test_killed_run_leaves_no_process(tmp_path: Path) -> None:
         assert survivors(shares) == []
 
 
+@pytest.mark.slow
 def test_process_that_dies_leaves_its_property_inconclusive(tmp_path: Path) -> None:
     """Another process judges the rest; the run states what is missing, and is never smaller without a word."""
     with silenced_run(tmp_path) as (process, shares):

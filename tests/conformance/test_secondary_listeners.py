@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.conformance.suite_runs import run_suite
 
 PROPERTY = "test_illegal_name_is_refused"
 
 
+@pytest.mark.slow
 def test_every_pinned_example_is_run_without_any_time_left(tmp_path: Path) -> None:
     """A run passes the number of a property's pinned examples on, and only drawn ones are dropped."""
     run = run_suite(

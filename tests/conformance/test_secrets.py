@@ -270,6 +270,7 @@ def failing_run(
     )
 
 
+@pytest.mark.slow
 def test_run_leaves_no_password(failing_run: SuiteRun) -> None:
     """Neither its records and failures nor its output have it, although many answers had."""
     assert failing_run.status == 1, failing_run.output

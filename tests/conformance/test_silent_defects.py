@@ -73,7 +73,7 @@ def test_a_silent_defect_changes_its_own_cells_alone(defect: str) -> None:
 @pytest.mark.parametrize(
     "most",
     [
-        pytest.param(1, id="neighbours"),
+        pytest.param(1, id="neighbours", marks=pytest.mark.slow),
         pytest.param(len(SILENT), id="all", marks=(pytest.mark.slow, pytest.mark.nightly)),
     ],
 )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
 from typing import TypeVar
 
 from hypothesis import Phase, find, settings
 from hypothesis import strategies as st
-from hypothesis.errors import HypothesisWarning
+from hypothesis.errors import HypothesisWarning, NoSuchExample
 
 T = TypeVar("T")
 
@@ -33,6 +35,24 @@ def find_any(strategy: st.SearchStrategy[T], condition: Callable[[T], bool] = _a
 def minimal(strategy: st.SearchStrategy[T], condition: Callable[[T], bool] = _anything) -> T:
     """Return the value that a value that meets the condition shrinks to."""
     return _find(strategy, condition, SHRINK)
+
+
+@cache
+def drawn(strategy: Callable[[], st.SearchStrategy[T]]) -> tuple[T, ...]:
+    """Return the values among which `find_any` looks, drawn once for all tests that look for one.
+
+    Args:
+        strategy: returns the strategy; the same function gets the same values.
+    """
+    values: list[T] = []
+
+    def keep(value: T) -> bool:
+        values.append(value)
+        return False
+
+    with suppress(NoSuchExample):
+        find_any(strategy(), keep)
+    return tuple(values)
 
 
 def _find(strategy: st.SearchStrategy[T], condition: Callable[[T], bool], chosen: settings) -> T:

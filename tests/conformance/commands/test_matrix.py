@@ -369,7 +369,7 @@ def test_wrong_command_line_is_refused(arguments: list[str], tmp_path: Path) -> 
     "how",
     [
         pytest.param(signal.SIGINT, marks=pytest.mark.slow),
-        signal.SIGTERM,
+        pytest.param(signal.SIGTERM, marks=pytest.mark.slow),
         pytest.param(signal.SIGKILL, marks=pytest.mark.slow),
     ],
 )

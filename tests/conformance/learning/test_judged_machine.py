@@ -86,6 +86,7 @@ def test_a_message_names_the_word_and_both_outputs() -> None:
     assert message(("v0",), "closed", "NONE v0 full") == "v0: closed; the model has NONE v0 full"
 
 
+@pytest.mark.slow
 def test_a_standard_run_states_its_bound_and_keeps_the_machine(tmp_path: Path) -> None:
     """A cell that conforms says up to where, and not that it is judged only partly."""
     target = ("--broker", "reference", "--listener", "sasl_plaintext", "-k", PROPERTY)
@@ -132,6 +133,7 @@ def test_a_machine_that_cannot_be_learned_is_kept_as_such(monkeypatch: pytest.Mo
     assert learned.stopped == "it kept us waiting"
 
 
+@pytest.mark.slow
 def test_a_failure_is_recorded_and_replayed(tmp_path: Path) -> None:
     """A deep run records the shortest word with its bytes and the machine, and `replay` judges the word again."""
     target = ("--broker", "reference+a-connection-stays-refused", "--listener", "plaintext")
