@@ -15,7 +15,7 @@ from reports.records import INPUTS_SHA256, TABLES_FOLDER
 from reports.refused_runs import NoticedRun, RefusedRun, RunLists
 from spark_aggregation.concurrency import checkpointed_together, for_each
 from spark_aggregation.history.facts import Facts, facts_of
-from spark_aggregation.history.history import History, batches_of
+from spark_aggregation.history.history import Batch, History, batches_of
 from spark_aggregation.history.ingest import Ingested, changed_clauses, ingest
 from spark_aggregation.history.state import State, empty_state, fold
 from spark_aggregation.history.tables_from_facts import roll_up, shown
@@ -79,7 +79,7 @@ class RollUpResult:
         return replace(self, lists=replace(self.lists, refused=tuple(every)))
 
 
-def aggregate(spark: SparkSession, asked: RollUpRequest) -> RollUpResult:
+def aggregate(spark: SparkSession, request: RollUpRequest) -> RollUpResult:
     """Read runs, add them to the history, and write the tables.
 
     Returns:
@@ -92,86 +92,75 @@ def aggregate(spark: SparkSession, asked: RollUpRequest) -> RollUpResult:
         HistoryMoved: another roll-up is adding to the history, or did so in the meantime.
         OSError: the folder of the history cannot be written to.
     """
-    given = given_tables(spark, mutation=asked.mutation, changes=asked.changes)
-    if asked.history is None:
-        return _rolled_up(spark, asked, None, given)
+    given = given_tables(spark, mutation=request.mutation, changes=request.changes)
+    if request.history is None:
+        return _rolled_up(spark, request, None, given)
     # One that adds and removes nothing needs no lock, and may read a history that it cannot write to.
-    writes = bool(asked.roots) or asked.keep_days is not None
-    with only_writer(asked.history) if writes else nullcontext(False) as alone:
-        history = History(spark, asked.history, alone=alone)
+    writes = bool(request.roots) or request.keep_days is not None
+    with only_writer(request.history) if writes else nullcontext(False) as alone:
+        history = History(spark, request.history, alone=alone)
         with history.writing():
-            return _rolled_up(spark, asked, history, given)
+            return _rolled_up(spark, request, history, given)
 
 
 def _rolled_up(
-    spark: SparkSession, asked: RollUpRequest, history: History | None, given: GivenTables
+    spark: SparkSession, request: RollUpRequest, history: History | None, given: GivenTables
 ) -> RollUpResult:
-    state = history.state() if history and not asked.rebuild else empty_state(spark)
-    outcome, facts = RollUpResult(), None
-    if asked.roots:
-        ingested = ingest(spark, asked.roots, state.known)
-        outcome = _outcome(ingested)
-    outcome = outcome.with_refused(asked.refused)
-    if outcome.any_new:
-        state, facts = _add_to_history(history, state, ingested, asked)
-    if outcome.any_new or not state.runs.isEmpty():
-        _write_tables(spark, asked, state, facts, history, given)
-    return outcome
+    """Load what is known, add the given runs to it, commit both, and make the tables; each happens once.
 
-
-def _add_to_history(
-    history: History | None, state: State, ingested: Ingested, asked: RollUpRequest
-) -> tuple[State, Facts]:
-    """Add the accepted runs to the state, and to the history if there is one."""
-    new = facts_of(ingested)
-    if history is None:
-        # Several tables are made from these frames. `columns` is small enough for one partition.
-        columns = state.columns_with(new).coalesce(1)
-        often_used = checkpointed_together(
-            {"cells": new.cells, "examples": new.examples, "columns": columns}
-        )
-        columns = often_used.pop("columns")
-        new = replace(new, **often_used)
-        folded = fold(
-            state,
-            new,
-            columns,
-            batch="",
-            all_cells=lambda: new.cells,
-            keep_days=asked.keep_days,
-        )
-        return folded, new
-    batch = history.begin(replaces=asked.rebuild)
-    facts = history.write_facts(batch, new)
-    folded = fold(
-        state,
-        facts,
-        checkpointed(state.columns_with(facts, since=state.first_change(facts)), whole=True),
-        batch=batch.name,
-        all_cells=lambda: history.all_cells(state.runs),
-        keep_days=asked.keep_days,
-    )
-    committed = history.commit(batch, folded)
-    return committed, facts
-
-
-def _write_tables(
-    spark: SparkSession,
-    asked: RollUpRequest,
-    state: State,
-    facts: Facts | None,
-    history: History | None,
-    given: GivenTables,
-) -> None:
+    Facts and state are frames that are computed only when they are needed: nothing but `History` reads or writes files.
+    """
+    state = history.state() if history and not request.rebuild else empty_state(spark)
+    result = RollUpResult()
+    if request.roots:
+        ingested = ingest(spark, request.roots, state.known)
+        result = _result(ingested)
+    result = result.with_refused(request.refused)
+    if not result.any_new and state.runs.isEmpty():
+        return result
+    facts, batch = None, None
+    if result.any_new:
+        facts = facts_of(ingested)
+        batch = history.begin(replaces=request.rebuild) if history else None
+        facts = history.write_facts(batch, facts) if history and batch else _often_used(facts)
+        state = _with_new(state, facts, history, batch, request.keep_days)
     state, chosen = shown(state)
-    if history is not None:
-        if asked.keep_days is not None:
-            history.drop_days(state)
+    if history:
+        if batch:
+            history.commit(batch, state)
         facts = history.facts(batches_of(state.runs.join(chosen, on="run_id", how="left_semi")))
     assert facts is not None
-    out = Storage(spark, asked.out)
+    out = Storage(spark, request.out)
     inputs = {**dict.fromkeys(TABLES, _runs_sha256(state.runs)), **given.inputs_sha256}
     write_tables({**roll_up(state, chosen, facts), **given.tables}, inputs, out)
+    if history and request.keep_days is not None:
+        history.drop_days(state)
+    return result
+
+
+def _often_used(facts: Facts) -> Facts:
+    """Return the facts; those that several tables are made from are already computed."""
+    frames = {"cells": facts.cells, "examples": facts.examples}
+    return replace(facts, **checkpointed_together(frames))
+
+
+def _with_new(
+    state: State,
+    new: Facts,
+    history: History | None,
+    batch: Batch | None,
+    keep_days: int | None,
+) -> State:
+    """Return the state with the new runs."""
+    since = state.first_change(new) if history else None
+    return fold(
+        state,
+        new,
+        checkpointed(state.columns_with(new, since=since), whole=True),
+        batch=batch.name if batch else "",
+        all_cells=lambda: history.all_cells(state.runs) if history else new.cells,
+        keep_days=keep_days,
+    )
 
 
 def _runs_sha256(runs: DataFrame) -> str:
@@ -197,7 +186,7 @@ def write_tables(
     for_each(write, tables)
 
 
-def _outcome(ingested: Ingested) -> RollUpResult:
+def _result(ingested: Ingested) -> RollUpResult:
     """Find out whether any run counts; list refused folders, and notices about the others."""
     notice = changed_clauses(F.col("header"), _catalogue_of_today())
     read = ingested.judged.select(

@@ -158,7 +158,7 @@ class History:
         """
         return self._facts_table("cells", batches_of(runs))
 
-    def commit(self, batch: Batch, state: State) -> State:
+    def commit(self, batch: Batch, state: State) -> None:
         """Write the state after a batch, and make both the newest.
 
         Raises:
@@ -177,9 +177,7 @@ class History:
         except AlreadyThere as error:
             raise HistoryMoved(_MOVED) from error
         self._newest = commit
-        committed = self.state()
-        self._remove_leftovers(batch, committed.runs)
-        return committed
+        self._remove_leftovers(batch, state.runs)
 
     def _remove_leftovers(self, batch: Batch, runs: DataFrame) -> None:
         """Remove what no later roll-up reads: failed attempts at a commit, old states, and replaced batches."""
