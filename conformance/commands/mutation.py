@@ -7,30 +7,33 @@ import fnmatch
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import click
 from rich.console import Console
 from rich.progress import Progress
 
-from clauses.catalogue import catalogue
+from clauses.catalogue import Clause, catalogue
 from conformance.commands.errors import CouldNotTell, UnknownName
 from conformance.commands.progress import status_line
 from conformance.commands.selection import selected_targets
-from conformance.mutation import in_memory, models, over_tcp, releases
+from conformance.mutation import over_tcp, releases
+from conformance.mutation.in_memory import (
+    QUICK_BYSTANDER_SHARE,
+    InMemoryResult,
+    clauses_in_memory,
+    measure,
+)
 from conformance.mutation.kills_over_tcp import counted_kills
-from conformance.mutation.model_subjects import SUBJECTS
 from conformance.mutation.properties import all_properties
 from conformance.mutation.score import Blame, Kill, Score
+from conformance.mutation.subjects import SUBJECTS
 from conformance.mutation.tables import markdown, summary, terminal_tables
 from conformance.mutation.tails import SEEDS_OF_TAILS, measured_reaches
 from conformance.mutation.trials import FIRST_SEED
 from fixtures.cleanup.temporary_folder import temporary_folder
 from fixtures.errors import HarnessError
-from reference_model.faults.broker import DEFECTS
 from reference_model.faults.broker.equivalent import EQUIVALENT_CHANGES
 from reference_model.profiles.profile import REFERENCE
 
@@ -40,36 +43,25 @@ QUICK_SEEDS = 3
 NOTHING_FOUND = Blame(defect="", breaks=(), violated=(), transport="in memory")
 
 
-class Planted(NamedTuple):
-    """What is tried.
+Planted = Mapping[str, Sequence[str]]
+"""What is tried: by model, names of its faults; those of the reference broker are called defects."""
 
-    Attributes:
-        defects: names of defects of the reference broker.
-        faults: by model, names of its faults.
-    """
 
-    defects: list[str]
-    faults: dict[str, list[str]]
-
-    @property
-    def is_everything(self) -> bool:
-        """Whether nothing is left out."""
-        return set(self.defects) == set(DEFECTS) and all(
-            set(self.faults[model]) == set(subject.faults) for model, subject in SUBJECTS.items()
-        )
+def is_everything(planted: Planted) -> bool:
+    """Return whether nothing is left out."""
+    return all(set(planted[model]) == set(subject.faults) for model, subject in SUBJECTS.items())
 
 
 def selected_planted(patterns: Sequence[str]) -> Planted:
-    """Return the defects and faults that match names or globs; all if there are no patterns.
+    """Return the faults that match names or globs; all if there are no patterns.
 
     Args:
-        patterns: each matches defects and faults; one that begins with a model and "+" matches its faults alone.
+        patterns: each matches faults of all models; one that begins with a model and "+" matches its faults alone.
 
     Raises:
         UnknownName: a pattern matches nothing.
         InvalidFile: a file of the registry does not follow its schema.
     """
-    defects: dict[str, None] = {}
     faults: dict[str, dict[str, None]] = {model: {} for model in SUBJECTS}
     for pattern in patterns or ("*",):
         model, plus, name = pattern.partition("+")
@@ -79,23 +71,12 @@ def selected_planted(patterns: Sequence[str]) -> Planted:
             matching = fnmatch.filter(SUBJECTS[each].faults, name if of_one_model else pattern)
             faults[each].update(dict.fromkeys(matching))
             found += len(matching)
-        if not of_one_model:
-            defects.update(dict.fromkeys(_selected_defects(pattern, may_be_none=found > 0)))
-        elif not found:
+        if not found and of_one_model:
             raise UnknownName(f"no fault of {model} matches {name!r}")
-    return Planted(list(defects), {model: list(names) for model, names in faults.items()})
-
-
-def _selected_defects(pattern: str, *, may_be_none: bool) -> list[str]:
-    try:
-        targets = selected_targets([f"{REFERENCE}+{pattern}"])
-    except UnknownName:
-        if may_be_none:
-            return []
-        raise
-    names = (target.id.partition("+")[2] for target in targets)
-    # A broker that follows a proposal is no defect.
-    return [name for name in names if name in DEFECTS]
+        if not found:
+            # Its error names what is similar.
+            selected_targets([f"{REFERENCE}+{pattern}"])
+    return {model: list(names) for model, names in faults.items()}
 
 
 def measured_score(
@@ -105,35 +86,25 @@ def measured_score(
     score = Score(
         clauses=(), reference=NOTHING_FOUND, kills=(), blames=(), seeds=seeds, complete=False
     )
-    complete = planted.is_everything
+    complete = is_everything(planted)
     # They are those of the suite, whatever a defect is. First, because a problem here is found in seconds.
     seeds_of_tails = range(FIRST_SEED, FIRST_SEED + min(seeds, SEEDS_OF_TAILS))
     reaches = measured_reaches(seeds_of_tails) if complete else ()
-    if planted.defects:
+    if planted[REFERENCE]:
         score = _score_of_brokers(
-            planted.defects, seeds=seeds, jobs=jobs, sockets=sockets, quick=quick, folder=folder
+            planted[REFERENCE], seeds=seeds, jobs=jobs, sockets=sockets, quick=quick, folder=folder
         )
-    for model, names in planted.faults.items():
-        if not names:
-            continue
-        subject = SUBJECTS[model]
-        with _progress(f"planted faults of {model}") as advance:
-            found = models.measure(
-                subject,
-                names,
-                seeds=seeds,
-                jobs=jobs,
-                bystander_seeds=1 if quick else models.BYSTANDER_SEEDS,
-                advance=advance,
+    for model, names in planted.items():
+        if names and model != REFERENCE:
+            found = _found_in_memory(model, names, seeds=seeds, jobs=jobs, quick=quick)
+            score = dataclasses.replace(
+                score,
+                clauses=[*score.clauses, *_in_catalogue(clauses_in_memory(SUBJECTS[model]))],
+                models={**score.models, model: found.reference},
+                kills=[*score.kills, *found.kills],
+                blames=[*score.blames, *found.blames],
+                kills_of_property={**score.kills_of_property, **found.kills_of_property},
             )
-        score = dataclasses.replace(
-            score,
-            clauses=[*score.clauses, *models.judged_clauses(subject)],
-            models={**score.models, model: found.reference},
-            kills=[*score.kills, *found.kills],
-            blames=[*score.blames, *found.blames],
-            kills_of_property={**score.kills_of_property, **found.kills_of_property},
-        )
     return dataclasses.replace(score, complete=complete, reaches=reaches)
 
 
@@ -148,14 +119,7 @@ def _score_of_brokers(
             folders = over_tcp.run_all(over_tcp.planned_runs(names, quick=quick), folder, jobs)
             blames, catches = over_tcp.judge(folders)
             kills = counted_kills(catches, seeds=seeds, jobs=jobs)
-    with _progress("planted defects in memory") as advance:
-        found = in_memory.measure(
-            names,
-            seeds=seeds,
-            jobs=jobs,
-            quick=quick,
-            advance=advance,
-        )
+    found = _found_in_memory(REFERENCE, names, seeds=seeds, jobs=jobs, quick=quick)
     caught = dict(found.kills_of_property)
     if sockets:
         missing = all_properties().keys() - caught.keys()
@@ -164,10 +128,10 @@ def _score_of_brokers(
     judged = (
         {clause for name in caught for clause in all_properties()[name].clauses}
         if sockets
-        else in_memory.clauses_in_memory()
+        else clauses_in_memory(SUBJECTS[REFERENCE])
     )
     return Score(
-        clauses=[clause for clause in catalogue() if clause.id in {*judged, releases.CLAUSE}],
+        clauses=_in_catalogue({*judged, releases.CLAUSE}),
         reference=dataclasses.replace(
             found.reference, violated={*found.reference.violated, *between.reference.violated}
         ),
@@ -179,11 +143,23 @@ def _score_of_brokers(
     )
 
 
-@contextmanager
-def _progress(what: str) -> Iterator[in_memory.Advance]:
+def _in_catalogue(clauses: Collection[str]) -> list[Clause]:
+    return [clause for clause in catalogue() if clause.id in clauses]
+
+
+def _found_in_memory(
+    model: str, names: Sequence[str], *, seeds: int, jobs: int, quick: bool
+) -> InMemoryResult:
     with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty()) as progress:
-        task = progress.add_task(what, total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
+        task = progress.add_task(f"planted faults of {model} in memory", total=None)
+        return measure(
+            SUBJECTS[model],
+            names,
+            seeds=seeds,
+            jobs=jobs,
+            quick=quick,
+            advance=lambda done, total: progress.update(task, completed=done, total=total),
+        )
 
 
 @click.command()
@@ -199,7 +175,7 @@ def _progress(what: str) -> Iterator[in_memory.Advance]:
     "--quick",
     is_flag=True,
     help="every defect in memory, but of the properties that must not blame it only one of "
-    f"{in_memory.QUICK_BYSTANDER_SHARE}, with fewer examples, and over TCP only one of {over_tcp.QUICK_SHARE} defects that break no clause judged there",
+    f"{QUICK_BYSTANDER_SHARE}, with fewer examples, and over TCP only one of {over_tcp.QUICK_SHARE} defects that break no clause judged there",
 )
 @click.option(
     "--in-memory-only",

@@ -1,4 +1,4 @@
-"""The in-memory part of the mutation score: all defects, all properties that need no socket, and many seeds."""
+"""The in-memory part of the mutation score: all faults of a model, all properties that need no socket, and many seeds."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from conformance.engine.hypothesis_profiles import EXAMPLES_PER_PROPERTY
-from conformance.mutation.properties import all_properties
 from conformance.mutation.score import Blame, Kill, is_of_model
+from conformance.mutation.subjects import SUBJECTS, Subject
 from conformance.mutation.trials import (
     Killed,
     Trial,
@@ -19,16 +19,14 @@ from conformance.mutation.trials import (
     examples_to_kill,
     fewest_examples,
     largest_budget,
-    listeners_in_memory,
     seeds_of,
 )
 from fixtures.under_test.in_memory import LAUNCHER
-from reference_model.faults.broker import DEFECTS
 
 BLAMED_EXAMPLES = EXAMPLES_PER_PROPERTY
 """The number that most properties draw in a standard run."""
 BYSTANDER_EXAMPLES = 40
-"""Examples for properties whose clauses a defect does not break, not counting pinned ones: by far most of the work."""
+"""Examples for properties whose clauses a fault does not break, not counting pinned ones: by far most of the work."""
 QUICK_BYSTANDER_EXAMPLES = 10
 QUICK_BYSTANDER_SHARE = 3
 """In a quick measurement, each property meets one of this many bystanders, and each bystander one of this many properties."""
@@ -43,10 +41,10 @@ class InMemoryResult:
     """The result of the in-memory part.
 
     Attributes:
-        reference: the clauses that the plain reference was found to violate.
-        blames: the clauses that each defect was found to violate.
-        kills: one per defect and clause that the defect breaks and that is judged in memory.
-        kills_of_property: by property, how many of these defects it caught.
+        reference: the clauses that the plain model was found to violate.
+        blames: the clauses that each fault was found to violate.
+        kills: one per fault and clause that the fault breaks and that is judged in memory.
+        kills_of_property: by property, how many of these faults it caught.
     """
 
     reference: Blame
@@ -55,46 +53,47 @@ class InMemoryResult:
     kills_of_property: dict[str, int]
 
 
-def judged_in_memory() -> dict[str, tuple[str, ...]]:
-    """Return the clauses of every property that needs no socket, by the property's name."""
+def judged_in_memory(subject: Subject) -> dict[str, tuple[str, ...]]:
+    """Return the clauses of every property that can judge a model, with some fault or none, by the property's name."""
     return {
         name: found.clauses
-        for name, found in all_properties().items()
-        if listeners_in_memory(found)
+        for name, found in subject.properties().items()
+        if any(subject.applies(found, fault) for fault in ("", *subject.faults))
     }
 
 
-def clauses_in_memory() -> set[str]:
-    """Return the clauses whose properties can all judge in memory."""
-    elsewhere = {
-        clause
-        for found in all_properties().values()
-        if not listeners_in_memory(found)
-        for clause in found.clauses
-    }
-    return {clause for clauses in judged_in_memory().values() for clause in clauses} - elsewhere
+def clauses_in_memory(subject: Subject) -> set[str]:
+    """Return the clauses that are judged in memory: those of a model that is judged over TCP as well if all their properties can."""
+    here = judged_in_memory(subject)
+    judged = {clause for clauses in here.values() for clause in clauses}
+    if not subject.is_judged_over_tcp:
+        return judged
+    elsewhere = (each for name, each in subject.properties().items() if name not in here)
+    return judged - {clause for each in elsewhere for clause in each.clauses}
 
 
 def measure(
-    defects: Sequence[str],
+    subject: Subject,
+    faults: Sequence[str],
     *,
     seeds: int,
     jobs: int,
     quick: bool = False,
     advance: Advance | None = None,
 ) -> InMemoryResult:
-    """Try every defect.
+    """Try every fault.
 
     Args:
-        defects: names of the defects.
+        subject: the model, one of `SUBJECTS`.
+        faults: names of the faults.
         seeds: for how many seeds the examples to a kill are counted.
         jobs: how many processes work at a time.
-        quick: whether a share of the defects that do not break a property's clause is enough, with fewer examples.
+        quick: whether a share of the faults that do not break a property's clause is enough, with fewer examples.
         advance: called with the progress.
     """
-    properties = judged_in_memory()
+    properties = judged_in_memory(subject)
     broken = {
-        name: [each for each in defects if set(DEFECTS[each].breaks) & set(clauses)]
+        name: [each for each in faults if set(subject.faults[each].breaks) & set(clauses)]
         for name, clauses in properties.items()
     }
     share = QUICK_BYSTANDER_SHARE if quick else 1
@@ -103,52 +102,67 @@ def measure(
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context) as pool:
         judged = [
-            pool.submit(blame, name, ("", *tried), count)
+            pool.submit(_blame, subject.name, name, ("", *tried), count)
             for place, name in enumerate(properties)
             for tried, count in (
                 (broken[name], BLAMED_EXAMPLES),
-                (bystanders(defects, name, place=place, share=share), bystander_examples),
+                (bystanders(subject, faults, name, place=place, share=share), bystander_examples),
             )
             if tried
         ]
         trials = [trial for work in results(judged, advance) for trial in work]
-        # Count only pairs that caught: a property that cannot see a defect would run up to the cap for every seed.
-        pairs = {(trial.property_name, trial.defect) for trial in trials if trial.caught}
+        # Count only pairs that caught: a property that cannot see a fault would run up to the cap for every seed.
+        pairs = {(trial.property_name, trial.fault) for trial in trials if trial.caught}
         caught = {
             name: [each for each in broken[name] if (name, each) in pairs] for name in properties
         }
         keys = [
             (name, seed)
             for name in properties
-            if caught[name] and not all_properties()[name].is_deep
-            for seed in seeds_of(name, seeds)
+            if caught[name] and not subject.properties()[name].is_deep
+            for seed in seeds_of(subject, name, seeds)
         ]
-        counted = [pool.submit(examples_to_kill, name, caught[name], seed) for name, seed in keys]
+        counted = [
+            pool.submit(_examples_to_kill, subject.name, name, caught[name], seed)
+            for name, seed in keys
+        ]
         killed = dict(zip(keys, results(counted, advance), strict=True))
-    reference, *blames = _blames(("", *defects), trials)
+    reference, *blames = _blames(subject, ("", *faults), trials)
     return InMemoryResult(
         reference=reference,
         blames=blames,
-        kills=kills_of_standard_run(defects, trials, killed, seeds),
+        kills=kills_of_standard_run(subject, faults, trials, killed, seeds),
         kills_of_property={name: len(caught[name]) for name in properties},
     )
 
 
+def _blame(model: str, property_name: str, faults: Sequence[str], count: int) -> list[Trial]:
+    return blame(SUBJECTS[model], property_name, faults, count)
+
+
+def _examples_to_kill(
+    model: str, property_name: str, faults: Sequence[str], seed: int
+) -> dict[str, int | None]:
+    return examples_to_kill(SUBJECTS[model], property_name, faults, seed)
+
+
 def bystanders(
-    defects: Sequence[str], property_name: str, *, place: int = 0, share: int = 1
+    subject: Subject, faults: Sequence[str], property_name: str, *, place: int = 0, share: int = 1
 ) -> list[str]:
-    """Return the defects that a property may not blame; none if it is about the model or takes too long.
+    """Return the faults that a property may not blame; none if it is about the model or takes too long.
 
     Args:
-        defects: the defects that are tried.
+        subject: the model.
+        faults: the faults that are tried.
         property_name: the property.
         place: its place among the properties; neighbours get different shares.
-        share: of how many defects one is enough.
+        share: of how many faults one is enough.
     """
-    judged = all_properties()[property_name]
+    judged = subject.properties()[property_name]
     if judged.is_deep or all(map(is_of_model, judged.clauses)):
         return []
-    others = [each for each in defects if not set(DEFECTS[each].breaks) & set(judged.clauses)]
+    clauses = set(judged.clauses)
+    others = [each for each in faults if not set(subject.faults[each].breaks) & clauses]
     return others[place % share :: share]
 
 
@@ -166,60 +180,61 @@ def results(work: Sequence[Future[T]], advance: Advance | None) -> list[T]:
     return [future.result() for future in work]
 
 
-def _blames(defects: Sequence[str], trials: Sequence[Trial]) -> list[Blame]:
-    properties = judged_in_memory()
+def _blames(subject: Subject, faults: Sequence[str], trials: Sequence[Trial]) -> list[Blame]:
+    properties = judged_in_memory(subject)
     violated: dict[str, set[str]] = defaultdict(set)
     problems: dict[str, list[str]] = defaultdict(list)
     for trial in trials:
         if trial.caught:
-            violated[trial.defect].update(properties[trial.property_name])
+            violated[trial.fault].update(properties[trial.property_name])
         elif trial.problem:
-            problems[trial.defect].append(f"{trial.property_name}: {trial.problem}")
-    judged = clauses_in_memory()
+            problems[trial.fault].append(f"{trial.property_name}: {trial.problem}")
+    judged = clauses_in_memory(subject)
     return [
         Blame(
-            defect=defect,
-            breaks=tuple(c for c in DEFECTS[defect].breaks if c in judged) if defect else (),
+            defect=subject.named(fault),
+            breaks=tuple(c for c in subject.faults[fault].breaks if c in judged) if fault else (),
             # The run over TCP judges the other clauses.
-            violated=violated[defect] & judged,
+            violated=violated[fault] & judged,
             transport=LAUNCHER,
-            problems=problems[defect],
+            problems=problems[fault],
         )
-        for defect in defects
+        for fault in faults
     ]
 
 
 def kills_of_standard_run(
-    defects: Sequence[str],
+    subject: Subject,
+    faults: Sequence[str],
     trials: Sequence[Trial],
     killed: Killed,
     seeds: int,
 ) -> list[Kill]:
-    """Return how each clause caught the defects that break it, without the properties that only a deep run has.
+    """Return how each clause caught the faults that break it, without the properties that only a deep run has.
 
     Args:
-        defects: the defects' names.
+        subject: the model.
+        faults: the faults' names.
         trials: what each property made of each of them.
         killed: the examples that it took, by property and seed.
         seeds: how many seeds were tried.
     """
-    properties = judged_in_memory()
-    pinned = {(trial.property_name, trial.defect) for trial in trials if trial.pinned}
-    judged = clauses_in_memory()
+    pinned = {(trial.property_name, trial.fault) for trial in trials if trial.pinned}
+    judged = clauses_in_memory(subject)
     judging: dict[str, list[str]] = defaultdict(list)
-    for name, clauses in properties.items():
-        if not all_properties()[name].is_deep:
+    for name, clauses in judged_in_memory(subject).items():
+        if not subject.properties()[name].is_deep:
             for clause in clauses:
                 judging[clause].append(name)
     return [
         Kill(
             clause=clause,
-            defect=defect,
-            examples=fewest_examples(killed, judging[clause], defect, seeds),
-            pinned=any((name, defect) in pinned for name in judging[clause]),
-            cap=largest_budget(judging[clause]),
+            defect=subject.named(fault),
+            examples=fewest_examples(killed, judging[clause], fault, seeds),
+            pinned=any((name, fault) in pinned for name in judging[clause]),
+            cap=largest_budget(subject, judging[clause]),
         )
-        for defect in defects
-        for clause in DEFECTS[defect].breaks
+        for fault in faults
+        for clause in subject.faults[fault].breaks
         if clause in judged
     ]

@@ -15,6 +15,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from conformance.mutation.score import Kill
+from conformance.mutation.subjects import SUBJECTS, reference_broker
 from conformance.mutation.trials import (
     caught_by_pinned,
     examples_to_kill,
@@ -80,7 +81,7 @@ def counted_kills(catches: Sequence[Catch], *, seeds: int, jobs: int) -> list[Ki
         counting = [
             (name, pool.submit(_count, name, sorted(defects), part))
             for name, defects in caught.items()
-            for part in _parts(seeds_of(name, seeds))
+            for part in _parts(seeds_of(SUBJECTS[REFERENCE], name, seeds))
         ]
         for name, future in counting:
             counted = future.result()
@@ -92,7 +93,7 @@ def counted_kills(catches: Sequence[Catch], *, seeds: int, jobs: int) -> list[Ki
             defect=catch.defect,
             examples=fewest_examples(killed, catch.properties, catch.defect, seeds),
             pinned=any((name, catch.defect) in pinned for name in catch.properties),
-            cap=largest_budget(catch.properties),
+            cap=largest_budget(SUBJECTS[REFERENCE], catch.properties),
         )
         for catch in catches
     ]
@@ -115,10 +116,10 @@ def _count(property_name: str, defects: Sequence[str], seeds: Sequence[int]) -> 
 
         brokers = {"": started(REFERENCE)}
         brokers |= {defect: started(f"{REFERENCE}+{defect}") for defect in defects}
-        with_defect = brokers.__getitem__
+        subject = reference_broker(brokers.__getitem__)
         return _Counted(
-            pinned=caught_by_pinned(property_name, defects, with_defect),
+            pinned=caught_by_pinned(subject, property_name, defects),
             examples={
-                seed: examples_to_kill(property_name, defects, seed, with_defect) for seed in seeds
+                seed: examples_to_kill(subject, property_name, defects, seed) for seed in seeds
             },
         )

@@ -20,7 +20,7 @@ from conformance.mutation.in_memory import clauses_in_memory
 from conformance.mutation.kills_over_tcp import Catch
 from conformance.mutation.properties import Property, all_properties
 from conformance.mutation.score import Blame
-from conformance.mutation.trials import listeners_in_memory
+from conformance.mutation.subjects import SUBJECTS, listeners_in_memory
 from conformance.runs.suite_processes import EndedRun, SuiteProcesses
 from fixtures.errors import HarnessError
 from reference_model.faults.broker import DEFECTS
@@ -132,7 +132,7 @@ def violations(folder: Path, target: str) -> set[tuple[str, str]]:
 def judge(folders: Mapping[Run, Path]) -> tuple[list[Blame], list[Catch]]:
     """Return the results of the runs: each defect's blame, and for clauses that need sockets what caught it."""
     properties = all_properties()
-    in_memory = clauses_in_memory()
+    in_memory = clauses_in_memory(SUBJECTS[REFERENCE])
     blames, catches = [], []
     for run, folder in folders.items():
         judged = _clauses(properties[name] for name in run.properties)

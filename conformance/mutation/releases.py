@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from conformance.corpus.entries import Entry, load_corpus
 from conformance.mutation.score import Blame, Kill
-from conformance.mutation.trials import broker_with
+from conformance.mutation.subjects import broker_with
 from conformance.releases.generated_inputs import COUNT, SEED, generated_inputs
 from conformance.releases.release_changes import Observer, Release, changes_between
 from reference_model.faults.broker import DEFECTS

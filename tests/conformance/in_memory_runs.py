@@ -9,7 +9,7 @@ from hypothesis.errors import UnsatisfiedAssumption
 
 from conformance.assertions.judging import JudgedElsewhere
 from conformance.mutation.properties import Property, all_properties, holds
-from conformance.mutation.trials import listeners_in_memory
+from conformance.mutation.subjects import listeners_in_memory
 from fixtures.client.patience import Patience
 from fixtures.errors import HarnessError
 from fixtures.launchers.built_in import reference_targets

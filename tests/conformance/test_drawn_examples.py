@@ -10,7 +10,7 @@ import pytest
 from clauses.catalogue import load_catalogue
 from conformance.brokers import test_version_negotiation
 from conformance.mutation.properties import Property, StopDrawing, all_properties, holds
-from conformance.mutation.trials import broker_with, listeners_in_memory
+from conformance.mutation.subjects import broker_with, listeners_in_memory
 from fixtures.under_test.in_memory import InMemoryBroker
 from reference_model.profiles.profile import KRAFT
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis

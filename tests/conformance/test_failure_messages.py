@@ -17,7 +17,7 @@ from conformance.assertions.client_software import (
 from conformance.assertions.judging import Unjudged, violation_context
 from conformance.brokers import test_software_metrics as metrics
 from conformance.mutation.properties import all_properties
-from conformance.mutation.trials import broker_with
+from conformance.mutation.subjects import broker_with
 from fixtures.under_test.broker import Broker
 from strategies.api_versions import build_request
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis

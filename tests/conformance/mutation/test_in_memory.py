@@ -11,9 +11,12 @@ from conformance.mutation.in_memory import (
     kills_of_standard_run,
 )
 from conformance.mutation.properties import all_properties
+from conformance.mutation.subjects import SUBJECTS
 from conformance.mutation.trials import FIRST_SEED, Trial
 from reference_model.faults.broker import DEFECTS
+from reference_model.profiles.profile import REFERENCE
 
+BROKER = SUBJECTS[REFERENCE]
 DEEP = "test_every_negative_version_gets_unsupported_version"
 CLAUSE = "KIP-35.negative-version-gives-35"
 DEFECT = "negative-versions-are-served-as-v0"
@@ -21,25 +24,25 @@ DEFECT = "negative-versions-are-served-as-v0"
 
 def test_quick_bystanders_meet_properties_of_other_clauses() -> None:
     """Neighbouring properties share the defects that they must not blame, and each defect meets some property."""
-    names, defects = list(judged_in_memory()), list(DEFECTS)
+    names, defects = list(judged_in_memory(BROKER)), list(DEFECTS)
     parts = [
-        bystanders(defects, names[0], place=place, share=QUICK_BYSTANDER_SHARE)
+        bystanders(BROKER, defects, names[0], place=place, share=QUICK_BYSTANDER_SHARE)
         for place in range(QUICK_BYSTANDER_SHARE)
     ]
-    assert sorted(chain(*parts)) == sorted(bystanders(defects, names[0]))
+    assert sorted(chain(*parts)) == sorted(bystanders(BROKER, defects, names[0]))
     met = {
         defect
         for place, name in enumerate(names)
-        for defect in bystanders(defects, name, place=place, share=QUICK_BYSTANDER_SHARE)
+        for defect in bystanders(BROKER, defects, name, place=place, share=QUICK_BYSTANDER_SHARE)
     }
     assert met == set(defects)
 
 
 def test_a_deep_property_alone_kills_nothing() -> None:
     """A defect that only a deep run catches has survived the standard run."""
-    trial = Trial(property_name=DEEP, defect=DEFECT, pinned=True, generated=1)
+    trial = Trial(property_name=DEEP, fault=DEFECT, pinned=True, generated=1)
     killed = {(DEEP, FIRST_SEED): {DEFECT: 1}}
-    kills = kills_of_standard_run([DEFECT], [trial], killed, 1)
+    kills = kills_of_standard_run(BROKER, [DEFECT], [trial], killed, 1)
     (kill,) = (each for each in kills if each.clause == CLAUSE)
     assert kill.survived == 1
     assert not kill.is_certain
@@ -49,7 +52,7 @@ def test_a_standard_run_judges_every_clause() -> None:
     """No clause has only deep properties, whose kills would not be counted."""
     deep: set[str] = set()
     standard: set[str] = set()
-    for name, clauses in judged_in_memory().items():
+    for name, clauses in judged_in_memory(BROKER).items():
         (deep if all_properties()[name].is_deep else standard).update(clauses)
     assert deep
     assert deep <= standard

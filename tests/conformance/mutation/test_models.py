@@ -7,19 +7,21 @@ import os
 
 import pytest
 
+from clauses.catalogue import catalogue
 from conformance.commands.errors import UnknownName
-from conformance.commands.mutation import selected_planted
+from conformance.commands.mutation import is_everything, selected_planted
 from conformance.engine.budgets import CLIENT_EXAMPLES
-from conformance.mutation import models
-from conformance.mutation.model_subjects import SUBJECTS
-from conformance.mutation.model_trials import model_trials
+from conformance.mutation.in_memory import clauses_in_memory, measure
 from conformance.mutation.properties import client_properties
 from conformance.mutation.score import Score
+from conformance.mutation.subjects import SUBJECTS
+from conformance.mutation.trials import blame, caught_by_pinned, examples_to_kill
 from fixtures.registry.model_clients import MODEL
 from fixtures.under_test.in_memory_proxy import MODEL_PROXY
 from reference_model.faults.broker import DEFECTS
 from reference_model.faults.clients import FAULTS
 from reference_model.faults.proxies import FAULTS as PROXY_FAULTS
+from reference_model.profiles.profile import REFERENCE
 
 NULL_TABLE = "null-table-aborts"
 PROPERTY = "test_nonsense_is_survived"
@@ -28,13 +30,15 @@ PROPERTY = "test_nonsense_is_survived"
 def test_trial_names_who_is_caught() -> None:
     """A property catches its clause's fault, but not another one or the plain model client; a seed decides what is drawn."""
     faults = ("", NULL_TABLE, "disabled-rebootstrap-is-ignored")
-    plain, null_table, other = model_trials(MODEL, PROPERTY, faults, (1, 2))
+    plain, null_table, other = blame(SUBJECTS[MODEL], PROPERTY, faults, 5)
     assert not plain.caught
     assert not other.caught
     assert null_table.pinned
-    assert len(null_table.examples) == 2
-    assert all(each is None or 1 <= each <= CLIENT_EXAMPLES for each in null_table.examples)
-    assert model_trials(MODEL, PROPERTY, faults, (1, 2)) == [plain, null_table, other]
+    for seed in (1, 2):
+        killed = examples_to_kill(SUBJECTS[MODEL], PROPERTY, faults[1:], seed)
+        assert killed[faults[-1]] is None
+        assert killed[NULL_TABLE] in (None, *range(1, CLIENT_EXAMPLES + 1))
+        assert killed == examples_to_kill(SUBJECTS[MODEL], PROPERTY, faults[1:], seed)
 
 
 def test_every_property_has_pinned_examples() -> None:
@@ -47,11 +51,9 @@ def test_every_property_has_pinned_examples() -> None:
 def test_faults_are_caught_by_exactly_their_clauses() -> None:
     """A fault in thirty turns exactly its clauses red with one seed; the complete score is a step of CI."""
     names = sorted(FAULTS)[::30]
-    found = models.measure(
-        SUBJECTS[MODEL], names, seeds=1, jobs=os.cpu_count() or 1, bystander_seeds=1
-    )
+    found = measure(SUBJECTS[MODEL], names, seeds=1, jobs=os.cpu_count() or 1, quick=True)
     score = Score(
-        clauses=models.judged_clauses(SUBJECTS[MODEL]),
+        clauses=[each for each in catalogue() if each.id in clauses_in_memory(SUBJECTS[MODEL])],
         reference=found.reference,
         kills=found.kills,
         blames=found.blames,
@@ -64,16 +66,14 @@ def test_faults_are_caught_by_exactly_their_clauses() -> None:
     assert score.exact_defects == len(names)
 
 
-@pytest.mark.parametrize("model", [name for name in SUBJECTS if name != MODEL])
+@pytest.mark.parametrize("model", [name for name in SUBJECTS if name not in {MODEL, REFERENCE}])
 def test_pinned_examples_catch_the_faults(model: str) -> None:
     """Each fault of a model proxy or broker turns exactly its clauses red, and the plain model has none."""
     subject = SUBJECTS[model]
     caught: dict[str, set[str]] = {fault: set() for fault in ("", *subject.faults)}
     for name, judged in subject.properties().items():
-        for trial in model_trials(model, name, list(caught), ()):
-            assert not trial.problem
-            if trial.pinned:
-                caught[trial.fault].update(judged.clauses)
+        for fault in caught_by_pinned(subject, name, caught):
+            caught[fault].update(judged.clauses)
     assert caught.pop("") == set()
     assert caught == {name: set(fault.breaks) for name, fault in subject.faults.items()}
 
@@ -82,7 +82,7 @@ def test_wrong_clause_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fault that names a clause which it does not break has survived it, and is blamed for the one that it breaks."""
     wrong = dataclasses.replace(FAULTS[NULL_TABLE], breaks=("KIP-511.client-name-valid",))
     monkeypatch.setitem(FAULTS, NULL_TABLE, wrong)
-    found = models.measure(SUBJECTS[MODEL], [NULL_TABLE], seeds=1, jobs=1, bystander_seeds=1)
+    found = measure(SUBJECTS[MODEL], [NULL_TABLE], seeds=1, jobs=1, quick=True)
     (blame,) = found.blames
     assert blame.missed == ["KIP-511.client-name-valid"]
     assert blame.also == ["KIP-35.client-survives-nonsense"]
@@ -90,19 +90,16 @@ def test_wrong_clause_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_patterns_choose_defects_and_faults() -> None:
-    """A pattern matches both halves; one that begins with "model+" matches faults alone."""
-    assert selected_planted(()).is_everything
-    assert selected_planted(["model+*"]) == (
-        [],
-        {**{key: [] for key in SUBJECTS}, MODEL: list(FAULTS)},
-    )
-    assert selected_planted(["model-proxy+*"]).faults[MODEL_PROXY] == list(PROXY_FAULTS)
-    assert selected_planted(["tags-descend", NULL_TABLE]) == (
-        ["tags-descend"],
-        {**{key: [] for key in SUBJECTS}, MODEL: [NULL_TABLE]},
-    )
-    assert selected_planted(["*-table-*"]).faults[MODEL]
-    assert set(selected_planted(["*"]).defects) == set(DEFECTS)
+    """A pattern matches the faults of all models; one that begins with "model+" those of one alone."""
+    nothing: dict[str, list[str]] = {model: [] for model in SUBJECTS}
+    assert is_everything(selected_planted(()))
+    assert selected_planted(["model+*"]) == {**nothing, MODEL: list(FAULTS)}
+    assert selected_planted(["model-proxy+*"]) == {**nothing, MODEL_PROXY: list(PROXY_FAULTS)}
+    assert selected_planted(["reference+tags-descend"]) == {**nothing, REFERENCE: ["tags-descend"]}
+    both = selected_planted(["tags-descend", NULL_TABLE])
+    assert both == {**nothing, REFERENCE: ["tags-descend"], MODEL: [NULL_TABLE]}
+    assert selected_planted(["*-table-*"])[MODEL]
+    assert selected_planted(["*"])[REFERENCE] == list(DEFECTS)
     with pytest.raises(UnknownName, match="no fault of model matches 'nothing'"):
         selected_planted(["model+nothing"])
     with pytest.raises(UnknownName):

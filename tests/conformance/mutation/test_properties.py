@@ -18,7 +18,7 @@ from conformance.mutation.properties import (
     properties_of,
     proxy_properties,
 )
-from conformance.mutation.trials import broker_with
+from conformance.mutation.subjects import broker_with
 from fixtures.under_test.broker import Broker
 from proposals import proposals
 from tests.clauses.properties import properties_in

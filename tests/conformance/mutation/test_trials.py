@@ -7,15 +7,16 @@ from typing import cast
 import pytest
 
 from conformance.mutation.properties import all_properties
-from conformance.mutation.trials import (
-    blame,
+from conformance.mutation.subjects import (
+    SUBJECTS,
     broker_with,
-    caught_by_pinned,
-    examples_to_kill,
     listeners_in_memory,
+    reference_broker,
 )
+from conformance.mutation.trials import blame, caught_by_pinned, examples_to_kill
 from fixtures.errors import ConnectionFailed, HarnessError
 from fixtures.under_test.broker import Broker
+from reference_model.profiles.profile import REFERENCE
 
 SIGN = "negative-correlation-ids-lose-their-sign"
 OTHER = "v1-lists-one-key-less"
@@ -24,7 +25,7 @@ PROPERTY = "test_correlation_id_comes_back"
 
 def test_blame_names_who_is_caught() -> None:
     """A property catches its clause's defect, but not another defect or the plain reference."""
-    plain, sign, other = blame(PROPERTY, ("", SIGN, OTHER), 30)
+    plain, sign, other = blame(SUBJECTS[REFERENCE], PROPERTY, ("", SIGN, OTHER), 30)
     assert not plain.caught
     assert not other.caught
     assert sign.pinned
@@ -34,8 +35,8 @@ def test_blame_names_who_is_caught() -> None:
 
 def test_examples_to_a_kill_are_counted_by_seed() -> None:
     """The same seed kills at the same example; a defect of another clause survives the budget."""
-    first = examples_to_kill(PROPERTY, (SIGN, OTHER), 3)
-    assert first == examples_to_kill(PROPERTY, (SIGN, OTHER), 3)
+    first = examples_to_kill(SUBJECTS[REFERENCE], PROPERTY, (SIGN, OTHER), 3)
+    assert first == examples_to_kill(SUBJECTS[REFERENCE], PROPERTY, (SIGN, OTHER), 3)
     assert first[SIGN] is not None
     assert first[OTHER] is None
 
@@ -53,9 +54,9 @@ def test_a_defect_that_cannot_be_judged_has_not_survived() -> None:
 
     words = f"{PROPERTY} could not judge .*: with {SIGN} ConnectionFailed: plaintext: no listener"
     with pytest.raises(HarnessError, match=words):
-        examples_to_kill(PROPERTY, (SIGN, OTHER), 3, brokers)
+        examples_to_kill(reference_broker(brokers), PROPERTY, (SIGN, OTHER), 3)
     with pytest.raises(HarnessError, match=words):
-        caught_by_pinned(PROPERTY, (SIGN, OTHER), brokers)
+        caught_by_pinned(reference_broker(brokers), PROPERTY, (SIGN, OTHER))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,182 @@
+"""What is judged in memory with planted faults: the reference broker, the model client, the model proxy, and what proposals bring."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from conformance.engine.budgets import client_examples
+from conformance.mutation.properties import (
+    Property,
+    all_properties,
+    client_properties,
+    properties_of,
+    proxy_properties,
+)
+from conformance.roles.client import unmet_need
+from fixtures.client.patience import Patience
+from fixtures.launchers.built_in import reference_targets
+from fixtures.registry.model_clients import MODEL
+from fixtures.under_test.broker import Broker
+from fixtures.under_test.client import ClientUnderTest
+from fixtures.under_test.in_memory import InMemoryBroker, InMemoryTarget, in_memory_target
+from fixtures.under_test.in_memory_client import in_memory_client
+from fixtures.under_test.in_memory_proxy import MODEL_PROXY, in_memory_proxy
+from proposals import proposals
+from reference_model.faults import clients as client_faults
+from reference_model.faults.broker import DEFECTS, Defect
+from reference_model.faults.planted import Fault
+from reference_model.faults.proxies import FAULTS as PROXY_FAULTS
+from reference_model.profiles.listeners import PLAINTEXT
+from reference_model.profiles.profile import KRAFT, NEWEST_RELEASE, REFERENCE
+
+BrokerWith = Callable[[str], Broker]
+"""Returns a broker with a fault, or the plain one for an empty name; the same name returns the same instance."""
+
+ALONE = ("",)
+"""Instead of listeners: a client has none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """A correct model, its planted faults, and the properties that judge it.
+
+    Attributes:
+        name: the model's id, which its faults follow after a "+".
+        faults: its faults by name.
+        properties: returns the properties that may judge it, by name.
+        listeners: returns the listeners on which a property judges it; none if it cannot.
+        at: returns the model on a listener with a fault, or without for an empty name.
+        applies: returns whether a property can judge it with a fault, or without for an empty name.
+        examples_of: returns how many examples a real run draws for a property.
+        is_judged_over_tcp: whether it is judged over TCP as well, by the properties that need sockets. It is then judged
+            in memory as in a run, on all its listeners; any other model on one.
+    """
+
+    name: str
+    faults: Mapping[str, Fault | Defect]
+    properties: Callable[[], Mapping[str, Property]]
+    listeners: Callable[[Property], tuple[str, ...]]
+    at: Callable[[str, str], Broker | ClientUnderTest]
+    applies: Callable[[Property, str], bool]
+    examples_of: Callable[[Property], int] = lambda judged: judged.max_examples
+    is_judged_over_tcp: bool = False
+
+    def named(self, fault: str) -> str:
+        """Return the name of a fault in the score; defects of the reference broker stand alone."""
+        return fault if self.is_judged_over_tcp or not fault else f"{self.name}+{fault}"
+
+
+@functools.cache
+def broker_with(
+    defect: str, *, release: str = NEWEST_RELEASE, quorum: str = KRAFT
+) -> InMemoryBroker:
+    """Return the reference broker with a defect, or the plain one for an empty name.
+
+    Args:
+        defect: the defect's name.
+        release: the release whose table and traits it has.
+        quorum: "kraft" or "zookeeper"; the tables of a release differ by it.
+    """
+    targets = {target.id: target for target in reference_targets()}
+    target = targets[f"{REFERENCE}+{defect}" if defect else REFERENCE]
+    tampering = DEFECTS[defect].tampering if defect else None
+    return _in_memory(
+        in_memory_target(dataclasses.replace(target, release=release, quorum=quorum), tampering)
+    )
+
+
+def _in_memory(target: InMemoryTarget) -> InMemoryBroker:
+    # In memory nothing takes time, so a fault may keep properties waiting as often as it likes.
+    return InMemoryBroker(target, PLAINTEXT, patience=Patience(math.inf))
+
+
+def reference_broker(with_defect: BrokerWith = broker_with) -> Subject:
+    """Return the reference broker as a subject; its brokers are in memory unless others are given."""
+
+    @functools.cache
+    def listeners(judged: Property) -> tuple[str, ...]:
+        found = judged.listeners_of(with_defect(""))
+        return found[:1] if judged.is_deep else found
+
+    return Subject(
+        name=REFERENCE,
+        faults=DEFECTS,
+        properties=all_properties,
+        listeners=listeners,
+        at=lambda fault, listener: with_defect(fault).sibling(listener),
+        applies=lambda judged, _: bool(listeners(judged)),
+        is_judged_over_tcp=True,
+    )
+
+
+def listeners_in_memory(judged: Property) -> tuple[str, ...]:
+    """Return the listeners on which a property can judge the reference broker without a socket; none if it needs one."""
+    return SUBJECTS[REFERENCE].listeners(judged)
+
+
+def _of_broker(
+    name: str,
+    faults: Mapping[str, Fault],
+    properties: Callable[[], Mapping[str, Property]],
+    target: Callable[[str], InMemoryTarget],
+) -> Subject:
+    """Return a model of a broker or proxy; `target` returns it with a fault, or without for an empty name."""
+
+    @functools.cache
+    def with_fault(fault: str) -> InMemoryBroker:
+        return _in_memory(target(fault))
+
+    @functools.cache
+    def listeners(judged: Property) -> tuple[str, ...]:
+        found = judged.listeners_of(with_fault(""))
+        return (PLAINTEXT,) if PLAINTEXT in found else found[:1]
+
+    return Subject(
+        name=name,
+        faults=faults,
+        properties=properties,
+        listeners=listeners,
+        at=lambda fault, listener: with_fault(fault).sibling(listener),
+        applies=lambda judged, _: bool(listeners(judged)),
+    )
+
+
+@functools.cache
+def _client(fault: str) -> ClientUnderTest:
+    return in_memory_client(fault)
+
+
+@functools.cache
+def _applies_to_client(judged: Property, fault: str) -> bool:
+    """A fault may take from the client what a property needs of it, or be the only one that has it."""
+    return unmet_need(judged.needs, _client(fault)) is None
+
+
+SUBJECTS: Mapping[str, Subject] = {
+    REFERENCE: reference_broker(),
+    MODEL: Subject(
+        name=MODEL,
+        faults=client_faults.FAULTS,
+        properties=client_properties,
+        listeners=lambda _: ALONE,
+        at=lambda fault, _: _client(fault),
+        applies=_applies_to_client,
+        examples_of=lambda judged: client_examples(judged.max_examples),
+    ),
+    MODEL_PROXY: _of_broker(MODEL_PROXY, PROXY_FAULTS, proxy_properties, in_memory_proxy),
+    **{
+        each.model: _of_broker(
+            each.model,
+            each.load(each.faults),
+            functools.partial(properties_of, each),
+            each.load(each.in_memory),
+        )
+        for each in proposals()
+        if each.model
+    },
+}
+"""The models by their ids."""
