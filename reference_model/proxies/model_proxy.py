@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from reference_model.broker.model.state_machine import BrokerConnection, ReferenceBroker
 from reference_model.broker.rules.connection_states import ConnectionState
+from reference_model.broker.rules.request_parser import Unreadable, parse_header
 from reference_model.broker.rules.responses import encode_body
 from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY
 from wire.api_versions import (
@@ -201,7 +202,7 @@ class ProxyConnection:
             # Only a fault keeps such a connection open, and then it is silent.
             return
         if is_about_versions and not proxy.knows(start.api_version):
-            answer = proxy.refusal(request)
+            answer = proxy.refusal(request) if self._has_header(request) else NO_RESPONSE
             if answer == NO_RESPONSE:
                 self.drop()
             else:
@@ -218,6 +219,14 @@ class ProxyConnection:
             self._was_served = True
         if self._has_lost_upstream and proxy.closes_with_upstream(self._was_served):
             self.state = ConnectionState.CLOSED
+
+    def _has_header(self, request: bytes) -> bool:
+        """Return whether its upstream could read the header of a request."""
+        try:
+            parse_header(memoryview(request), self._proxy.upstream.profile.traits)
+        except Unreadable:
+            return False
+        return True
 
     @property
     def _has_lost_upstream(self) -> bool:

@@ -23,7 +23,7 @@ from strategies.software_names import Software
 from wire.api_keys import LIST_GROUPS_KEY
 from wire.api_versions import NEWEST_VERSION, ApiVersionsResponse
 from wire.codec import decode
-from wire.frames import SIZE_BYTES
+from wire.frames import SIZE_BYTES, encode_frame
 
 TABLE = build_request(version=3)
 OTHER = build_bare_request(LIST_GROUPS_KEY, 2)
@@ -78,6 +78,15 @@ def test_table_is_that_of_both() -> None:
     assert [each.api_key for each in table] == [each.api_key for each in upstream.api_keys]
     lower = [a.api_key for a, b in zip(table, upstream.api_keys, strict=True) if a != b]
     assert lower == list(LOWERED_KEYS)
+
+
+def test_unknown_version_needs_a_header() -> None:
+    """A version that the proxy refuses itself is refused only if its upstream could read the header; else the connection ends."""
+    unknown = UNKNOWN[0].data[SIZE_BYTES:]
+    connection = proxy_with().connect()
+    assert exchanged(connection, encode_frame(unknown))
+    assert exchanged(connection, encode_frame(unknown[:20])) == b""
+    assert connection.state is ConnectionState.CLOSED
 
 
 def test_bytes_may_arrive_in_any_pieces() -> None:
