@@ -18,6 +18,7 @@ from reports.exports.issue_texts import driver_of, reported_of
 from reports.grid.bugs import Evidence, request_of
 from reports.grid.history_tables import KeptFailure
 from reports.records import FACTS_FILE, REPRODUCER_FILE
+from reports.run.repeats import FailureClass
 from reports.verdict_labels import counted
 from workflows.compatibility.collecting import PLAYER
 from workflows.compatibility.data import Compatibility, Finding
@@ -232,7 +233,9 @@ def _again(project: str, finding: Finding, evidence: Evidence) -> Iterator[str]:
     if evidence.is_client and finding.script:
         yield from _against_the_script(project, finding)
     elif not evidence.is_client:
-        yield from _against_the_broker(project, finding, json.loads(evidence.failure.facts))
+        yield from _against_the_broker(
+            project, finding, json.loads(evidence.failure.facts), sentence
+        )
     yield from _with_the_suite(project, finding)
 
 
@@ -241,7 +244,9 @@ def _repeats(failure: KeptFailure) -> str:
     return one_line(str(repeats.get("sentence", "")))
 
 
-def _against_the_broker(project: str, finding: Finding, facts: dict[str, object]) -> Iterator[str]:
+def _against_the_broker(
+    project: str, finding: Finding, facts: dict[str, object], sentence: str
+) -> Iterator[str]:
     listener = "" if finding.listener == "plaintext" else f" --listener {finding.listener}"
     yield (
         f"Start the broker, {markdown_text(finding.target)}, in any way. `kafka-conformance start {finding.target}{listener} --port {_PORT}` does it as well."
@@ -268,10 +273,16 @@ def _against_the_broker(project: str, finding: Finding, facts: dict[str, object]
         )
         yield ""
         yield (
-            "It ends with 1 if the broker does the same again, and prints what came. If it happens only sometimes, repeat the script until it ends with 1: "
-            f"`until python3 {REPRODUCER_FILE} localhost:{_PORT}; [ $? = 1 ]; do :; done`."
+            "It ends with 1 if the broker does the same again, and with 2 if the responses differ from the recorded ones: whether "
+            "these are right, only the suite can say."
         )
         yield ""
+        if sentence and not sentence.startswith(FailureClass.DETERMINISTIC):
+            yield (
+                "It does not happen each time. Until the script sees it: "
+                f"`until python3 {REPRODUCER_FILE} localhost:{_PORT}; [ $? = 1 ]; do :; done`."
+            )
+            yield ""
 
 
 def _only_request(facts: dict[str, object]) -> str:
