@@ -22,7 +22,7 @@ from rich.console import Console
 from benchmarks.rates import chosen_target, print_rates, print_ratio, quick_option
 from benchmarks.throughput import read_answers
 from clauses.catalogue import catalogue
-from conformance.corpus.entries import Entry, load_corpus
+from conformance.corpus.entries import CorpusEntry, load_corpus
 from conformance.corpus.replay import Agreed, Remaining, Replay, Stored, batches
 from conformance.engine.property_judge import PropertyJudge
 from fixtures.client.transport import open_tcp
@@ -40,12 +40,12 @@ LONGEST_REPEATED_BYTES = 2048
 CLAUSE = "MODEL.agrees-with-reference"
 
 
-def _numbered(entry: Entry, number: int) -> Entry:
+def _numbered(entry: CorpusEntry, number: int) -> CorpusEntry:
     """Return a copy of an entry with its own correlation ids, so that no two have the same bytes."""
     frames = cut_frames(entry.data).whole
     cid = number.to_bytes(4)
     data = b"".join(frame.data[:8] + cid + frame.data[12:] for frame in frames)
-    return Entry(name=f"{entry.name}-{number}", origin=entry.origin, data=data)
+    return CorpusEntry(name=f"{entry.name}-{number}", origin=entry.origin, data=data)
 
 
 def many_entries(broker: Broker) -> list[Stored]:

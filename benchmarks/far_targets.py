@@ -38,7 +38,7 @@ QUICK = ("conformance/brokers/test_headers.py", "conformance/brokers/test_served
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class TimedRun:
     """One run.
 
     Attributes:
@@ -66,7 +66,7 @@ def far_from(address: Address, each_way_ms: float) -> Iterator[str]:
 
 def judged(
     address: str, *options: str, records: Path, quick: bool, round_trip_ms: float = 0.0
-) -> Judged:
+) -> TimedRun:
     """Judge the broker at an address, and return how long that took.
 
     Args:
@@ -91,10 +91,10 @@ def judged(
     if run.status not in (0, 1):
         raise SystemExit(f"{run.output}\nthe run ended with {run.status}: no measure")
     verdicts = {clause: verdict for (_, clause), verdict in run.verdicts().items()}
-    return Judged(seconds=seconds, verdicts=verdicts)
+    return TimedRun(seconds=seconds, verdicts=verdicts)
 
 
-def differences(near: Judged, far: Judged) -> list[str]:
+def differences(near: TimedRun, far: TimedRun) -> list[str]:
     """Return the clauses whose verdicts differ, with both verdicts."""
     return [
         f"{clause}: near {verdict.value}, far {far.verdicts[clause].value}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from reports.records import Refusal
+from reports.records import RunRefusal
 
 
 class RunRefused(Exception):
@@ -17,7 +17,7 @@ class RunRefused(Exception):
         detail: the reason as a sentence.
     """
 
-    def __init__(self, folder: Path, refusal: Refusal, detail: str) -> None:
+    def __init__(self, folder: Path, refusal: RunRefusal, detail: str) -> None:
         super().__init__(folder, refusal, detail)
         self.folder = folder
         self.refusal = refusal

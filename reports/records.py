@@ -108,7 +108,7 @@ CLOCKS_DIFFER_BY_H = 1
 """A run that is dated later than this, in hours from now, is not believed: it would stay the newest of its target."""
 
 
-class Refusal(enum.StrEnum):
+class RunRefusal(enum.StrEnum):
     """Why a reader refuses a run folder. No row of a refused folder changes a cell.
 
     A clause or target is unknown if a cell or row names one that the run's own header does not list. A run is not

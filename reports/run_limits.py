@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from reports.records import Refusal
+from reports.records import RunRefusal
 
 MOST_FILES = 20_000
 """Files and folders in a run folder."""
@@ -36,7 +36,7 @@ ENCODINGS = frozenset({"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DI
 _ADVICE = "this suite writes nothing like it; leave the folder out"
 
 
-def fault_of_files(folder: Path) -> tuple[Refusal, str] | None:
+def fault_of_files(folder: Path) -> tuple[RunRefusal, str] | None:
     """Find out why a run folder must not be read, without opening any of its files.
 
     Args:
@@ -50,7 +50,7 @@ def fault_of_files(folder: Path) -> tuple[Refusal, str] | None:
         name = path.relative_to(folder).as_posix()
         is_folder = stat.S_ISDIR(status.st_mode)
         if is_special(status):
-            return Refusal.SPECIAL_FILE, f"{name} is {kind_of(status)}, and no plain file"
+            return RunRefusal.SPECIAL_FILE, f"{name} is {kind_of(status)}, and no plain file"
         size += 0 if is_folder else status.st_size
         if not is_folder and status.st_size > LARGEST_FILE_BYTES:
             return _too_large(f"{name} has {status.st_size:,} bytes", LARGEST_FILE_BYTES)
@@ -79,8 +79,8 @@ def _content(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
             yield path, path.lstat()
 
 
-def _too_large(what: str, most: int, unit: str = "") -> tuple[Refusal, str]:
-    return Refusal.BEYOND_LIMITS, f"{what}; {limit(most, unit)}"
+def _too_large(what: str, most: int, unit: str = "") -> tuple[RunRefusal, str]:
+    return RunRefusal.BEYOND_LIMITS, f"{what}; {limit(most, unit)}"
 
 
 def limit(most: int, unit: str = "") -> str:

@@ -15,7 +15,7 @@ from reports.records import INPUTS_SHA256, TABLES_FOLDER
 from reports.refused_runs import NoticedRun, RefusedRun, RunLists
 from spark_aggregation.concurrency import checkpointed_together, for_each
 from spark_aggregation.history.facts import Facts, facts_of
-from spark_aggregation.history.history import Batch, History, batches_of
+from spark_aggregation.history.history import Batch, RunHistory, batches_of
 from spark_aggregation.history.ingest import Ingested, changed_clauses, ingest
 from spark_aggregation.history.state import State, empty_state, fold
 from spark_aggregation.history.tables_from_facts import roll_up, shown
@@ -98,17 +98,17 @@ def aggregate(spark: SparkSession, request: RollUpRequest) -> RollUpResult:
     # One that adds and removes nothing needs no lock, and may read a history that it cannot write to.
     writes = bool(request.roots) or request.keep_days is not None
     with only_writer(request.history) if writes else nullcontext(False) as alone:
-        history = History(spark, request.history, alone=alone)
+        history = RunHistory(spark, request.history, alone=alone)
         with history.writing():
             return _rolled_up(spark, request, history, given)
 
 
 def _rolled_up(
-    spark: SparkSession, request: RollUpRequest, history: History | None, given: GivenTables
+    spark: SparkSession, request: RollUpRequest, history: RunHistory | None, given: GivenTables
 ) -> RollUpResult:
     """Load what is known, add the given runs to it, commit both, and make the tables; each happens once.
 
-    Facts and state are frames that are computed only when they are needed: nothing but `History` reads or writes files.
+    Facts and state are frames that are computed only when they are needed: nothing but `RunHistory` reads or writes files.
     """
     state = history.state() if history and not request.rebuild else empty_state(spark)
     result = RollUpResult()
@@ -147,7 +147,7 @@ def _often_used(facts: Facts) -> Facts:
 def _with_new(
     state: State,
     new: Facts,
-    history: History | None,
+    history: RunHistory | None,
     batch: Batch | None,
     keep_days: int | None,
 ) -> State:

@@ -58,7 +58,7 @@ class Handshake:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Token:
+class PlainToken:
     """A token of the PLAIN mechanism; the player of the conversation fills in the password.
 
     Attributes:
@@ -74,7 +74,7 @@ class Token:
     tags: bytes = NO_TAGS
 
 
-Message = Request | Handshake | Token
+Message = Request | Handshake | PlainToken
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,10 +134,10 @@ def _handshakes() -> st.SearchStrategy[Handshake]:
     )
 
 
-def _tokens() -> st.SearchStrategy[Token]:
+def _tokens() -> st.SearchStrategy[PlainToken]:
     tags = st.just(NO_TAGS) | unknown_tagged_fields().map(write_raw_tagged_fields)
     return st.builds(
-        Token,
+        PlainToken,
         wrapped=st.booleans(),
         right=st.booleans(),
         version=st.integers(0, FIRST_FLEXIBLE_AUTHENTICATE),
@@ -221,7 +221,7 @@ class ConversationWriter(RuleBasedStateMachine):
         return connection
 
     @rule(connection=handshaken, step=_tokens())
-    def give_token(self, connection: int, step: Token) -> None:
+    def give_token(self, connection: int, step: PlainToken) -> None:
         """Send a token, the second step of SASL, in the form the handshake announced or in the other."""
         self._say(connection, step)
 
@@ -235,7 +235,7 @@ class ConversationWriter(RuleBasedStateMachine):
     @rule(connection=connections, version=st.sampled_from((0, 1)), together=st.booleans())
     def authenticate(self, connection: int, version: int, together: bool) -> None:
         """Perform both steps of SASL, in two writes or in one."""
-        steps = (Handshake(version=version), Token(wrapped=version > 0))
+        steps = (Handshake(version=version), PlainToken(wrapped=version > 0))
         if together:
             self._say(connection, *steps)
         else:

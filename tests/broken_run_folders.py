@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from reports.hash_list import hashes_of
-from reports.records import Refusal
+from reports.records import RunRefusal
 from reports.run.written_files import HASHED_PARTS
 from reports.run_limits import LARGEST_FILE_BYTES
 from tests.run_folders import (
@@ -201,126 +201,126 @@ def _after_hashing_a_failure(change: Callable[[Path], object]) -> Callable[[Path
     return damage
 
 
-BROKEN: Mapping[str, tuple[Callable[[Path], object], Refusal]] = {
+BROKEN: Mapping[str, tuple[Callable[[Path], object], RunRefusal]] = {
     "a link to a file of the system": (
         lambda folder: write_failure_file(folder).symlink_to("/etc/hostname"),
-        Refusal.SPECIAL_FILE,
+        RunRefusal.SPECIAL_FILE,
     ),
     "a link as header": (
         _link_header,
-        Refusal.SPECIAL_FILE,
+        RunRefusal.SPECIAL_FILE,
     ),
-    "a pipe": (lambda folder: os.mkfifo(write_failure_file(folder)), Refusal.SPECIAL_FILE),
-    "a dump that is too large": (_write_large_dump, Refusal.BEYOND_LIMITS),
-    "rows in another compression": (_compress_with_another_method, Refusal.BEYOND_LIMITS),
-    "no header": (lambda folder: (folder / "run.json").unlink(), Refusal.NO_HEADER),
-    "empty header": (_write_header_text(""), Refusal.NO_HEADER),
-    "half a header": (_truncate_header, Refusal.DAMAGED_HEADER),
-    "header in another encoding": (_write_header_in_latin_1, Refusal.DAMAGED_HEADER),
-    "a list as header": (_write_header_text("[1]"), Refusal.DAMAGED_HEADER),
-    "future version": (_change_header(record_schema_version=2), Refusal.FOREIGN_SCHEMA),
+    "a pipe": (lambda folder: os.mkfifo(write_failure_file(folder)), RunRefusal.SPECIAL_FILE),
+    "a dump that is too large": (_write_large_dump, RunRefusal.BEYOND_LIMITS),
+    "rows in another compression": (_compress_with_another_method, RunRefusal.BEYOND_LIMITS),
+    "no header": (lambda folder: (folder / "run.json").unlink(), RunRefusal.NO_HEADER),
+    "empty header": (_write_header_text(""), RunRefusal.NO_HEADER),
+    "half a header": (_truncate_header, RunRefusal.DAMAGED_HEADER),
+    "header in another encoding": (_write_header_in_latin_1, RunRefusal.DAMAGED_HEADER),
+    "a list as header": (_write_header_text("[1]"), RunRefusal.DAMAGED_HEADER),
+    "future version": (_change_header(record_schema_version=2), RunRefusal.FOREIGN_SCHEMA),
     "future version of another shape": (
         _change_header(record_schema_version=2, targets={"all": "new"}),
-        Refusal.FOREIGN_SCHEMA,
+        RunRefusal.FOREIGN_SCHEMA,
     ),
-    "no version": (_leave_out("record_schema_version"), Refusal.FOREIGN_SCHEMA),
-    "no tier": (_leave_out("tier"), Refusal.INVALID_HEADER),
-    "no python": (_leave_out("suite", "python"), Refusal.INVALID_HEADER),
-    "no launcher": (_leave_out("targets", "0", "launcher"), Refusal.INVALID_HEADER),
-    "no planned cells": (_leave_out("planned_cells"), Refusal.INVALID_HEADER),
-    "no finish": (_leave_out("footer", "finished_at"), Refusal.INVALID_HEADER),
-    "words for a number": (_change_footer(example_rows="three"), Refusal.INVALID_HEADER),
+    "no version": (_leave_out("record_schema_version"), RunRefusal.FOREIGN_SCHEMA),
+    "no tier": (_leave_out("tier"), RunRefusal.INVALID_HEADER),
+    "no python": (_leave_out("suite", "python"), RunRefusal.INVALID_HEADER),
+    "no launcher": (_leave_out("targets", "0", "launcher"), RunRefusal.INVALID_HEADER),
+    "no planned cells": (_leave_out("planned_cells"), RunRefusal.INVALID_HEADER),
+    "no finish": (_leave_out("footer", "finished_at"), RunRefusal.INVALID_HEADER),
+    "words for a number": (_change_footer(example_rows="three"), RunRefusal.INVALID_HEADER),
     "no such day at the end": (
         _change_footer(finished_at="2026-02-30T00:00:00Z"),
-        Refusal.INVALID_HEADER,
+        RunRefusal.INVALID_HEADER,
     ),
-    "bytes after the header": (_add_to_header(b"x"), Refusal.DAMAGED_HEADER),
-    "another object after the header": (_add_to_header(b"{}"), Refusal.DAMAGED_HEADER),
-    "the end of a list after the header": (_add_to_header(b"] "), Refusal.DAMAGED_HEADER),
+    "bytes after the header": (_add_to_header(b"x"), RunRefusal.DAMAGED_HEADER),
+    "another object after the header": (_add_to_header(b"{}"), RunRefusal.DAMAGED_HEADER),
+    "the end of a list after the header": (_add_to_header(b"] "), RunRefusal.DAMAGED_HEADER),
     "begun in the future": (
         _change_header(started_at="2999-01-01T00:00:00+00:00"),
-        Refusal.CONTRADICTION,
+        RunRefusal.CONTRADICTION,
     ),
     "finished in the future": (
         _change_footer(finished_at="2999-01-01T00:00:00+00:00"),
-        Refusal.CONTRADICTION,
+        RunRefusal.CONTRADICTION,
     ),
     "finished before it began": (
         _change_footer(finished_at="2026-11-21T14:29:59+00:00"),
-        Refusal.CONTRADICTION,
+        RunRefusal.CONTRADICTION,
     ),
-    "no such day": (_change_header(started_at="2026-02-30T00:00:00Z"), Refusal.INVALID_HEADER),
-    "no offset": (_change_header(started_at="2026-11-21T14:30:00"), Refusal.INVALID_HEADER),
-    "a path as run id": (_change_header(run_id="../../etc"), Refusal.INVALID_HEADER),
+    "no such day": (_change_header(started_at="2026-02-30T00:00:00Z"), RunRefusal.INVALID_HEADER),
+    "no offset": (_change_header(started_at="2026-11-21T14:30:00"), RunRefusal.INVALID_HEADER),
+    "a path as run id": (_change_header(run_id="../../etc"), RunRefusal.INVALID_HEADER),
     "a cell twice": (
         _change_header(planned_cells=[planned_cell(), planned_cell()]),
-        Refusal.INVALID_HEADER,
+        RunRefusal.INVALID_HEADER,
     ),
     "unknown clause": (
         _change_header(planned_cells=[planned_cell("KIP-0.unknown")]),
-        Refusal.UNKNOWN_CLAUSE,
+        RunRefusal.UNKNOWN_CLAUSE,
     ),
     "unknown target": (
         _change_header(planned_cells=[planned_cell(target="unknown-1.0")]),
-        Refusal.UNKNOWN_TARGET,
+        RunRefusal.UNKNOWN_TARGET,
     ),
-    "no footer": (_leave_out("footer"), Refusal.CUT_OFF),
-    "no rows": (lambda folder: _rows_file(folder).unlink(), Refusal.ROW_COUNT_DIFFERS),
+    "no footer": (_leave_out("footer"), RunRefusal.CUT_OFF),
+    "no rows": (lambda folder: _rows_file(folder).unlink(), RunRefusal.ROW_COUNT_DIFFERS),
     "an empty file of rows": (
         lambda folder: _rows_file(folder).write_bytes(b""),
-        Refusal.ROW_COUNT_DIFFERS,
+        RunRefusal.ROW_COUNT_DIFFERS,
     ),
-    "rows cut short": (_truncate_rows, Refusal.DAMAGED_FILE),
-    "rows of other types": (_change_columns(_with_texts_for_numbers), Refusal.DAMAGED_FILE),
+    "rows cut short": (_truncate_rows, RunRefusal.DAMAGED_FILE),
+    "rows of other types": (_change_columns(_with_texts_for_numbers), RunRefusal.DAMAGED_FILE),
     "rows without a column": (
         _change_columns(lambda table: table.drop_columns(["phase"])),
-        Refusal.DAMAGED_FILE,
+        RunRefusal.DAMAGED_FILE,
     ),
-    "exchanges that are no Parquet": (_write_foreign_exchanges, Refusal.DAMAGED_FILE),
-    "a row too few": (_change_footer(example_rows=ROWS + 1), Refusal.ROW_COUNT_DIFFERS),
-    "a row too many": (_change_footer(example_rows=ROWS - 1), Refusal.ROW_COUNT_DIFFERS),
-    "no exchanges": (_change_footer(exchange_rows=1), Refusal.ROW_COUNT_DIFFERS),
+    "exchanges that are no Parquet": (_write_foreign_exchanges, RunRefusal.DAMAGED_FILE),
+    "a row too few": (_change_footer(example_rows=ROWS + 1), RunRefusal.ROW_COUNT_DIFFERS),
+    "a row too many": (_change_footer(example_rows=ROWS - 1), RunRefusal.ROW_COUNT_DIFFERS),
+    "no exchanges": (_change_footer(exchange_rows=1), RunRefusal.ROW_COUNT_DIFFERS),
     "exchanges not counted": (
         lambda folder: write_exchanges(folder, [b"\0"]),
-        Refusal.ROW_COUNT_DIFFERS,
+        RunRefusal.ROW_COUNT_DIFFERS,
     ),
-    "other rows than were written": (_write_other_rows_after_hashing, Refusal.CHANGED_FILE),
+    "other rows than were written": (_write_other_rows_after_hashing, RunRefusal.CHANGED_FILE),
     "another dump than was written": (
         _after_hashing_a_failure(lambda dump: dump.write_text("00 12 00 04")),
-        Refusal.CHANGED_FILE,
+        RunRefusal.CHANGED_FILE,
     ),
     "an empty dump": (
         _after_hashing_a_failure(lambda dump: dump.write_text("")),
-        Refusal.CHANGED_FILE,
+        RunRefusal.CHANGED_FILE,
     ),
-    "no dump": (_after_hashing_a_failure(Path.unlink), Refusal.CHANGED_FILE),
+    "no dump": (_after_hashing_a_failure(Path.unlink), RunRefusal.CHANGED_FILE),
     **{
-        f"a null as {name}": (_with_null(name), Refusal.INVALID_ROWS)
+        f"a null as {name}": (_with_null(name), RunRefusal.INVALID_ROWS)
         for name in ("property", "outcome", "verdict", "run_id", "example_number")
     },
     "a row of an unknown clause": (
         _with_last_row(clause="KIP-0.unknown"),
-        Refusal.UNKNOWN_CLAUSE,
+        RunRefusal.UNKNOWN_CLAUSE,
     ),
-    "a row of an unknown target": (_with_last_row(target="unknown-1.0"), Refusal.UNKNOWN_TARGET),
-    "a row of an unknown verdict": (_with_last_row(verdict="splendid"), Refusal.INVALID_ROWS),
-    "a row with the verdict of a cell": (_with_last_row(verdict="flaky"), Refusal.INVALID_ROWS),
-    "a row of an unknown phase": (_with_last_row(phase="reuse"), Refusal.INVALID_ROWS),
-    "a row of another run": (_with_last_row(run_id="another"), Refusal.INVALID_ROWS),
-    "a row of no planned cell": (_with_last_row(listener="controller"), Refusal.INVALID_ROWS),
+    "a row of an unknown target": (_with_last_row(target="unknown-1.0"), RunRefusal.UNKNOWN_TARGET),
+    "a row of an unknown verdict": (_with_last_row(verdict="splendid"), RunRefusal.INVALID_ROWS),
+    "a row with the verdict of a cell": (_with_last_row(verdict="flaky"), RunRefusal.INVALID_ROWS),
+    "a row of an unknown phase": (_with_last_row(phase="reuse"), RunRefusal.INVALID_ROWS),
+    "a row of another run": (_with_last_row(run_id="another"), RunRefusal.INVALID_ROWS),
+    "a row of no planned cell": (_with_last_row(listener="controller"), RunRefusal.INVALID_ROWS),
     "a client's row among a broker's": (
         _with_last_row(client="kafkajs"),
-        Refusal.CONTRADICTION,
+        RunRefusal.CONTRADICTION,
     ),
-    "rows of clients without a client": (_OF_CLIENTS, Refusal.CONTRADICTION),
-    "passed with a violation": (_VIOLATING, Refusal.CONTRADICTION),
+    "rows of clients without a client": (_OF_CLIENTS, RunRefusal.CONTRADICTION),
+    "passed with a violation": (_VIOLATING, RunRefusal.CONTRADICTION),
     "incomplete with a violation": (
         _in_turn(_VIOLATING, _change_footer(exit_status=11)),
-        Refusal.CONTRADICTION,
+        RunRefusal.CONTRADICTION,
     ),
     "a file that the run did not write": (
         _after_hashing_a_failure(lambda dump: dump.with_name("more.txt").write_text("00")),
-        Refusal.CHANGED_FILE,
+        RunRefusal.CHANGED_FILE,
     ),
 }
 """Maps each defect of a run folder to how to make a correct run defective, and how it is refused."""

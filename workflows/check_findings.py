@@ -42,7 +42,7 @@ SHOWN = 1
 TIME_LIMIT_S = 300
 
 
-class Outcome(StrEnum):
+class FindingOutcome(StrEnum):
     """What came of a finding."""
 
     SEEN = "seen"
@@ -55,7 +55,7 @@ class Checked:
     """A finding and what came of it; `how` says by what, or why it was not tried."""
 
     id: str
-    outcome: Outcome
+    outcome: FindingOutcome
     how: str
 
     def __str__(self) -> str:
@@ -104,7 +104,7 @@ def check(id_: str, folder: Path, launcher: str, run: Run = run_program) -> Chec
     facts = json.loads((folder / FACTS_FILE).read_text(encoding="utf-8"))
     try:
         if _status_of_script(facts, folder, launcher, run) == SHOWN:
-            return Checked(id_, Outcome.SEEN, "its script")
+            return Checked(id_, FindingOutcome.SEEN, "its script")
         again = run(
             [
                 *(sys.executable, "-m", "conformance", "replay", str(folder)),
@@ -112,13 +112,13 @@ def check(id_: str, folder: Path, launcher: str, run: Run = run_program) -> Chec
             ]
         )
     except (HarnessError, click.ClickException, OSError) as error:
-        return Checked(id_, Outcome.NOT_TRIED, one_line(str(error)))
+        return Checked(id_, FindingOutcome.NOT_TRIED, one_line(str(error)))
     except subprocess.TimeoutExpired:
-        return Checked(id_, Outcome.NOT_TRIED, f"no end within {TIME_LIMIT_S} s")
+        return Checked(id_, FindingOutcome.NOT_TRIED, f"no end within {TIME_LIMIT_S} s")
     said = one_line((again.stdout + again.stderr).strip().rpartition("\n")[2])
     if _status_of(again) == SHOWN:
-        return Checked(id_, Outcome.SEEN, "replay")
-    outcome = Outcome.NOT_SEEN if again.returncode == 0 else Outcome.NOT_TRIED
+        return Checked(id_, FindingOutcome.SEEN, "replay")
+    outcome = FindingOutcome.NOT_SEEN if again.returncode == 0 else FindingOutcome.NOT_TRIED
     return Checked(id_, outcome, said)
 
 
@@ -168,12 +168,12 @@ def main(findings: Path, patterns: Sequence[str], launcher: str) -> None:
 def summary(checked: Sequence[Checked]) -> tuple[list[str], bool]:
     """Return what came of all findings as lines of Markdown, and whether each that was tried is seen."""
     by_outcome = {
-        outcome: [each for each in checked if each.outcome is outcome] for outcome in Outcome
+        outcome: [each for each in checked if each.outcome is outcome] for outcome in FindingOutcome
     }
     counts = ", ".join(f"{len(own)} {outcome}" for outcome, own in by_outcome.items())
-    unseen = [*by_outcome[Outcome.NOT_SEEN], *by_outcome[Outcome.NOT_TRIED]]
+    unseen = [*by_outcome[FindingOutcome.NOT_SEEN], *by_outcome[FindingOutcome.NOT_TRIED]]
     lines = [f"Findings: {counts}.", "", *(f"- {markdown_text(str(each))}" for each in unseen)]
-    return lines, bool(by_outcome[Outcome.SEEN]) and not by_outcome[Outcome.NOT_SEEN]
+    return lines, bool(by_outcome[FindingOutcome.SEEN]) and not by_outcome[FindingOutcome.NOT_SEEN]
 
 
 if __name__ == "__main__":

@@ -73,7 +73,7 @@ UNKNOWN = Verdicts(violated=[], inconclusive=[])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class FoundCells:
     """What the newest complete run of one target found.
 
     Attributes:
@@ -85,7 +85,7 @@ class Found:
     unexplained: list[str]
 
 
-def found_in(runs: Path) -> Mapping[str, Found]:
+def found_in(runs: Path) -> Mapping[str, FoundCells]:
     """Return, by target, what its newest complete run found."""
     complete: list[tuple[datetime, Path, Header]] = []
     for path in runs.glob(f"*/{HEADER_FILE}"):
@@ -95,14 +95,14 @@ def found_in(runs: Path) -> Mapping[str, Found]:
             # It has no footer: the run was cut off.
             continue
         complete.append((datetime.fromisoformat(header["started_at"]), path.parent, header))
-    found: dict[str, Found] = {}
+    found: dict[str, FoundCells] = {}
     # A newer run of the same target replaces an older one.
     for _, folder, header in sorted(complete, key=lambda run: run[:2]):
         found |= _found_in_run(folder, header)
     return found
 
 
-def _found_in_run(folder: Path, header: Header) -> Mapping[str, Found]:
+def _found_in_run(folder: Path, header: Header) -> Mapping[str, FoundCells]:
     verdicts = run_verdicts(folder, header)
     reasons = {
         (cell["clause"], cell["target"], cell["listener"]): cell["reason"]
@@ -113,7 +113,7 @@ def _found_in_run(folder: Path, header: Header) -> Mapping[str, Found]:
         own = {key: verdict for key, verdict in verdicts.items() if key.target == target}
         broken = {key.clause for key, verdict in own.items() if verdict in VIOLATED_VERDICTS}
         open_cells = [key for key, verdict in own.items() if verdict in UNSETTLED_VERDICTS]
-        found[target] = Found(
+        found[target] = FoundCells(
             verdicts=Verdicts(
                 violated=sorted(broken),
                 inconclusive=sorted({key.clause for key in open_cells} - broken),
@@ -128,7 +128,7 @@ def _found_in_run(folder: Path, header: Header) -> Mapping[str, Found]:
 
 
 def differences(
-    found: Mapping[str, Found], expected: Mapping[str, Verdicts], *, targets: Iterable[str]
+    found: Mapping[str, FoundCells], expected: Mapping[str, Verdicts], *, targets: Iterable[str]
 ) -> list[str]:
     """Return one line per difference.
 

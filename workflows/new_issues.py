@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 
 from reports.exports.issue_texts import marker
-from reports.exports.violations import Violation, violations_of
+from reports.exports.violations import ViolatedClause, violations_of
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_tables import Grid
 from reports.grid.grid_view import FoldedGrid
@@ -62,7 +62,7 @@ def known_issues(repository: str) -> Mapping[str, tuple[int, str]]:
 
 
 def open_issues(
-    violations: Sequence[Violation], came_back: Collection[Key], repository: str, most: int
+    violations: Sequence[ViolatedClause], came_back: Collection[Key], repository: str, most: int
 ) -> Iterator[str]:
     """Open and reopen issues as needed, and yield a line of Markdown for each."""
     known = known_issues(repository)

@@ -30,7 +30,7 @@ JUDGED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, ExitStatus.STALE_EXP
 """Exit statuses of a run that reached its results."""
 
 
-class Judged(NamedTuple):
+class NewestResult(NamedTuple):
     """The result of a target's newest complete run.
 
     Attributes:
@@ -47,9 +47,9 @@ def of_operations(target: str) -> str:
     return f"operations/{target}"
 
 
-def judged_targets(runs: Path) -> Mapping[str, Judged]:
+def judged_targets(runs: Path) -> Mapping[str, NewestResult]:
     """Return each judged target with the result of its newest complete run."""
-    judged: dict[str, Judged] = {}
+    judged: dict[str, NewestResult] = {}
     for path in sorted(runs.rglob(HEADER_FILE), key=lambda path: path.parent.name):
         try:
             header = read_run_header(path.parent)
@@ -60,7 +60,7 @@ def judged_targets(runs: Path) -> Mapping[str, Judged]:
             key.target for key, verdict in verdicts.items() if verdict in UNSETTLED_VERDICTS
         )
         for name, id_ in names_of(header).items():
-            judged[name] = Judged(header["footer"]["exit_status"], open_cells[id_])
+            judged[name] = NewestResult(header["footer"]["exit_status"], open_cells[id_])
     return judged
 
 
@@ -71,7 +71,7 @@ def names_of(header: Header) -> Mapping[str, str]:
     return {of_operations(id_) if tries_operations else id_: id_ for id_ in ids}
 
 
-def shortfalls(planned: Sequence[str], judged: Mapping[str, Judged]) -> list[str]:
+def shortfalls(planned: Sequence[str], judged: Mapping[str, NewestResult]) -> list[str]:
     """Return one line for each planned target that was not judged completely."""
     lines = []
     for target in planned:

@@ -20,8 +20,8 @@ import pyarrow.parquet as parquet
 from rich.console import Console
 from rich.table import Table
 
-from conformance.watch.prediction import Outcome, predict, worst
-from conformance.watch.releases import Release, UnknownRelease, release_named
+from conformance.watch.prediction import PredictedOutcome, predict, worst
+from conformance.watch.releases import NoSuchRelease, Release, release_named
 from conformance.watch.request_headers import RequestHead, RequestHeaders
 from conformance.watch.sightings import ClientIdentity, Sighting, Sightings
 from reference_model.profiles.version_tables import ranges_of
@@ -66,7 +66,7 @@ class Compared:
     operation: str
     watched: str
     release: str
-    predicted: Outcome
+    predicted: PredictedOutcome
     sentence: str
     works: bool
 
@@ -74,7 +74,8 @@ class Compared:
     def is_right(self) -> bool:
         """Whether it was predicted, or at least left open."""
         return (
-            self.predicted is Outcome.CANNOT_SAY or (self.predicted is Outcome.WORKS) is self.works
+            self.predicted is PredictedOutcome.CANNOT_SAY
+            or (self.predicted is PredictedOutcome.WORKS) is self.works
         )
 
 
@@ -132,7 +133,7 @@ def compared(watched: TriedRelease, other: TriedRelease) -> Iterator[Compared]:
 def _tried(target: str, folder: Path, header: Header) -> TriedRelease | None:
     try:
         release = release_named(target)
-    except UnknownRelease:
+    except NoSuchRelease:
         return None
     works = {
         key.clause: verdict in SOUND_VERDICTS

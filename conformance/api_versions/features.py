@@ -27,7 +27,7 @@ class InvalidFeatureFile(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Need:
+class NeededApi:
     """One API that a feature needs.
 
     Attributes:
@@ -80,7 +80,7 @@ class FeatureVerdict:
     reasons: Sequence[str]
 
 
-def verdict_on(feature: str, needs: Sequence[Need], cluster: ClusterTables) -> FeatureVerdict:
+def verdict_on(feature: str, needs: Sequence[NeededApi], cluster: ClusterTables) -> FeatureVerdict:
     """Return whether a feature can be used on every broker of a cluster."""
     missing: list[str] = []
     apart: list[str] = []
@@ -115,7 +115,7 @@ def _brokers(nodes: Sequence[int]) -> str:
     return f"broker{'s' if len(nodes) > 1 else ''} {', '.join(map(str, nodes))}"
 
 
-def read_features(path: Path) -> Mapping[str, Sequence[Need]]:
+def read_features(path: Path) -> Mapping[str, Sequence[NeededApi]]:
     """Read a file of features.
 
     Each feature is a table with one line per API::
@@ -138,7 +138,7 @@ def read_features(path: Path) -> Mapping[str, Sequence[Need]]:
     return {name: _needs(path, name, value) for name, value in content.items()}
 
 
-def _needs(path: Path, feature: str, value: Any) -> Sequence[Need]:
+def _needs(path: Path, feature: str, value: Any) -> Sequence[NeededApi]:
     if not isinstance(value, dict) or not value:
         raise InvalidFeatureFile(
             f"{path}, {feature}: expected [{feature}] with one line per API, such as Fetch = {{ min = 4 }}"
@@ -146,7 +146,7 @@ def _needs(path: Path, feature: str, value: Any) -> Sequence[Need]:
     return [_need(f"{path}, {feature}.{api}", api, each) for api, each in value.items()]
 
 
-def _need(place: str, api: str, value: Any) -> Need:
+def _need(place: str, api: str, value: Any) -> NeededApi:
     keys = {known.name: key for key, known in known_apis().items()}
     api_key = int(api) if api.isdecimal() else keys.get(api)
     if api_key is None:
@@ -159,4 +159,4 @@ def _need(place: str, api: str, value: Any) -> Need:
         raise InvalidFeatureFile(f"{place}: min and max are versions, avoid is a list of versions")
     if lowest > highest:
         raise InvalidFeatureFile(f"{place}: min {lowest} is above max {highest}")
-    return Need(api_key=api_key, range=Range(lowest, highest), avoid=frozenset(avoid))
+    return NeededApi(api_key=api_key, range=Range(lowest, highest), avoid=frozenset(avoid))

@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 
 from conformance.assertions.judging import (
-    Fault,
     JudgedElsewhere,
     MalformedAnswer,
+    ResponseFault,
     answer_after_flexible_header,
     assert_error,
     assert_kept,
@@ -95,9 +95,9 @@ def _has_flexible_header(broker: Broker, error: MalformedAnswer) -> bool:
 
 def _plain_fault_like(broker: Broker, error: MalformedAnswer) -> MalformedAnswer | None:
     """Return the fault of a plain request that explains an error, or None."""
-    if error.fault is Fault.OTHER_ERROR:
+    if error.fault is ResponseFault.OTHER_ERROR:
         return _plain_error_like(broker, error)
-    if error.fault is Fault.OTHER_ID:
+    if error.fault is ResponseFault.OTHER_ID:
         return _plain_id_fault(broker)
     faults = (
         _plain_fault(broker, each.request.api_version, error) for each in _suspects(broker, error)
@@ -128,7 +128,7 @@ def _plain_error_like(broker: Broker, error: MalformedAnswer) -> MalformedAnswer
         try:
             assert_error(plain, expected)
         except MalformedAnswer as found:
-            is_same = found.fault is Fault.OTHER_ERROR
+            is_same = found.fault is ResponseFault.OTHER_ERROR
             if is_same and error_code_of(plain) is error_code_of(error.exchange):
                 return found
     return None
@@ -152,7 +152,7 @@ def _suspects(broker: Broker, error: MalformedAnswer) -> Iterator[Exchange]:
     A plain request has no header v3, so it shows nothing about one that has it.
     """
     exchanges = [error.exchange]
-    if error.fault is Fault.NO_ANSWER:
+    if error.fault is ResponseFault.NO_ANSWER:
         journal = (exchange for step in broker.journal for exchange in step.exchanges)
         exchanges += [exchange for exchange in journal if exchange.outcome is not Outcome.ANSWER]
     of_versions = {
@@ -173,8 +173,10 @@ def _plain_fault(
         if error.layout is None:
             error_code_of(plain)
         else:
-            decode_answer(plain, api_version=error.layout, exactly=error.fault is Fault.SURPLUS)
-        if error.fault is Fault.NOT_KEPT:
+            decode_answer(
+                plain, api_version=error.layout, exactly=error.fault is ResponseFault.SURPLUS
+            )
+        if error.fault is ResponseFault.NOT_KEPT:
             assert_kept(plain, "the connection serves no request after the response")
     except MalformedAnswer as found:
         return found if found.fault is error.fault else None
@@ -189,19 +191,19 @@ def _clause_of(broker: Broker, plain: MalformedAnswer) -> str:
     except HarnessError:
         # Nothing else is judged without a readable table.
         return V0_ALWAYS_SERVED
-    if plain.fault is Fault.NOT_KEPT:
+    if plain.fault is ResponseFault.NOT_KEPT:
         return KEPT
-    if plain.fault is Fault.OTHER_ID:
+    if plain.fault is ResponseFault.OTHER_ID:
         return ID_ECHOED
     version = exchange.request.api_version
-    if plain.fault is Fault.FRAME and 0 <= version <= highest:
+    if plain.fault is ResponseFault.FRAME and 0 <= version <= highest:
         return SIZE_EXACT
-    if version == 0 and plain.fault is not Fault.SURPLUS:
+    if version == 0 and plain.fault is not ResponseFault.SURPLUS:
         return V0_ALWAYS_SERVED
     if version < 0:
         # No other clause is about negative versions.
         return "KIP-35.negative-version-gives-35"
-    if plain.fault is Fault.NO_ERROR_CODE:
+    if plain.fault is ResponseFault.NO_ERROR_CODE:
         return ERROR_CODE
     if version > highest:
         return _clause_of_refused(plain)
@@ -212,15 +214,15 @@ def _clause_of(broker: Broker, plain: MalformedAnswer) -> str:
 
 def _clause_of_served(plain: MalformedAnswer, every_version: str) -> str:
     version = plain.exchange.request.api_version
-    if plain.fault is Fault.SURPLUS:
+    if plain.fault is ResponseFault.SURPLUS:
         return SIZE_EXACT
-    if plain.fault is Fault.NO_ANSWER or version < FIRST_FLEXIBLE_VERSION:
+    if plain.fault is ResponseFault.NO_ANSWER or version < FIRST_FLEXIBLE_VERSION:
         return every_version
     return "KIP-511.v3-body-flexible"
 
 
 def _clause_of_refused(plain: MalformedAnswer) -> str:
-    if plain.fault in (Fault.NO_ANSWER, Fault.FRAME):
+    if plain.fault in (ResponseFault.NO_ANSWER, ResponseFault.FRAME):
         return UNKNOWN_REFUSED
     code = read_error_code(plain.exchange.payload or b"")
     if code is None:

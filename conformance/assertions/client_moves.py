@@ -62,7 +62,7 @@ class RegisteredClient(Protocol):
         """Whether its documentation says that it sends the ids of KIP-1242."""
 
 
-class ClientUnderTest(Protocol):
+class PlayableClient(Protocol):
     """A client that is judged, in a process of its own or in memory."""
 
     @property
@@ -78,7 +78,7 @@ class ClientUnderTest(Protocol):
 
 
 @contextmanager
-def played(client: ClientUnderTest, script: Script) -> Iterator[Play]:
+def played(client: PlayableClient, script: Script) -> Iterator[Play]:
     """Play a script; a failure inside the block ends with a summary of the play.
 
     Raises:
@@ -266,7 +266,7 @@ def assert_bounded(play: Play) -> None:
     assert not loop, loop
 
 
-def assert_ends_by_itself(client: ClientUnderTest, play: Play) -> None:
+def assert_ends_by_itself(client: PlayableClient, play: Play) -> None:
     """Fail if the client's process was aborted, ran out of memory, hung, or ended without a result."""
     result = play.result
     if result.signal is not None and not result.killed_for:

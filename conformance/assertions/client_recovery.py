@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.assertions.client_moves import ClientUnderTest
+from conformance.assertions.client_moves import PlayableClient
 from conformance.assertions.play_summary import metadata_requests, recovered_after_ms
 from fixtures.scripted_broker.playing import Play
 from reference_model.clients.rules.moves import SASL_KEYS
@@ -45,7 +45,7 @@ def assert_recovers(play: Play) -> None:
     )
 
 
-def assert_recovers_if_asked_again(client: ClientUnderTest, play: Play) -> None:
+def assert_recovers_if_asked_again(client: PlayableClient, play: Play) -> None:
     """Fail unless the client recovers; one that ends after its first operation may report an error instead."""
     if client.client.can_ask_again:
         assert_recovers(play)

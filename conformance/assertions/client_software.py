@@ -12,7 +12,7 @@ from typing import Any
 
 from conformance.assertions.read_only_apis import read_only_items, request_of
 from fixtures.errors import HarnessError
-from fixtures.kafka_setup.connection_metrics import Gauge
+from fixtures.kafka_setup.connection_metrics import ConnectionsBean
 from fixtures.under_test.broker import Broker
 from strategies.software_names import Software
 from wire.exchange import Request
@@ -46,7 +46,7 @@ def fresh_name() -> str:
     return f"c.{time.time_ns():x}-{next(_NUMBERS)}"
 
 
-def bean_problem(gauge: Gauge, listener: str) -> str:
+def bean_problem(gauge: ConnectionsBean, listener: str) -> str:
     """Return what is wrong with the name of a bean of the metric; empty if nothing is.
 
     Args:

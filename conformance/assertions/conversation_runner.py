@@ -25,7 +25,7 @@ from reference_model.broker.rules.sasl import Authentication, Credentials
 from reference_model.judging.agreement import summary_of
 from reference_model.judging.stored_inputs import cut_frames
 from strategies.api_versions import build_request
-from strategies.conversations import Conversation, Handshake, Message, Reconnect, Say, Token
+from strategies.conversations import Conversation, Handshake, Message, PlainToken, Reconnect, Say
 from strategies.odd_frames import is_cut_short
 from wire.exchange import Exchange, Outcome, Request
 from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES, read_size
@@ -40,8 +40,8 @@ FINAL_MESSAGES: dict[ConnectionState, Message] = {
     ConnectionState.AUTHENTICATED: build_request(version=0),
     ConnectionState.BEFORE_HANDSHAKE: build_request(version=0),
     ConnectionState.API_VERSIONS_SERVED: Handshake(version=0),
-    ConnectionState.BARE_TOKENS: Token(wrapped=False),
-    ConnectionState.WRAPPED_TOKENS: Token(),
+    ConnectionState.BARE_TOKENS: PlainToken(wrapped=False),
+    ConnectionState.WRAPPED_TOKENS: PlainToken(),
 }
 """The final message for each connection state; a connection in that state has to answer it."""
 
@@ -123,7 +123,7 @@ class ConversationRunner:
             if self._broker.asks_for_authentication and not self._broker.running.offered_mechanisms:
                 raise NoCredentials("the mechanisms that the listener offers are not known")
             return handshake_request(version=message.version, mechanism=message.mechanism)
-        if isinstance(message, Token):
+        if isinstance(message, PlainToken):
             if self._broker.asks_for_authentication:
                 self._broker.running.credentials_for(PLAIN)
             token = self._right_token if message.right else self._wrong_token

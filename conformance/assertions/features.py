@@ -14,7 +14,7 @@ from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsResponse
 from wire.exchange import Exchange
 
 
-class Kind(StrEnum):
+class FeatureList(StrEnum):
     """The two lists of features in a response."""
 
     SUPPORTED = "supported"
@@ -22,7 +22,7 @@ class Kind(StrEnum):
 
     def names(self, response: ApiVersionsResponse) -> list[str]:
         """Return the names of the features that a response lists."""
-        if self is Kind.SUPPORTED:
+        if self is FeatureList.SUPPORTED:
             return [each.name for each in response.supported_features]
         return [each.name for each in response.finalized_features]
 
@@ -44,7 +44,7 @@ def _plain_responses(broker: Broker) -> Iterator[ApiVersionsResponse | None]:
 def lists_features(broker: Broker) -> bool:
     """Return whether a listener lists a feature in any version; True if a response cannot be read, as that is judged."""
     return any(
-        response is None or any(kind.names(response) for kind in Kind)
+        response is None or any(kind.names(response) for kind in FeatureList)
         for response in _plain_responses(broker)
     )
 
@@ -52,13 +52,13 @@ def lists_features(broker: Broker) -> bool:
 def lists_supported_features(broker: Broker) -> bool:
     """Return whether a listener lists a supported feature in any version, in a response that can be read."""
     return any(
-        response is not None and Kind.SUPPORTED.names(response)
+        response is not None and FeatureList.SUPPORTED.names(response)
         for response in _plain_responses(broker)
     )
 
 
 def assert_features_as_on(
-    broker: Broker, other: str, version: int, kinds: Collection[Kind] = tuple(Kind)
+    broker: Broker, other: str, version: int, kinds: Collection[FeatureList] = tuple(FeatureList)
 ) -> None:
     """Fail if a listener lists no feature where another one lists some; reject the example if that lists none.
 

@@ -37,7 +37,7 @@ _SAYS_WHY = re.compile(
 """Marks the line of a crash that states the reason, in Go, Rust, C and Java."""
 
 
-class Fault(enum.Enum):
+class ResponseFault(enum.Enum):
     """Why the bytes of a target are not the required response."""
 
     FRAME = "its frame has a wrong size"
@@ -67,7 +67,7 @@ class MalformedAnswer(AssertionError):
         problem: str,
         error: DecodeError | None = None,
         *,
-        fault: Fault = Fault.UNDECODABLE,
+        fault: ResponseFault = ResponseFault.UNDECODABLE,
         layout: int | None = None,
     ) -> None:
         super().__init__(problem)
@@ -131,14 +131,14 @@ def payload_of(exchange: Exchange) -> bytes:
             exchange,
             f"the response's frame: {exchange.framing_error}",
             exchange.framing_error,
-            fault=Fault.FRAME,
+            fault=ResponseFault.FRAME,
         )
     if exchange.payload is None:
         stray = f" after {exchange.stray[:_DUMP_BYTES].hex()}" if exchange.stray else ""
         raise MalformedAnswer(
             exchange,
             f"{what_it_did(exchange)} instead of answering{stray}",
-            fault=Fault.NO_ANSWER,
+            fault=ResponseFault.NO_ANSWER,
         )
     return exchange.payload
 
@@ -177,13 +177,13 @@ def decode_answer(
         ) from error
 
 
-def _fault_of_body(body: bytes, api_version: int) -> Fault:
+def _fault_of_body(body: bytes, api_version: int) -> ResponseFault:
     """Return what is wrong with a body that does not decode exactly."""
     try:
         _decode_body(body, api_version, exactly=False)
     except DecodeError:
-        return Fault.UNDECODABLE
-    return Fault.SURPLUS
+        return ResponseFault.UNDECODABLE
+    return ResponseFault.SURPLUS
 
 
 def _is_refusal(body: bytes) -> bool:
@@ -256,7 +256,10 @@ def error_code_of(exchange: Exchange) -> ErrorCode:
             "no error code", start=len(payload), end=len(payload), field_path="error_code"
         )
         raise MalformedAnswer(
-            exchange, f"the response is too short: {error}", error, fault=Fault.NO_ERROR_CODE
+            exchange,
+            f"the response is too short: {error}",
+            error,
+            fault=ResponseFault.NO_ERROR_CODE,
         )
     return ErrorCode(code)
 
@@ -264,7 +267,7 @@ def error_code_of(exchange: Exchange) -> ErrorCode:
 def assert_answered(exchange: Exchange, problem: str) -> None:
     """Fail unless a request got a response; `problem` says what it means if it did not."""
     if exchange.payload is None:
-        raise MalformedAnswer(exchange, problem, fault=Fault.NO_ANSWER)
+        raise MalformedAnswer(exchange, problem, fault=ResponseFault.NO_ANSWER)
 
 
 def decode_elsewhere(exchange: Exchange, *, api_version: int) -> ApiVersionsResponse:
@@ -282,7 +285,7 @@ def decode_elsewhere(exchange: Exchange, *, api_version: int) -> ApiVersionsResp
 def assert_own_id(exchange: Exchange, problem: str) -> None:
     """Fail unless a response has its request's correlation id; `problem` says what it means if it has not."""
     if read_correlation_id(exchange.payload or b"") != exchange.request.correlation_id:
-        raise MalformedAnswer(exchange, problem, fault=Fault.OTHER_ID)
+        raise MalformedAnswer(exchange, problem, fault=ResponseFault.OTHER_ID)
 
 
 def assert_kept(exchange: Exchange, problem: str) -> None:
@@ -293,7 +296,7 @@ def assert_kept(exchange: Exchange, problem: str) -> None:
         problem: what to say if it does not.
     """
     if not exchange.usable:
-        raise MalformedAnswer(exchange, problem, fault=Fault.NOT_KEPT)
+        raise MalformedAnswer(exchange, problem, fault=ResponseFault.NOT_KEPT)
 
 
 def fate_of(exchange: Exchange) -> str:
@@ -311,7 +314,7 @@ def assert_error(exchange: Exchange, *allowed: ErrorCode) -> ErrorCode:
     code = error_code_of(exchange)
     if code not in allowed:
         problem = f"the response has the error {code.name}, and not {' or '.join(each.name for each in allowed)}"
-        raise MalformedAnswer(exchange, problem, fault=Fault.OTHER_ERROR)
+        raise MalformedAnswer(exchange, problem, fault=ResponseFault.OTHER_ERROR)
     return code
 
 

@@ -12,8 +12,8 @@ from hypothesis.errors import UnsatisfiedAssumption
 
 from conformance.assertions.items import Item, Problem, Refusal
 from conformance.assertions.judging import (
-    Fault,
     MalformedAnswer,
+    ResponseFault,
     decode_answer,
     payload_of,
 )
@@ -288,10 +288,12 @@ def _served(broker: Broker, item: Item) -> tuple[Exchange, Collection[int]]:
         raise Problem(UNDECODABLE, str(error)) from error
     if correlation_id != exchange.request.correlation_id:
         other_id = "the response has the correlation id of another request"
-        raise Problem(other_id) from MalformedAnswer(exchange, other_id, fault=Fault.OTHER_ID)
+        raise Problem(other_id) from MalformedAnswer(
+            exchange, other_id, fault=ResponseFault.OTHER_ID
+        )
     if not exchange.usable and not _begins_authentication(broker, item):
         lost = "the connection is unusable after the response"
-        raise Problem(lost) from MalformedAnswer(exchange, lost, fault=Fault.NOT_KEPT)
+        raise Problem(lost) from MalformedAnswer(exchange, lost, fault=ResponseFault.NOT_KEPT)
     return exchange, set(error_codes_in(response, item.api_version))
 
 

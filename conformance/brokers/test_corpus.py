@@ -6,18 +6,18 @@ from collections.abc import Sequence
 
 import pytest
 
-from conformance.corpus.entries import Entry, load_corpus
+from conformance.corpus.entries import CorpusEntry, load_corpus
 from conformance.corpus.replay import Replay
 from conformance.engine.property_judge import JUDGE
 from fixtures.under_test.broker import Broker
 
 
-def answered_alone(broker: Broker, entry: Entry) -> None:
+def answered_alone(broker: Broker, entry: CorpusEntry) -> None:
     """Fail unless an entry gets an allowed response on a connection of its own."""
     Replay(broker).check_alone(entry)
 
 
-def answered_after_others(broker: Broker, entries: Sequence[Entry]) -> None:
+def answered_after_others(broker: Broker, entries: Sequence[CorpusEntry]) -> None:
     """Fail unless the last of several entries gets an allowed response after the others."""
     Replay(broker).check_after_others(entries)
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from conformance.assertions.features import Kind, assert_features_as_on
+from conformance.assertions.features import FeatureList, assert_features_as_on
 from conformance.assertions.judging import (
     assume_served,
     bytes_after_body,
@@ -213,5 +213,7 @@ def test_finalized_levels_do_not_depend_on_the_version(broker: Broker, versions:
 def test_every_listener_lists_features(broker: Broker, version: int) -> None:
     """Every listener lists features if the plaintext one does; that of a controller at least supported ones."""
     # Controllers of some releases know what they support, but not what the cluster finalized.
-    kinds = (Kind.SUPPORTED,) if broker.listener in CONTROLLER_LISTENERS else tuple(Kind)
+    kinds = (
+        (FeatureList.SUPPORTED,) if broker.listener in CONTROLLER_LISTENERS else tuple(FeatureList)
+    )
     assert_features_as_on(broker, PLAINTEXT, version, kinds)

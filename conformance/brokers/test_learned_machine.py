@@ -28,7 +28,7 @@ from conformance.learning.suite import suite_of
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
 from reports.escaping import printable
-from reports.machines.learned import LONGEST_TEXT, Difference, Learned, as_json
+from reports.machines.learned import LONGEST_TEXT, Learned, MachineDifference, as_json
 from reports.machines.machine import Machine, Outputs, Word
 from wire.api_keys import API_VERSIONS_KEY
 from wire.exchange import Exchange
@@ -108,7 +108,7 @@ def test_the_machine_of_a_connection_is_that_of_the_model(broker: Broker) -> Non
     judge.raise_first()
 
 
-def malformed_answer(broker: Broker, difference: Difference) -> MalformedAnswer | None:
+def malformed_answer(broker: Broker, difference: MachineDifference) -> MalformedAnswer | None:
     """Return what is wrong with the bytes of the last response of a word, which a plain request may show as well; None if nothing is."""
     layout = re.search(r" v(\d+) ", difference.expected[-1])
     exchanges = [each for step in broker.journal for each in step.exchanges]
@@ -122,7 +122,7 @@ def malformed_answer(broker: Broker, difference: Difference) -> MalformedAnswer 
 
 
 def learned_in_time(
-    listening: Listening, model: Machine, extra_states: int, difference: Difference | None
+    listening: Listening, model: Machine, extra_states: int, difference: MachineDifference | None
 ) -> Mapping[str, Any]:
     """Return the machine of a listener as the run keeps it; learning it may take `LEARNING_LIMIT_S`.
 

@@ -7,8 +7,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from conformance.assertions.judging import (
-    Fault,
     MalformedAnswer,
+    ResponseFault,
     assume_served,
     decode_answer,
     violation_context,
@@ -64,7 +64,7 @@ def assert_handled_as_pinned(broker: Broker, sent: Request) -> None:
             problem = f"Apache Kafka's response is {in_words(allowed)}; {summary_of(exchange)}"
             if exchange.outcome is not Outcome.ANSWER:
                 raise AssertionError(problem)
-            raise MalformedAnswer(exchange, problem, fault=Fault.OTHER_ERROR)
+            raise MalformedAnswer(exchange, problem, fault=ResponseFault.OTHER_ERROR)
 
 
 def are_tags_read(section: bytes, traits: Traits) -> bool:

@@ -23,9 +23,9 @@ from strategies.conversations import (
     Conversation,
     Handshake,
     Message,
+    PlainToken,
     Reconnect,
     Say,
-    Token,
     conversations,
 )
 from strategies.header_fields import named_client_ids
@@ -74,8 +74,10 @@ def at_once(*messages: Message, ends: bool = False) -> Conversation:
 # Before authentication: one success, after any number of refusals.
 @example(conversation=one_by_one(V0, V0))
 @example(conversation=one_by_one(V99, V99, BAD_NAME, V3, V99))
-@example(conversation=one_by_one(WRONG_IDS, Handshake(version=0), Token(wrapped=False), WRONG_IDS))
-@example(conversation=at_once(V0, Handshake(version=1), Token(), V3))
+@example(
+    conversation=one_by_one(WRONG_IDS, Handshake(version=0), PlainToken(wrapped=False), WRONG_IDS)
+)
+@example(conversation=at_once(V0, Handshake(version=1), PlainToken(), V3))
 @example(conversation=one_by_one(METADATA))
 @example(conversation=one_by_one(V0, LIST_GROUPS))
 # After SaslHandshake v0 and v1.
@@ -83,15 +85,15 @@ def at_once(*messages: Message, ends: bool = False) -> Conversation:
 @example(conversation=one_by_one(Handshake(version=0), LIST_GROUPS))
 @example(conversation=one_by_one(Handshake(version=1), METADATA))
 @example(conversation=one_by_one(Handshake(version=1), LIST_GROUPS))
-@example(conversation=at_once(Handshake(version=1), METADATA, Token()))
+@example(conversation=at_once(Handshake(version=1), METADATA, PlainToken()))
 @example(conversation=one_by_one(Handshake(version=0), V0))
-@example(conversation=one_by_one(Handshake(version=0), Token(wrapped=False, right=False)))
+@example(conversation=one_by_one(Handshake(version=0), PlainToken(wrapped=False, right=False)))
 @example(conversation=one_by_one(Handshake(version=1), V0))
 @example(conversation=one_by_one(Handshake(version=1), V3))
 @example(conversation=one_by_one(Handshake(version=1), BAD_NAME))
 @example(conversation=one_by_one(Handshake(version=1), V99))
 @example(conversation=one_by_one(Handshake(version=1), UNREADABLE))
-@example(conversation=one_by_one(Handshake(version=1), Token(right=False)))
+@example(conversation=one_by_one(Handshake(version=1), PlainToken(right=False)))
 @example(conversation=one_by_one(Handshake(mechanism="plain"), V0))
 @example(conversation=one_by_one(Handshake(version=2)))
 @example(conversation=one_by_one(Handshake(version=1), Handshake(version=1)))
@@ -101,27 +103,29 @@ def at_once(*messages: Message, ends: bool = False) -> Conversation:
 @example(conversation=one_by_one(Handshake(version=1), ENVELOPE))
 @example(conversation=one_by_one(Handshake(version=1), BROKER_HEARTBEAT))
 # After authentication, and again.
-@example(conversation=one_by_one(Handshake(version=1), Token(), V0, V3, V0, V99, BAD_NAME))
-@example(conversation=one_by_one(Handshake(), Token(), Handshake(), Token(), Handshake(), V0))
-@example(conversation=one_by_one(Handshake(), Token(), Token()))
-@example(conversation=one_by_one(Handshake(), Token(), METADATA, V0, LIST_GROUPS, V3))
-@example(conversation=at_once(Handshake(), Token(), LIST_GROUPS, V3, METADATA))
+@example(conversation=one_by_one(Handshake(version=1), PlainToken(), V0, V3, V0, V99, BAD_NAME))
+@example(
+    conversation=one_by_one(Handshake(), PlainToken(), Handshake(), PlainToken(), Handshake(), V0)
+)
+@example(conversation=one_by_one(Handshake(), PlainToken(), PlainToken()))
+@example(conversation=one_by_one(Handshake(), PlainToken(), METADATA, V0, LIST_GROUPS, V3))
+@example(conversation=at_once(Handshake(), PlainToken(), LIST_GROUPS, V3, METADATA))
 # Several APIs and steps of SASL in one write.
 @example(conversation=at_once(V3, METADATA, LIST_GROUPS))
-@example(conversation=at_once(V0, Handshake(), Token(), METADATA, Handshake(), V3))
+@example(conversation=at_once(V0, Handshake(), PlainToken(), METADATA, Handshake(), V3))
 # Steps of SASL that are wrong.
 @example(conversation=one_by_one(NULL_MECHANISM))
 @example(conversation=one_by_one(V0, LONG_MECHANISM))
 @example(conversation=one_by_one(Handshake(), NULL_TOKEN))
 @example(conversation=one_by_one(Handshake(), NULL_COMPACT_TOKEN))
-@example(conversation=one_by_one(Handshake(), Token(version=2, tags=ODD_TAGS), V0))
+@example(conversation=one_by_one(Handshake(), PlainToken(version=2, tags=ODD_TAGS), V0))
 @example(
     conversation=one_by_one(
         Handshake(), build_authenticate_with_tags(TAGS_BEYOND_THE_FRAME, NO_TAGS)
     )
 )
 @example(conversation=one_by_one(Handshake(version=0), build_token_of_frame(V0, with_size=True)))
-@example(conversation=one_by_one(Handshake(), Token(), NULL_MECHANISM))
+@example(conversation=one_by_one(Handshake(), PlainToken(), NULL_MECHANISM))
 # Sizes below the payload, and malformed requests among others.
 @example(conversation=at_once(FRAME_AFTER_V0, V99))
 @example(conversation=at_once(REFUSED_SIZE_AFTER_V0, V0))

@@ -22,7 +22,7 @@ from conformance.assertions.client_software import (
 from conformance.assertions.judging import Unjudged, violation_context
 from fixtures.client.connection import Connection
 from fixtures.errors import HarnessError
-from fixtures.kafka_setup.connection_metrics import Counts, Gauge, counts_of, gauges_of
+from fixtures.kafka_setup.connection_metrics import ConnectionsBean, Counts, counts_of, gauges_of
 from fixtures.polling import poll_until
 from fixtures.under_test.broker import Broker
 from proposals import provided
@@ -49,7 +49,7 @@ IN_THE_LOG = "the request log"
 SERVED = "KIP-35.every-advertised-version-served"
 
 
-def gauges(broker: Broker, name: str) -> tuple[Gauge, ...]:
+def gauges(broker: Broker, name: str) -> tuple[ConnectionsBean, ...]:
     """Return the metric's beans of a client software."""
     assert broker.running.metrics_url is not None
     return gauges_of(broker.running.metrics_url, name)

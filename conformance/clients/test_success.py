@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 
 from conformance.assertions.client_moves import (
-    ClientUnderTest,
+    PlayableClient,
     played,
 )
 from conformance.assertions.client_success import (
@@ -45,7 +45,7 @@ from strategies.untrusted_tables import (
 @example(script=without_answer(on_open="close"))
 @example(script=broker_with(ITSELF, timeout_ms=FAILURE_MS))
 @example(script=talking_nonsense(Answer(cut_to=20)))
-def test_success_needs_metadata(client: ClientUnderTest, script: Script) -> None:
+def test_success_needs_metadata(client: PlayableClient, script: Script) -> None:
     """A client reports success only if a broker answered its request for metadata."""
     with played(client, script) as play:
         assert_success_is_earned(client, play)
@@ -59,7 +59,7 @@ def test_success_needs_metadata(client: ClientUnderTest, script: Script) -> None
 @example(script=broker_with_sasl_ranges(None, None))
 @example(script=broker_with_sasl_ranges((3, 9), (0, 2)))
 @example(script=sasl_nonsense(Answer(table=Table(null=True))))
-def test_success_needs_authentication(client: ClientUnderTest, script: Script) -> None:
+def test_success_needs_authentication(client: PlayableClient, script: Script) -> None:
     """A client that could not authenticate reports no success."""
     with played(client, script) as play:
         assert_success_is_earned(client, play)
@@ -73,7 +73,7 @@ def test_success_needs_authentication(client: ClientUnderTest, script: Script) -
 @example(script=table_with_error(-1))
 @example(script=table_with_error(15, 8))
 @example(script=table_with_error(33))
-def test_table_with_an_error_is_not_used(client: ClientUnderTest, script: Script) -> None:
+def test_table_with_an_error_is_not_used(client: PlayableClient, script: Script) -> None:
     """A client that gets nothing but errors chooses no version from the tables that come with them."""
     with played(client, script) as play:
         assert_table_is_not_used(client, play, "with an error")
@@ -86,7 +86,7 @@ def test_table_with_an_error_is_not_used(client: ClientUnderTest, script: Script
 @settings(max_examples=3)
 @example(script=foreign_table(1))
 @example(script=foreign_table(-1, 8))
-def test_table_for_another_request_is_not_used(client: ClientUnderTest, script: Script) -> None:
+def test_table_for_another_request_is_not_used(client: PlayableClient, script: Script) -> None:
     """A client chooses no version from a table whose correlation id is not that of its request."""
     with played(client, script) as play:
         assert_table_is_not_used(client, play, "with another correlation id")

@@ -16,7 +16,7 @@ from conformance.commands.changed_tables import Table, changed_tables
 from conformance.commands.errors import CouldNotTell, InvalidFile
 from conformance.commands.output_console import output_console
 from conformance.commands.selection import EVERY_RELEASE, runnable_targets
-from conformance.corpus.entries import Entry, InvalidCorpus, load_corpus
+from conformance.corpus.entries import CorpusEntry, InvalidCorpus, load_corpus
 from conformance.releases.generated_inputs import COUNT, SEED, generated_inputs
 from conformance.releases.release_changes import Observer, Release, changes_between, places_of
 from fixtures.choosing.listeners import LAUNCHERS
@@ -44,7 +44,7 @@ Log = dict[str, list[tuple[str, Release]]]
 
 
 @dataclass(slots=True, kw_only=True)
-class Found:
+class ComparedReleases:
     """The result of comparing releases.
 
     Attributes:
@@ -140,11 +140,14 @@ def changes(
 
 
 def compared(
-    targets: Sequence[Target], inputs: Sequence[Entry], listeners: Sequence[str], launcher: str
-) -> Found:
+    targets: Sequence[Target],
+    inputs: Sequence[CorpusEntry],
+    listeners: Sequence[str],
+    launcher: str,
+) -> ComparedReleases:
     """Send the inputs to every target, one target after the other, and compare the results."""
     log: Log = {}
-    found = Found()
+    found = ComparedReleases()
     with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty()) as progress:
         task = progress.add_task("releases", total=len(targets))
         for target in targets:
@@ -167,7 +170,7 @@ def compared(
 
 
 def _observe(
-    target: Target, inputs: Sequence[Entry], launcher: str, listeners: Sequence[str]
+    target: Target, inputs: Sequence[CorpusEntry], launcher: str, listeners: Sequence[str]
 ) -> tuple[dict[str, tuple[Release, list[LeftOut]]], dict[str, Table]]:
     """Return a target's results and the inputs left out, by listener and connection state; and its tables by listener."""
     name, _ = choose_launcher(target, launcher)
@@ -195,7 +198,7 @@ def _observe(
     return observed, tables
 
 
-def _report(targets: Sequence[str], found: Found, out: Path | None) -> int:
+def _report(targets: Sequence[str], found: ComparedReleases, out: Path | None) -> int:
     """Print and write the log; return how many changes are not predicted."""
     console = output_console(piped_width=WIDTH_WHEN_PIPED)
     if found.changes:

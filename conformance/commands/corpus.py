@@ -9,7 +9,7 @@ import click
 from conformance.commands.errors import InvalidFile, UnknownName
 from conformance.corpus.entries import (
     CORPUS_FOLDER,
-    Entry,
+    CorpusEntry,
     InvalidCorpus,
     add_entries,
     load_corpus,
@@ -69,7 +69,7 @@ def pin() -> None:
     click.echo(f"{len(others) + len(new)} entries, {len(new)} of them written from pinned examples")
 
 
-def _loaded(*, without: str = "") -> tuple[Entry, ...]:
+def _loaded(*, without: str = "") -> tuple[CorpusEntry, ...]:
     try:
         return load_corpus(CORPUS_FOLDER, without=without)
     except InvalidCorpus as error:

@@ -11,14 +11,14 @@ from conformance.commands.output_console import output_console
 from conformance.commands.pages_option import PAGES_OPTION
 from conformance.commands.results import Results, links_before, read_results
 from reports.escaping import printable
-from reports.exports.comparison import ChangeKind, Comparison, compare
+from reports.exports.comparison import ChangeKind, GridComparison, compare
 from reports.exports.comparison_texts import (
     comparison_document,
     comparison_markdown,
     comparison_tables,
     release_lines,
 )
-from reports.exports.violations import Violation, violations_of
+from reports.exports.violations import ViolatedClause, violations_of
 from reports.grid.grid_view import FoldedGrid
 from reports.run.exit_status import ExitStatus
 
@@ -65,14 +65,16 @@ def diff(before: Path, after: Path, form: str, pages: str | None) -> None:
     raise SystemExit(status_of(comparison))
 
 
-def status_of(comparison: Comparison) -> int:
+def status_of(comparison: GridComparison) -> int:
     """Return the exit status: 1 for a regression, 10 if a cell can no longer be judged, else 0."""
     if comparison.regressed:
         return 1
     return ExitStatus.HARNESS_ERROR if comparison.untold else 0
 
 
-def new_violations(comparison: Comparison, new: Results, pages: str | None) -> list[Violation]:
+def new_violations(
+    comparison: GridComparison, new: Results, pages: str | None
+) -> list[ViolatedClause]:
     """List what is violated now but was not before, including on targets that are new."""
     worse = {
         (change.clause, change.target) for kind in _WORSE for change in comparison.of_kind(kind)
@@ -85,7 +87,7 @@ def new_violations(comparison: Comparison, new: Results, pages: str | None) -> l
     )
 
 
-def _print(comparison: Comparison, names: tuple[str, str]) -> None:
+def _print(comparison: GridComparison, names: tuple[str, str]) -> None:
     """Print the comparison; the most serious table comes last, where a terminal user looks first."""
     console = output_console(piped_width=WIDTH_WHEN_PIPED)
     click.echo(f"from {names[0]} to {names[1]}")

@@ -19,7 +19,7 @@ from reports.records import TABLES_FOLDER
 from reports.verdict_labels import counted
 from reports.verify.verification import (
     GIVEN_TABLES,
-    Difference,
+    GridDifference,
     differing_files,
     differing_lists,
     differing_rows,
@@ -84,7 +84,7 @@ def verify(
 
 def _differing_pages(
     site: Path, again: Path, rendered: Path, taken_over: list[str]
-) -> list[Difference]:
+) -> list[GridDifference]:
     with status_line("rendering pages and exports again"):
         # Half a second of imports that nothing else needs.
         from reports.verify.page_verification import differing_pages  # noqa: PLC0415
@@ -111,7 +111,7 @@ def _rolled_up(runs: Iterable[Path], out: Path, asked: Mapping[str, str | int | 
     return status == 0
 
 
-def _lines(found: list[Difference], taken_over: list[str], runs: int) -> Iterator[str]:
+def _lines(found: list[GridDifference], taken_over: list[str], runs: int) -> Iterator[str]:
     yield from (f"{difference.place}: {difference.sentence}" for difference in found)
     for option in dict.fromkeys(GIVEN_TABLES[table] for table in taken_over):
         tables = ", ".join(table for table in taken_over if GIVEN_TABLES[table] == option)

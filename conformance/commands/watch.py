@@ -22,7 +22,7 @@ from conformance.watch.carrying import Ways
 from conformance.watch.files import ReportFolder
 from conformance.watch.given_files import GivenFiles, report_of_files
 from conformance.watch.proxy import CannotListen
-from conformance.watch.releases import Release, UnknownRelease, release_named
+from conformance.watch.releases import NoSuchRelease, Release, release_named
 from conformance.watch.report import EXIT_STATUS, WatchReport, as_json
 from conformance.watch.running import CannotWatch, WatchPlan, watch_until_ended
 from conformance.watch.terminal import show_result, table_of
@@ -263,7 +263,7 @@ def _shown_live(
 def _release(name: str) -> Release:
     try:
         return release_named(name)
-    except UnknownRelease as error:
+    except NoSuchRelease as error:
         raise UnknownName(str(error)) from error
 
 

@@ -38,7 +38,7 @@ class InvalidCorpus(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class CorpusEntry:
     """One stored input.
 
     Attributes:
@@ -52,7 +52,7 @@ class Entry:
     data: bytes
 
 
-def load_corpus(folder: Path = CORPUS_FOLDER, *, without: str = "") -> tuple[Entry, ...]:
+def load_corpus(folder: Path = CORPUS_FOLDER, *, without: str = "") -> tuple[CorpusEntry, ...]:
     """Load every file of the corpus, in order of file name.
 
     Args:
@@ -62,7 +62,7 @@ def load_corpus(folder: Path = CORPUS_FOLDER, *, without: str = "") -> tuple[Ent
     Raises:
         InvalidCorpus: a file does not follow the format, or two entries share a name or their bytes.
     """
-    entries: dict[str, Entry] = {}
+    entries: dict[str, CorpusEntry] = {}
     by_data: dict[bytes, str] = {}
     for path in sorted(folder.glob("*.toml")):
         for entry in () if path.name == without else load_file(path):
@@ -75,7 +75,7 @@ def load_corpus(folder: Path = CORPUS_FOLDER, *, without: str = "") -> tuple[Ent
     return tuple(entries.values())
 
 
-def load_file(path: Path) -> tuple[Entry, ...]:
+def load_file(path: Path) -> tuple[CorpusEntry, ...]:
     """Load one file of the corpus.
 
     Raises:
@@ -95,7 +95,7 @@ def load_file(path: Path) -> tuple[Entry, ...]:
     return entries
 
 
-def _read_entry(path: Path, table: StrictTable) -> Entry:
+def _read_entry(path: Path, table: StrictTable) -> CorpusEntry:
     name = table.take("name", str)
     origin = table.take("origin", str)
     text = table.take("hex", str)
@@ -105,7 +105,7 @@ def _read_entry(path: Path, table: StrictTable) -> Entry:
             f"{path}: {name!r} is not a valid name; use lower-case words with hyphens"
         )
     try:
-        return Entry(name=name, origin=origin, data=parse_bytes(text))
+        return CorpusEntry(name=name, origin=origin, data=parse_bytes(text))
     except ValueError as error:
         raise InvalidCorpus(f"{path}: {name}: {error}") from error
 
@@ -148,7 +148,7 @@ def format_bytes(data: bytes) -> str:
     return "\n".join(lines)
 
 
-def format_entry(entry: Entry) -> str:
+def format_entry(entry: CorpusEntry) -> str:
     """Format an entry for a corpus file."""
     # JSON strings are valid TOML basic strings.
     text = format_bytes(entry.data)
@@ -160,7 +160,7 @@ hex = {quoted}
 """
 
 
-def add_entries(path: Path, entries: Iterable[Entry]) -> tuple[Entry, ...]:
+def add_entries(path: Path, entries: Iterable[CorpusEntry]) -> tuple[CorpusEntry, ...]:
     """Append new entries to a file; leave out entries whose bytes the corpus already has.
 
     Args:
@@ -176,7 +176,7 @@ def add_entries(path: Path, entries: Iterable[Entry]) -> tuple[Entry, ...]:
     known = load_corpus(path.parent)
     taken = Counter(entry.name for entry in known)
     stored = {entry.data for entry in known}
-    added: list[Entry] = []
+    added: list[CorpusEntry] = []
     for entry in entries:
         if entry.data in stored or not entry.data:
             continue
@@ -186,7 +186,7 @@ def add_entries(path: Path, entries: Iterable[Entry]) -> tuple[Entry, ...]:
             name = f"{entry.name}-{number}"
         taken[name] += 1
         stored.add(entry.data)
-        added.append(Entry(name=name, origin=entry.origin, data=entry.data))
+        added.append(CorpusEntry(name=name, origin=entry.origin, data=entry.data))
     if added:
         before = path.read_text(encoding="utf-8").rstrip() + "\n\n" if path.exists() else ""
         path.write_text(before + "\n".join(map(format_entry, added)), encoding="utf-8")

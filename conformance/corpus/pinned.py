@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from conformance.corpus.entries import LARGEST_ENTRY_BYTES, Entry, format_entry
+from conformance.corpus.entries import LARGEST_ENTRY_BYTES, CorpusEntry, format_entry
 from reference_model.judging.stored_inputs import cut_frames
 from strategies.broken_requests import UNASSIGNED_KEYS
 from strategies.hypothesis_adapter import pinned_examples
@@ -22,15 +22,15 @@ HEADER = """# The bytes of every pinned example that is about ApiVersions; `kafk
 """
 
 
-def pinned_entries() -> tuple[Entry, ...]:
+def pinned_entries() -> tuple[CorpusEntry, ...]:
     """Return an entry for the bytes of each pinned example, in the order of files and tests."""
-    entries: dict[bytes, Entry] = {}
+    entries: dict[bytes, CorpusEntry] = {}
     for path in sorted(PROPERTIES_FOLDER.glob("test_*.py")):
         module = import_module(f"conformance.brokers.{path.stem}")
         for name, test in vars(module).items():
             for number, data in enumerate(_examples_of(test), start=1):
                 if data not in entries and is_storable(data):
-                    entries[data] = Entry(
+                    entries[data] = CorpusEntry(
                         name=f"{name.removeprefix('test_').replace('_', '-')}-{number}",
                         origin=f"pinned example of {name}",
                         data=data,
@@ -38,7 +38,7 @@ def pinned_entries() -> tuple[Entry, ...]:
     return tuple(entries.values())
 
 
-def pinned_file(entries: Iterable[Entry]) -> str:
+def pinned_file(entries: Iterable[CorpusEntry]) -> str:
     """Return the text of the corpus file that holds the entries."""
     return HEADER + "\n".join(map(format_entry, entries))
 

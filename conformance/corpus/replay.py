@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from conformance.corpus.entries import Entry
+from conformance.corpus.entries import CorpusEntry
 from fixtures.client.connection import Connection
 from fixtures.under_test.broker import Broker
 from reference_model.broker.rules.reaction import NotModelled, Reaction
@@ -38,7 +38,7 @@ class NotAllowed(AssertionError):
 class Stored:
     """An entry with what the model allows for it."""
 
-    entry: Entry
+    entry: CorpusEntry
     allowed: Allowed
 
 
@@ -53,9 +53,9 @@ class Remaining:
         left_out: entries that the model does not cover, or that cannot be sent on the listener.
     """
 
-    different: list[tuple[Entry, ...]] = field(default_factory=list)
-    ending: list[Entry] = field(default_factory=list)
-    left_out: list[Entry] = field(default_factory=list)
+    different: list[tuple[CorpusEntry, ...]] = field(default_factory=list)
+    ending: list[CorpusEntry] = field(default_factory=list)
+    left_out: list[CorpusEntry] = field(default_factory=list)
 
 
 def batches(stored: Iterable[Stored]) -> Iterator[tuple[Stored, ...]]:
@@ -85,7 +85,7 @@ class Replay:
         self._broker = broker
         self._oracle = StoredInputOracle(broker.profile, broker.identity)
 
-    def keeping(self, entries: Iterable[Entry], remaining: Remaining) -> Iterator[Stored]:
+    def keeping(self, entries: Iterable[CorpusEntry], remaining: Remaining) -> Iterator[Stored]:
         """Yield the entries that keep the connection; add the others to `remaining`."""
         for entry in entries:
             try:
@@ -102,7 +102,7 @@ class Replay:
             else:
                 remaining.ending.append(entry)
 
-    def pipelined(self, entries: Iterable[Entry], agreed: Agreed) -> Remaining:
+    def pipelined(self, entries: Iterable[CorpusEntry], agreed: Agreed) -> Remaining:
         """Send the entries that keep the connection, many in one write.
 
         While the target works on one write, we query the model and check the responses to the write before.
@@ -143,7 +143,7 @@ class Replay:
 
     def _compare(
         self, batch: tuple[Stored, ...], exchanges: Iterable[Exchange], agreed: Agreed
-    ) -> Iterator[tuple[Entry, ...]]:
+    ) -> Iterator[tuple[CorpusEntry, ...]]:
         """Yield each entry whose response is not allowed, preceded by the entries before it."""
         answers = iter(exchanges)
         for place, each in enumerate(batch, start=1):
@@ -159,7 +159,7 @@ class Replay:
             for exchange, reactions in zip(exchanges, allowed, strict=True)
         )
 
-    def check_alone(self, entry: Entry) -> None:
+    def check_alone(self, entry: CorpusEntry) -> None:
         """Send one entry on a connection of its own.
 
         Raises:
@@ -177,7 +177,7 @@ class Replay:
             else:
                 self._check_in_order(stored, connection.converse(frames.all))
 
-    def check_after_others(self, entries: Sequence[Entry]) -> None:
+    def check_after_others(self, entries: Sequence[CorpusEntry]) -> None:
         """Send entries that keep the connection on one connection, and check the response to the last.
 
         Raises:

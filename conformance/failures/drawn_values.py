@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from conformance.assertions.items import Item
-from conformance.corpus.entries import Entry
+from conformance.corpus.entries import CorpusEntry
 from reference_model.clients.scripts.script import (
     Answer,
     ConnectionScript,
@@ -21,7 +21,7 @@ from reference_model.clients.scripts.script import (
 )
 from strategies.api_versions import UnservedRequest
 from strategies.cluster_ids import Given, Ids
-from strategies.conversations import Handshake, Reconnect, Say, Token
+from strategies.conversations import Handshake, PlainToken, Reconnect, Say
 from strategies.header_fields import ManyTags
 from strategies.software_names import Software
 from strategies.tagged_headers import TaggedHeader
@@ -34,8 +34,8 @@ KNOWN: Mapping[str, Callable[..., Any]] = {
     known.__name__: known
     for known in (
         *(ApiVersionsRequest, Request, RequestHeader, Software, TaggedField),
-        *(Handshake, Reconnect, Say, Token),
-        *(Entry, Ids, Item, UnservedRequest, ManyTags, TaggedHeader),
+        *(Handshake, Reconnect, Say, PlainToken),
+        *(CorpusEntry, Ids, Item, UnservedRequest, ManyTags, TaggedHeader),
         *(Script, NodeScript, ConnectionScript, Answer, Table),
         range,
     )

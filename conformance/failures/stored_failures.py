@@ -24,7 +24,7 @@ from conformance.assertions.other_apis import (
     neighbouring_items,
     other_items,
 )
-from conformance.corpus.entries import Entry
+from conformance.corpus.entries import CorpusEntry
 from conformance.engine.repeating import FailingExample, run_again
 from conformance.failures.drawn_values import UnreadableValues, read_values
 from fixtures.under_test.broker import Broker
@@ -109,12 +109,12 @@ class StoredFailure:
         """The message's first line."""
         return self.message.partition("\n")[0]
 
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[CorpusEntry, ...]:
         """Return an entry of the corpus for what was sent on each connection."""
         clause = self.clause.lower().replace(".", "-")
         origin = f"found on {self.target} ({self.listener}): {self.clause}: {self.first_line}"
         return tuple(
-            Entry(name=f"{clause}-{self.signature[:8]}", origin=origin, data=data)
+            CorpusEntry(name=f"{clause}-{self.signature[:8]}", origin=origin, data=data)
             for data in self.sent.values()
             if data
         )

@@ -44,7 +44,7 @@ UNASSIGNED_KEY = 9999
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TargetFacts:
+class LetterFacts:
     """What the letters for a listener depend on.
 
     Attributes:
@@ -74,7 +74,7 @@ class TargetFacts:
         return plain_token(self.username, f"{self.password}?")
 
 
-def alphabet_of(size: str, facts: TargetFacts) -> Alphabet:
+def alphabet_of(size: str, facts: LetterFacts) -> Alphabet:
     """Return the alphabet of a size for a listener.
 
     Args:
@@ -99,7 +99,7 @@ def _is_described(letter: Letter, highest: int) -> bool:
 class _Writer:
     """Writes the letters for one listener, each with a correlation id of its own."""
 
-    def __init__(self, facts: TargetFacts) -> None:
+    def __init__(self, facts: LetterFacts) -> None:
         self._facts = facts
         self._correlation_ids = count(FIRST_CORRELATION_ID)
 

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from conformance.learning.querying import Listening
 from conformance.learning.suite import in_order, suite_of
-from reports.machines.learned import Difference
+from reports.machines.learned import MachineDifference
 from reports.machines.machine import Machine, Outputs, Word
 
 WORDS_AHEAD = 64
@@ -43,7 +43,7 @@ def first_difference(listening: Asked, machine: Machine, extra_states: int) -> W
 
 def shortest_difference(
     listening: Listening, model: Machine, extra_states: int
-) -> Difference | None:
+) -> MachineDifference | None:
     """Return the shortest word of the model's suite, or beginning of one, to which a listener responds otherwise.
 
     Returns:
@@ -61,12 +61,14 @@ def shortest_difference(
     return difference_at(listening, model, found)
 
 
-def difference_at(listening: Listening, model: Machine, word: Word) -> Difference:
+def difference_at(listening: Listening, model: Machine, word: Word) -> MachineDifference:
     """Return the difference at the end of a word."""
-    return Difference(word=word, seen=listening.ask(word), expected=model.run(word))
+    return MachineDifference(word=word, seen=listening.ask(word), expected=model.run(word))
 
 
-def costly_difference(listening: Listening, model: Machine, letter: str) -> Difference | None:
+def costly_difference(
+    listening: Listening, model: Machine, letter: str
+) -> MachineDifference | None:
     """Return the difference of the shortest word with which a letter silences or ends the target; None if the model does the same."""
     for word in in_order(listening.costly_words(letter), model.letters):
         if model.run(word)[-1] != listening.ask(word)[-1]:

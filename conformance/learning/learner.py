@@ -9,7 +9,7 @@ from aalpy.base import SUL, Oracle
 from aalpy.learning_algs import run_KV
 
 from conformance.learning.comparison import Asked, first_difference
-from reports.machines.machine import CLOSED, SILENT, Machine, Move, Word, last_of, minimal
+from reports.machines.machine import CLOSED, SILENT, Machine, MachineMove, Word, last_of, minimal
 
 MOST_STATES = 40
 """A machine with more states is not learned to the end: something counts without a limit, or answers at random."""
@@ -97,12 +97,12 @@ def _as_machine(letters: Word, learned: Any) -> Machine:
     numbers = {state.state_id: number for number, state in enumerate(states)}
     ends = {CLOSED: len(states), SILENT: len(states) + 1}
 
-    def move(output: str, after: Any) -> Move:
-        return Move(output, ends.get(last_of(output), numbers[after.state_id]))
+    def move(output: str, after: Any) -> MachineMove:
+        return MachineMove(output, ends.get(last_of(output), numbers[after.state_id]))
 
-    moves: list[Mapping[str, Move]] = [
+    moves: list[Mapping[str, MachineMove]] = [
         {each: move(state.output_fun[each], state.transitions[each]) for each in letters}
         for state in states
     ]
-    moves += [dict.fromkeys(letters, Move(output, end)) for output, end in ends.items()]
+    moves += [dict.fromkeys(letters, MachineMove(output, end)) for output, end in ends.items()]
     return minimal(letters, moves)

@@ -36,7 +36,7 @@ class CostlyLetter(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
+class _AskedLetter:
     """What became of one letter."""
 
     output: str
@@ -153,7 +153,7 @@ class Listening:
                 if steps:
                     self._remember(word, self._take(word, steps))
 
-    def _send_apart(self, word: Word) -> Sequence[_Step]:
+    def _send_apart(self, word: Word) -> Sequence[_AskedLetter]:
         """Send a word in another thread; return nothing if that has to be done again alone."""
         try:
             with self.broker.apart().connect(authenticate=False) as connection:
@@ -162,19 +162,19 @@ class Listening:
             return ()
         return () if last_of(steps[-1].output) == SILENT else steps
 
-    def _converse(self, connection: Connection, word: Word) -> Iterator[_Step]:
+    def _converse(self, connection: Connection, word: Word) -> Iterator[_AskedLetter]:
         """Send a word letter by letter, up to the end of the connection."""
         for name in word:
             if self._silences[name] >= MOST_SILENCES:
                 raise CostlyLetter(name, "no response and no close")
             letter = self.alphabet[name]
             exchanges = letter.send(connection)
-            step = _Step(self.abstraction.output(letter, exchanges), exchanges)
+            step = _AskedLetter(self.abstraction.output(letter, exchanges), exchanges)
             yield step
             if ends_word(step.output):
                 break
 
-    def _take(self, word: Word, steps: Sequence[_Step]) -> list[str]:
+    def _take(self, word: Word, steps: Sequence[_AskedLetter]) -> list[str]:
         """Keep what became of a word; return its outputs up to the end of the connection."""
         outputs = [each.output for each in steps]
         self.steps += len(steps)

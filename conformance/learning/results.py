@@ -9,7 +9,7 @@ from conformance.learning.comparison import (
 )
 from conformance.learning.learner import NotLearned, learn_machine
 from conformance.learning.querying import CostlyLetter, Listening
-from reports.machines.learned import Difference, Learned
+from reports.machines.learned import Learned, MachineDifference
 from reports.machines.machine import Machine, distinguishing_word
 
 
@@ -24,7 +24,7 @@ def learn_listener(listening: Listening, model: Machine, extra_states: int) -> L
     Raises:
         HarnessError: the target cannot be reached, or kept us waiting for too long.
     """
-    difference: Difference | None = None
+    difference: MachineDifference | None = None
     costly: list[str] = []
     machine: Machine | None
     while True:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from conformance.assertions.model_agreement import model_of
-from conformance.learning.alphabets import TargetFacts, alphabet_of
+from conformance.learning.alphabets import LetterFacts, alphabet_of
 from conformance.learning.letters import Alphabet
 from conformance.learning.outputs import Abstraction
 from conformance.learning.querying import Listening
@@ -18,7 +18,7 @@ from reference_model.broker.model.state_machine import ReferenceBroker
 from reference_model.broker.rules.oracle import NO_CREDENTIALS
 from reference_model.broker.rules.sasl import Authentication, Credentials
 from reference_model.judging.same_response import StablePart, stable_part_of_body
-from reports.machines.machine import CLOSED, Machine, Move, Word, ends_word, last_of, minimal
+from reports.machines.machine import CLOSED, Machine, MachineMove, Word, ends_word, last_of, minimal
 from wire.errors import DecodeError
 from wire.headers import CORRELATION_ID_BYTES
 
@@ -42,10 +42,10 @@ def listening_to(broker: Broker, size: str, *, at_once: int = 1) -> Listening:
     )
 
 
-def facts_of(broker: Broker) -> TargetFacts:
+def facts_of(broker: Broker) -> LetterFacts:
     """Return what the letters for a listener depend on."""
     access = broker.running.sasl
-    facts = TargetFacts(
+    facts = LetterFacts(
         newest=broker.described_version,
         highest=broker.max_version,
         identity=broker.identity,
@@ -121,7 +121,7 @@ def machine_of_model(model: Broker, alphabet: Alphabet) -> Machine:
     listening = Listening(model, alphabet, abstraction_of(model))
     numbers: dict[object, int] = {}
     access: list[Word] = []
-    moves: list[Mapping[str, Move]] = []
+    moves: list[Mapping[str, MachineMove]] = []
 
     def number_of(word: Word) -> int:
         state = _state_after(model, listening, word)
@@ -135,7 +135,7 @@ def machine_of_model(model: Broker, alphabet: Alphabet) -> Machine:
         word = access[len(moves)]
         moves.append(
             {
-                letter: Move(listening.ask((*word, letter))[-1], number_of((*word, letter)))
+                letter: MachineMove(listening.ask((*word, letter))[-1], number_of((*word, letter)))
                 for letter in alphabet
             }
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from conformance.corpus.entries import Entry, load_corpus
+from conformance.corpus.entries import CorpusEntry, load_corpus
 from conformance.mutation.score import Blame, Kill
 from conformance.mutation.subjects import broker_with
 from conformance.releases.generated_inputs import COUNT, SEED, generated_inputs
@@ -69,11 +69,11 @@ def measure(defects: Sequence[str]) -> ReleaseResult:
     return ReleaseResult(reference=blames[0], blames=blames[1:], kills=kills)
 
 
-def _observed(inputs: Iterable[Entry], *, release: str, defect: str = "") -> Release:
+def _observed(inputs: Iterable[CorpusEntry], *, release: str, defect: str = "") -> Release:
     return Observer(broker_with(defect, release=release)).observe(inputs)
 
 
-def _is_news(inputs: Sequence[Entry], before: Release, since: Release) -> bool:
+def _is_news(inputs: Sequence[CorpusEntry], before: Release, since: Release) -> bool:
     """Tell whether one of some inputs is treated differently although the profiles do not predict it."""
     named = {entry.name: entry for entry in inputs}
     releases = [
@@ -83,5 +83,5 @@ def _is_news(inputs: Sequence[Entry], before: Release, since: Release) -> bool:
     return any(not change.predicted for change in changes_between(releases, named, PLAINTEXT))
 
 
-def _only(named: Mapping[str, Entry], release: Release) -> Release:
+def _only(named: Mapping[str, CorpusEntry], release: Release) -> Release:
     return {name: seen for name, seen in release.items() if name in named}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hypothesis
 from hypothesis import HealthCheck, Phase, given, settings
 
-from conformance.corpus.entries import Entry
+from conformance.corpus.entries import CorpusEntry
 from strategies.any_requests import any_requests
 from strategies.broken_requests import frames_with_wrong_size
 from wire.exchange import Request
@@ -17,9 +17,9 @@ COUNT = 300
 ANY_INPUTS = any_requests() | frames_with_wrong_size()
 
 
-def generated_inputs(count: int, seed: int) -> tuple[Entry, ...]:
+def generated_inputs(count: int, seed: int) -> tuple[CorpusEntry, ...]:
     """Draw inputs; the same count and seed always produce the same inputs."""
-    drawn: dict[bytes, Entry] = {}
+    drawn: dict[bytes, CorpusEntry] = {}
 
     @hypothesis.seed(seed)
     @settings(
@@ -31,7 +31,7 @@ def generated_inputs(count: int, seed: int) -> tuple[Entry, ...]:
     )
     @given(sent=ANY_INPUTS)
     def collect(sent: Request) -> None:
-        entry = Entry(
+        entry = CorpusEntry(
             name=f"drawn-{len(drawn) + 1}", origin=f"drawn with seed {seed}", data=sent.data
         )
         drawn.setdefault(sent.data, entry)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from conformance.corpus.entries import Entry
+from conformance.corpus.entries import CorpusEntry
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.first_requests import probe_request
 from reference_model.broker.rules.connection_states import (
@@ -44,7 +44,7 @@ Observation = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Prediction:
+class ProfilePrediction:
     """What the profile of a release predicts for an input.
 
     Attributes:
@@ -75,7 +75,7 @@ class Seen:
     """
 
     observation: Observation
-    prediction: Prediction
+    prediction: ProfilePrediction
 
     @property
     def is_predicted(self) -> bool:
@@ -144,7 +144,7 @@ class Observer:
         if answer.payload is not None:
             self._own_table = frozenset(_decoded(answer.payload, 0).api_keys)
 
-    def observe(self, entries: Iterable[Entry]) -> Release:
+    def observe(self, entries: Iterable[CorpusEntry]) -> Release:
         """Send every input that can be compared on the listener, each on a connection of its own."""
         seen = {}
         for entry in entries:
@@ -185,7 +185,7 @@ class Observer:
             return "undecodable response"
         return _words_of(answer, layout, self._own_table)
 
-    def _prediction(self, frames: Frames) -> Prediction:
+    def _prediction(self, frames: Frames) -> ProfilePrediction:
         """Return what the profile predicts.
 
         Raises:
@@ -218,7 +218,7 @@ class Observer:
             allowed.append(frozenset([CLOSED]))
         lost = self._oracle.losses(frames) if self._state in SERVING else ()
         losses = frozenset(outcome.value for outcome in lost)
-        return Prediction(tuple(allowed), frozenset(clauses), losses)
+        return ProfilePrediction(tuple(allowed), frozenset(clauses), losses)
 
     def _predicted_words(self, reaction: Reaction, *, single: bool) -> str:
         if reaction.outcome is not Outcome.ANSWER:
@@ -262,7 +262,7 @@ def _words_of(answer: ApiVersionsResponse, layout: int, own_table: frozenset[Api
 
 
 def changes_between(
-    releases: Sequence[tuple[str, Release]], inputs: Mapping[str, Entry], listener: str
+    releases: Sequence[tuple[str, Release]], inputs: Mapping[str, CorpusEntry], listener: str
 ) -> Iterator[Change]:
     """Yield the differences between adjacent releases; inputs with the same change form one group.
 
@@ -272,7 +272,7 @@ def changes_between(
         listener: the listener that the inputs were sent to, and the connection state there.
     """
     for (before, old), (after, new) in pairwise(releases):
-        groups: dict[tuple[str, str, tuple[str, ...], bool], list[Entry]] = {}
+        groups: dict[tuple[str, str, tuple[str, ...], bool], list[CorpusEntry]] = {}
         for name in old.keys() & new.keys():
             for key in _difference(old[name], new[name]):
                 groups.setdefault(key, []).append(inputs[name])

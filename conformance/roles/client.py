@@ -12,8 +12,7 @@ import pytest
 from clauses.catalogue import Clause
 from clauses.catalogue import Role as RoleName
 from clauses.tiers import Tier
-from conformance.assertions.client_moves import ClientUnderTest as Client
-from conformance.assertions.client_moves import newest_api_versions, newest_metadata
+from conformance.assertions.client_moves import PlayableClient, newest_api_versions, newest_metadata
 from conformance.engine.budgets import client_examples
 from conformance.engine.drawing import examples_go_to
 from conformance.engine.failing_examples import FailingExamples
@@ -53,19 +52,19 @@ class Need(NamedTuple):
         otherwise: why a clause does not apply if it does not.
     """
 
-    is_met: Callable[[Client], bool]
+    is_met: Callable[[PlayableClient], bool]
     otherwise: str
 
 
-def _sends(version: int, client: Client) -> bool:
+def _sends(version: int, client: PlayableClient) -> bool:
     return newest_api_versions(client.healthy) >= version
 
 
-def _has_option(name: str, client: Client) -> bool:
+def _has_option(name: str, client: PlayableClient) -> bool:
     return name in client.client.options
 
 
-def _gives_ids(client: Client) -> bool:
+def _gives_ids(client: PlayableClient) -> bool:
     """Whether a client gives the ids of KIP-1242 to a healthy broker, or promises to in the registry."""
     # The cluster is played only for a client that does not show it in the first play.
     return (
@@ -134,7 +133,7 @@ NEEDS: Mapping[str, Need] = {
 """The needs, by the name that the mark `needs` uses."""
 
 
-def unmet_need(needs: Iterable[str], client: Client) -> str | None:
+def unmet_need(needs: Iterable[str], client: PlayableClient) -> str | None:
     """Return why a client lacks what a property needs; None if it lacks nothing.
 
     Raises:

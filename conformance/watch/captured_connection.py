@@ -37,7 +37,7 @@ MOST_KINDS = 1000
 _LARGEST_TOKEN_BYTES = 64 * 1024
 
 
-class Kind(NamedTuple):
+class RequestKey(NamedTuple):
     """What requests of one connection are counted by."""
 
     client_id: str | None
@@ -73,8 +73,8 @@ class CapturedConnection:
         self.client: Endpoint | None = None
         self.server: Endpoint | None = None
         self.is_from_beginning = self.is_tls = self.has_data = self.has_holes = False
-        self.requests: Counter[Kind] = Counter()
-        self.unproved: Counter[Kind] = Counter()
+        self.requests: Counter[RequestKey] = Counter()
+        self.unproved: Counter[RequestKey] = Counter()
         self.discarded = self.cut = 0
         self.software: tuple[str, str] | None = None
         self.table: dict[int, tuple[int, int]] = {}
@@ -180,7 +180,7 @@ class CapturedConnection:
         self.software = request.software or self.software
         self._expect_response(request.api_key, request.api_version, request.correlation_id)
         kinds = self.requests if self.is_proved else self.unproved
-        kind = Kind(request.client_id, request.api_key, request.api_version)
+        kind = RequestKey(request.client_id, request.api_key, request.api_version)
         if kind in kinds or len(kinds) < MOST_KINDS:
             kinds[kind] += 1
         else:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from conformance.watch.between_brokers import LEFT_OUT, is_broker
-from conformance.watch.captured_connection import CapturedConnection, Kind
+from conformance.watch.captured_connection import CapturedConnection, RequestKey
 from conformance.watch.listed_versions import Tables
 from conformance.watch.sightings import ClientIdentity, Sighting, Sightings
 from conformance.watch.tcp_packets import Endpoint, PacketCounts, Segment, read_segments
@@ -178,7 +178,7 @@ class _CaptureReader:
             self._tables[str(server)] = max(known, connection.table, key=len)
 
 
-def _sighting(connection: CapturedConnection, client: Endpoint, kind: Kind) -> Sighting:
+def _sighting(connection: CapturedConnection, client: Endpoint, kind: RequestKey) -> Sighting:
     software = connection.software or (None, None)
     identity = ClientIdentity(kind.client_id, client.host, None, *software)
     return Sighting(identity, kind.api_key, kind.api_version)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from conformance.watch.prediction import Outcome
+from conformance.watch.prediction import PredictedOutcome
 from conformance.watch.report import (
     WatchReport,
     as_json,
@@ -18,9 +18,9 @@ from reports.records import Verdict
 from reports.site.watch_page import WatchedClient, write_watch_page
 
 _VERDICTS = {
-    Outcome.WORKS: Verdict.CONFORMS,
-    Outcome.BREAKS: Verdict.VIOLATES,
-    Outcome.CANNOT_SAY: Verdict.INCONCLUSIVE,
+    PredictedOutcome.WORKS: Verdict.CONFORMS,
+    PredictedOutcome.BREAKS: Verdict.VIOLATES,
+    PredictedOutcome.CANNOT_SAY: Verdict.INCONCLUSIVE,
 }
 _SHOWN_BYTES = 64
 

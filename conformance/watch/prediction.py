@@ -18,7 +18,7 @@ from reference_model.profiles.version_tables import Ranges
 from wire.api_keys import API_VERSIONS_KEY
 
 
-class Outcome(StrEnum):
+class PredictedOutcome(StrEnum):
     """What becomes of a client with another release."""
 
     WORKS = "works"
@@ -26,10 +26,10 @@ class Outcome(StrEnum):
     CANNOT_SAY = "cannot say"
 
 
-WORST_FIRST = (Outcome.BREAKS, Outcome.CANNOT_SAY, Outcome.WORKS)
+WORST_FIRST = (PredictedOutcome.BREAKS, PredictedOutcome.CANNOT_SAY, PredictedOutcome.WORKS)
 
 
-_NEVER_ASKS = Outcome.BREAKS, "the client never asks for versions, so it sends it anyway"
+_NEVER_ASKS = PredictedOutcome.BREAKS, "the client never asks for versions, so it sends it anyway"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class Decision:
         sentence: the reason, to be read after the client's name.
     """
 
-    outcome: Outcome
+    outcome: PredictedOutcome
     sentence: str
     api_key: int | None = None
     api_version: int | None = None
@@ -66,9 +66,9 @@ class Prediction:
     decisions: tuple[Decision, ...]
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> PredictedOutcome:
         """The worst of the decisions."""
-        return self.decisions[0].outcome if self.decisions else Outcome.WORKS
+        return self.decisions[0].outcome if self.decisions else PredictedOutcome.WORKS
 
 
 def predict(
@@ -101,14 +101,14 @@ def predict(
     elif not versions:
         reason = "it sent nothing but ApiVersions requests"
     if reason:
-        found.append(Decision(outcome=Outcome.CANNOT_SAY, sentence=reason))
+        found.append(Decision(outcome=PredictedOutcome.CANNOT_SAY, sentence=reason))
     found.sort(key=lambda each: WORST_FIRST.index(each.outcome))
     return Prediction(client=client, release=release.id, decisions=tuple(found))
 
 
-def worst(predictions: Sequence[Prediction]) -> Outcome:
+def worst(predictions: Sequence[Prediction]) -> PredictedOutcome:
     """Return the worst outcome; with no prediction nothing can be said."""
-    outcomes = {each.outcome for each in predictions} or {Outcome.CANNOT_SAY}
+    outcomes = {each.outcome for each in predictions} or {PredictedOutcome.CANNOT_SAY}
     return next(each for each in WORST_FIRST if each in outcomes)
 
 
@@ -131,7 +131,7 @@ def _about_versions(seen: Sequence[int], watched: Ranges, release: Release) -> l
     request = request_name(API_VERSIONS_KEY, refused[-1])
     return [
         Decision(
-            outcome=Outcome.CANNOT_SAY,
+            outcome=PredictedOutcome.CANNOT_SAY,
             api_key=API_VERSIONS_KEY,
             api_version=refused[-1],
             sentence=f"{request} is too new for it; whether the client then asks in an older version was not seen",
@@ -148,7 +148,7 @@ def _disabled(api_key: int, seen: Sequence[int], release: Release) -> list[Decis
     request = request_name(api_key, served[-1])
     return [
         Decision(
-            outcome=Outcome.CANNOT_SAY,
+            outcome=PredictedOutcome.CANNOT_SAY,
             api_key=api_key,
             api_version=served[-1],
             sentence=f"{request} is listed, but works only with the feature {feature}, which the release does not enable by itself",
@@ -178,7 +178,7 @@ def _refused(
         outcome, why = _NEVER_ASKS
     else:
         outcome, why = _what_client_that_asks_can_do(api_key, seen, watched, release)
-        if asks is None and outcome is Outcome.CANNOT_SAY:
+        if asks is None and outcome is PredictedOutcome.CANNOT_SAY:
             # Where both may be, only what holds for both can be said.
             why = "it is not known whether the client asks for versions"
     since = release.refused_since(api_key, version)
@@ -196,26 +196,29 @@ def _refused(
 
 def _what_client_that_asks_can_do(
     api_key: int, seen: Sequence[int], watched: Ranges, release: Release
-) -> tuple[Outcome, str]:
+) -> tuple[PredictedOutcome, str]:
     served, offered = release.served(api_key), watched.get(api_key)
     newest = max(seen)
     if served is None:
         return (
-            Outcome.CANNOT_SAY,
+            PredictedOutcome.CANNOT_SAY,
             "the release lists no version of it, and the client may do without",
         )
     if any(release.serves(api_key, each) for each in seen):
-        return Outcome.CANNOT_SAY, "the client also sent a version that is served"
+        return PredictedOutcome.CANNOT_SAY, "the client also sent a version that is served"
     if newest > served.highest:
-        return Outcome.CANNOT_SAY, f"the client may know v{served.highest} or older as well"
+        return (
+            PredictedOutcome.CANNOT_SAY,
+            f"the client may know v{served.highest} or older as well",
+        )
     if offered is None:
-        return Outcome.CANNOT_SAY, "which versions the watched broker serves is not known"
+        return PredictedOutcome.CANNOT_SAY, "which versions the watched broker serves is not known"
     if newest < offered.highest:
         return (
-            Outcome.BREAKS,
+            PredictedOutcome.BREAKS,
             f"the client knows no newer one: it used v{newest}, and the watched broker serves up to v{offered.highest}",
         )
     return (
-        Outcome.CANNOT_SAY,
+        PredictedOutcome.CANNOT_SAY,
         f"v{newest} is the newest that the watched broker serves, so the client may know newer ones",
     )

@@ -65,7 +65,7 @@ class _Broker:
 
 
 @dataclass(slots=True, eq=False)
-class _Open:
+class _Watched:
     """One open connection."""
 
     watched: WatchedConnection
@@ -114,7 +114,7 @@ class WatchProxy:
         self._brokers: list[_Broker] = []
         self._ports: dict[HostAndPort, int] = {}
         self._opening = asyncio.Lock()
-        self._open: dict[asyncio.Task[None], _Open] = {}
+        self._open: dict[asyncio.Task[None], _Watched] = {}
         self._is_ending = False
 
     async def listen(self, place: Address, brokers: Sequence[Address]) -> Address:
@@ -198,7 +198,7 @@ class WatchProxy:
         task = asyncio.current_task()
         assert task is not None
         address = str((writer.get_extra_info("peername") or ("",))[0])
-        opened = _Open(self.watcher.opened(address, node), writer)
+        opened = _Watched(self.watcher.opened(address, node), writer)
         self._open[task] = opened
         try:
             broker_reader, broker = await self._connect(opened, self._brokers[node].addresses)
@@ -220,7 +220,7 @@ class WatchProxy:
 
     async def _carry_both(
         self,
-        opened: _Open,
+        opened: _Watched,
         reader: asyncio.StreamReader,
         broker_reader: asyncio.StreamReader,
         broker: asyncio.StreamWriter,
@@ -239,7 +239,7 @@ class WatchProxy:
             raise ConnectionResetError
 
     async def _pass_requests(
-        self, opened: _Open, reader: asyncio.StreamReader, broker: asyncio.StreamWriter
+        self, opened: _Watched, reader: asyncio.StreamReader, broker: asyncio.StreamWriter
     ) -> None:
         def requested(head: RequestHead) -> None:
             opened.pending.add(head)
@@ -263,7 +263,7 @@ class WatchProxy:
         self.watcher.closed(opened.watched, by_client=True)
         end(broker)
 
-    async def _pass_responses(self, opened: _Open, reader: asyncio.StreamReader) -> None:
+    async def _pass_responses(self, opened: _Watched, reader: asyncio.StreamReader) -> None:
         def answered(head: RequestHead, start: bytes) -> None:
             if head.api_key != API_VERSIONS_KEY:
                 self.watcher.answered(opened.watched, head, start)
@@ -286,7 +286,7 @@ class WatchProxy:
         self.watcher.closed(opened.watched, by_client=False)
         end(opened.client)
 
-    async def _for_client(self, opened: _Open, held: HeldResponse) -> bytes | None:
+    async def _for_client(self, opened: _Watched, held: HeldResponse) -> bytes | None:
         """Return a response, with its size, as the application gets it; None to close the connection."""
         head, payload = held.request, held.payload
         if head.answer is not None:
@@ -351,7 +351,7 @@ class WatchProxy:
         return frozenset[int]().union(*(each.not_shared for each in self._rehearsals.values()))
 
     async def _connect(
-        self, opened: _Open, addresses: Sequence[Address]
+        self, opened: _Watched, addresses: Sequence[Address]
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Connect to the first address that accepts, and find out how a release is rehearsed there.
 

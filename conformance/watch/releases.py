@@ -20,7 +20,7 @@ from reference_model.profiles.release_tables import missing_feature, table_of_pr
 from reference_model.profiles.version_tables import served_ranges
 
 
-class UnknownRelease(Exception):
+class NoSuchRelease(Exception):
     """There is no table of a release; the message says of which there is one."""
 
 
@@ -65,7 +65,7 @@ def release_named(id_: str) -> Release:
         UnknownRelease: there is no such release, or its table was not recorded.
     """
     if id_ not in _targets():
-        raise UnknownRelease(
+        raise NoSuchRelease(
             f"{id_!r} is no release whose table is known; known are {', '.join(_targets())}"
         )
     return _release(id_)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from conformance.watch.prediction import Outcome, Prediction, predict, request_name, worst
+from conformance.watch.prediction import PredictedOutcome, Prediction, predict, request_name, worst
 from conformance.watch.releases import Release
 from conformance.watch.sightings import ClientIdentity, Sightings
 from conformance.watch.watcher import Violation
@@ -15,7 +15,11 @@ from reference_model.profiles.version_tables import Ranges
 from reports.escaping import markdown_text
 from reports.verdict_labels import counted
 
-EXIT_STATUS = {Outcome.WORKS: 0, Outcome.BREAKS: 1, Outcome.CANNOT_SAY: 10}
+EXIT_STATUS = {
+    PredictedOutcome.WORKS: 0,
+    PredictedOutcome.BREAKS: 1,
+    PredictedOutcome.CANNOT_SAY: 10,
+}
 NO_CLIENT = "no client sent a request, so nothing can be said"
 _REHEARSE = (
     "`watch --rehearse` shows whether a client of which nothing can be said copes with a release"
@@ -70,11 +74,13 @@ class WatchReport:
     is_incomplete: bool = False
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> PredictedOutcome:
         """The worst outcome of all clients and releases. It is no success if clients were left out, or if the command failed and did not show all that it does."""
         found = worst([each for row in self.rows for each in row.predictions])
         is_unsure = self.is_incomplete or self.command_status
-        return Outcome.CANNOT_SAY if found is Outcome.WORKS and is_unsure else found
+        return (
+            PredictedOutcome.CANNOT_SAY if found is PredictedOutcome.WORKS and is_unsure else found
+        )
 
     @property
     def all_remarks(self) -> tuple[str, ...]:
@@ -86,7 +92,7 @@ class WatchReport:
             )
         if self.rehearsed:
             found.append(_LOOK_AT_PROGRAM)
-        elif self.rows and self.outcome is Outcome.CANNOT_SAY:
+        elif self.rows and self.outcome is PredictedOutcome.CANNOT_SAY:
             found.append(_REHEARSE)
         return (*found, *(note for row in self.rows for note in row.notes))
 
@@ -150,7 +156,7 @@ def requests_in_words(row: ClientRow) -> list[str]:
     return [f"{label_of(key)} {', '.join(versions)}" for key, versions in by_api.items()]
 
 
-def sentences(report: WatchReport, *, without: Outcome | None = None) -> list[str]:
+def sentences(report: WatchReport, *, without: PredictedOutcome | None = None) -> list[str]:
     """Return what can be pasted into a ticket: for each client and release what becomes of it, and why.
 
     Args:
@@ -166,9 +172,9 @@ def sentences(report: WatchReport, *, without: Outcome | None = None) -> list[st
             why = "; ".join(decision.sentence for decision in each.decisions[:3])
             reason = f": {why}" if why else ": every request that was seen is served"
             words = {
-                Outcome.WORKS: "works with",
-                Outcome.BREAKS: "breaks with",
-                Outcome.CANNOT_SAY: "cannot be predicted for",
+                PredictedOutcome.WORKS: "works with",
+                PredictedOutcome.BREAKS: "breaks with",
+                PredictedOutcome.CANNOT_SAY: "cannot be predicted for",
             }[each.outcome]
             found.append(f"{about} {words} {each.release}{reason}.")
     return found if report.rows else [f"{NO_CLIENT}."]

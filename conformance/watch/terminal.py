@@ -6,7 +6,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from conformance.watch.prediction import Outcome
+from conformance.watch.prediction import PredictedOutcome
 from conformance.watch.report import (
     NO_CLIENT,
     WatchReport,
@@ -16,7 +16,11 @@ from conformance.watch.report import (
 )
 from reports.escaping import printable
 
-_STYLES = {Outcome.WORKS: "green", Outcome.BREAKS: "bold red", Outcome.CANNOT_SAY: "yellow"}
+_STYLES = {
+    PredictedOutcome.WORKS: "green",
+    PredictedOutcome.BREAKS: "bold red",
+    PredictedOutcome.CANNOT_SAY: "yellow",
+}
 
 
 def table_of(report: WatchReport) -> RenderableType:
@@ -44,7 +48,7 @@ def show_result(console: Console, report: WatchReport) -> None:
     else:
         console.print(table_of(report))
         console.print()
-        for each in sentences(report, without=Outcome.WORKS):
+        for each in sentences(report, without=PredictedOutcome.WORKS):
             console.print(printable(each), markup=False, highlight=False)
     for row in report.rows:
         for violation in row.violations:

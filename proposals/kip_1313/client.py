@@ -15,10 +15,10 @@ from proposals.kip_1313.messages import (
     PUSH_TELEMETRY,
     SHARE_GROUP_HEARTBEAT,
 )
+from reference_model.clients.model.asking import OWN_RANGES
 from reference_model.clients.model.client_connections import Link, Range
 from reference_model.clients.model.model_client import ModelClient
-from reference_model.clients.model.negotiation import OWN_RANGES
-from reference_model.clients.model.network import Address, Network
+from reference_model.clients.model.network import HostPort, Network
 from wire.api_keys import (
     API_VERSIONS_KEY,
     CONSUMER_GROUP_HEARTBEAT_KEY,
@@ -65,13 +65,13 @@ class HeaderWithId(ModelClient):
     def __init__(
         self,
         network: Network,
-        bootstrap: Address,
+        bootstrap: HostPort,
         options: Iterable[str] = (),
         credentials: tuple[str, str] | None = None,
     ) -> None:
         super().__init__(network, bootstrap, options, credentials)
         self.instance_id = uuid4()
-        self._takes_ids: set[Address] = set()
+        self._takes_ids: set[HostPort] = set()
 
     def own_ranges(self, link: Link) -> Mapping[int, Range]:
         """Return the versions that the client speaks with the broker at the other end of a connection, by API key."""

@@ -55,7 +55,7 @@ class RecordedExchange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class DisallowedExchange:
     """An exchange that the current oracle does not allow.
 
     Attributes:
@@ -94,7 +94,7 @@ def oracles_for(
 
 def differences(
     oracles: Sequence[StoredInputOracle], exchanges: Sequence[RecordedExchange], *, clause: str
-) -> Iterator[Difference]:
+) -> Iterator[DisallowedExchange]:
     """Yield the exchanges of one example that no oracle allows.
 
     Args:
@@ -112,7 +112,7 @@ def differences(
 
 def _differences(
     oracle: StoredInputOracle, exchanges: Sequence[RecordedExchange], clause: str
-) -> Iterator[Difference]:
+) -> Iterator[DisallowedExchange]:
     losses = oracle.losses_at_an_early_end if clause == END_OF_STREAM else frozenset()
     asks = oracle.profile.asks_for_authentication
     for exchange in exchanges[:1] if asks else exchanges:
@@ -127,7 +127,7 @@ def _differences(
             and allowed
             and not _follows(oracle.agreement, request, exchange, allowed)
         ):
-            yield Difference(exchange=exchange, allowed=in_words(allowed))
+            yield DisallowedExchange(exchange=exchange, allowed=in_words(allowed))
 
 
 def _single_request(sent: bytes) -> Request | None:

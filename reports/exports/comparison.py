@@ -69,7 +69,7 @@ class CellChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class GridComparison:
     """All changes, the gravest first, then in the order of the grid.
 
     Attributes:
@@ -127,7 +127,7 @@ class Comparison:
         return f"{SYMBOLS[Verdict.CONFORMS]} No binding clause regressed (cells: {others})."
 
 
-def compare(before: Grid, after: Grid) -> Comparison:
+def compare(before: Grid, after: Grid) -> GridComparison:
     """Return how the second grid differs from the first."""
     levels = {clause.clause: clause.level for grid in (before, after) for clause in grid.clauses}
     releases = _releases(before, after)
@@ -138,7 +138,7 @@ def compare(before: Grid, after: Grid) -> Comparison:
         replace(change, older_target=releases.get(change.target, ""))
         for change in _changes(was, is_now, levels)
     )
-    return Comparison(
+    return GridComparison(
         changes=tuple(sorted(found, key=lambda change: order.index(change.kind))),
         cells=len(was.keys() & is_now.keys()),
         releases=releases,

@@ -11,9 +11,9 @@ from rich.text import Text
 
 from reports.escaping import html_text, markdown_text, one_line
 from reports.exports.bounded_text import BoundedText
-from reports.exports.comparison import TITLES, CellChange, ChangeKind, Comparison
+from reports.exports.comparison import TITLES, CellChange, ChangeKind, GridComparison
 from reports.exports.summary import MOST_BYTES
-from reports.exports.violations import Violation, violation_documents
+from reports.exports.violations import ViolatedClause, violation_documents
 from reports.grid.grid_view import verdict_text
 from reports.records import Verdict
 
@@ -56,7 +56,7 @@ class ChangeRow:
         return f"{before} → {after}" if before and after and before != after else before or after
 
 
-def rows_of(comparison: Comparison, kind: ChangeKind) -> list[ChangeRow]:
+def rows_of(comparison: GridComparison, kind: ChangeKind) -> list[ChangeRow]:
     """Return the changes of one kind as rows, with similar changes grouped."""
     changes = comparison.of_kind(kind)
     whole = _whole_targets(changes) if kind in LONG_KINDS else {}
@@ -112,7 +112,7 @@ def _whole_targets(
     return told
 
 
-def comparison_tables(comparison: Comparison, *, width: int) -> Iterator[Table]:
+def comparison_tables(comparison: GridComparison, *, width: int) -> Iterator[Table]:
     """Yield one table per kind of change; names are plain text, never markup.
 
     If six columns would be too wide, pairs of columns are merged into one with two lines.
@@ -148,7 +148,7 @@ def _short(text: str) -> str:
     return text if len(text) <= _LONGEST_WHY else f"{text[: _LONGEST_WHY - 1]}…"
 
 
-def comparison_markdown(comparison: Comparison, names: tuple[str, str]) -> str:
+def comparison_markdown(comparison: GridComparison, names: tuple[str, str]) -> str:
     """Return the comparison for a pull request's comment; rows that do not fit are counted."""
     bounded = BoundedText(MOST_BYTES - _KEPT_FOR_END)
     before, after = (markdown_text(name) for name in names)
@@ -184,13 +184,13 @@ def _add_rows(bounded: BoundedText, kind: ChangeKind, rows: Sequence[ChangeRow])
         bounded.close("</details>")
 
 
-def release_lines(comparison: Comparison) -> list[str]:
+def release_lines(comparison: GridComparison) -> list[str]:
     """Return a sentence for each target that is compared with another release."""
     return [f"{newer} is compared with {older}." for newer, older in comparison.releases.items()]
 
 
 def comparison_document(
-    comparison: Comparison, names: tuple[str, str], violations: Sequence[Violation]
+    comparison: GridComparison, names: tuple[str, str], violations: Sequence[ViolatedClause]
 ) -> dict[str, Any]:
     """Return the comparison as one JSON object.
 

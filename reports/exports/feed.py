@@ -34,7 +34,7 @@ _TITLES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class FeedEntry:
     """One entry of the feed; `address` is that of a page, from the root of the site."""
 
     id: str
@@ -65,7 +65,7 @@ def write_feed(
 
 
 def _feed(
-    folded: FoldedGrid, summary: GridSummary, entries: Sequence[Entry], pages: str
+    folded: FoldedGrid, summary: GridSummary, entries: Sequence[FeedEntry], pages: str
 ) -> ET.Element:
     root = ET.Element("feed", {"xmlns": ATOM, "xml:lang": "en"})
     _add(root, "id", uuid.uuid5(_NAMESPACE, "feed").urn)
@@ -96,7 +96,7 @@ def _add(parent: ET.Element, tag: str, text: str = "", **attributes: str) -> ET.
     return element
 
 
-def _updated(folded: FoldedGrid, entries: Sequence[Entry]) -> datetime:
+def _updated(folded: FoldedGrid, entries: Sequence[FeedEntry]) -> datetime:
     """Return the time of the newest entry, or of the newest run if nothing changed."""
     times = [entry.at for entry in entries] or [
         run.started_at.replace(tzinfo=run.started_at.tzinfo or UTC) for run in folded.grid.runs
@@ -108,7 +108,7 @@ def _instant(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="seconds")
 
 
-def _entries(folded: FoldedGrid, transitions: Iterable[Transition]) -> Iterable[Entry]:
+def _entries(folded: FoldedGrid, transitions: Iterable[Transition]) -> Iterable[FeedEntry]:
     grouped: dict[tuple[str, ...], list[Transition]] = {}
     for row in transitions:
         before = row.from_verdict.value if row.from_verdict else ""
@@ -125,10 +125,10 @@ def _entries(folded: FoldedGrid, transitions: Iterable[Transition]) -> Iterable[
             yield _changed(id_, name, statements.get(rows[0].clause, ""), rows)
 
 
-def _appeared(id_: str, name: str, rows: Sequence[Transition], *, is_shown: bool) -> Entry:
+def _appeared(id_: str, name: str, rows: Sequence[Transition], *, is_shown: bool) -> FeedEntry:
     target = rows[0].target
     cells = "1 cell appears" if len(rows) == 1 else f"{len(rows)} cells appear"
-    return Entry(
+    return FeedEntry(
         id=id_,
         at=_time(rows[0]),
         title=one_line(f"New: {cells} on {name}"),
@@ -138,12 +138,12 @@ def _appeared(id_: str, name: str, rows: Sequence[Transition], *, is_shown: bool
     )
 
 
-def _changed(id_: str, name: str, statement: str, rows: Sequence[Transition]) -> Entry:
+def _changed(id_: str, name: str, statement: str, rows: Sequence[Transition]) -> FeedEntry:
     row = rows[0]
     before = verdict_text(row.from_verdict) if row.from_verdict else ""
     listeners = ", ".join(sorted(each.listener for each in rows))
     kind = _TITLES.get(row.kind, row.kind)
-    return Entry(
+    return FeedEntry(
         id=id_,
         at=_time(row),
         title=one_line(f"{kind}: {row.clause} on {name}"),

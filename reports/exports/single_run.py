@@ -32,7 +32,7 @@ from reports.records import (
     FACTS_FILE,
     REPRODUCER_FILE,
     Phase,
-    Refusal,
+    RunRefusal,
     Verdict,
     cell_verdict,
 )
@@ -213,7 +213,7 @@ def _kept_failure(place: Path, cell: GridCell, failure: CellFailure) -> KeptFail
         known_violation = str(known.get("known_violation", ""))
     except (ValueError, KeyError, TypeError) as error:
         detail = f"failures/{place.name}/failure.json is damaged: {error}"
-        raise RunRefused(place.parent.parent, Refusal.INVALID_ROWS, detail) from error
+        raise RunRefused(place.parent.parent, RunRefusal.INVALID_ROWS, detail) from error
     return KeptFailure(
         run_id=cell.run_id,
         signature=failure.signature,

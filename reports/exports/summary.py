@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from reports.escaping import html_text, markdown_text
 from reports.exports.bounded_text import Block, BoundedText
 from reports.exports.issue_texts import evidence_lines, replay_command
-from reports.exports.violations import Violation, violations_of
+from reports.exports.violations import ViolatedClause, violations_of
 from reports.grid import addresses
 from reports.grid.grid_summary import GridSummary
 from reports.grid.grid_view import FoldedGrid, reason_text, verdict_text
@@ -73,7 +73,7 @@ def _head(summary: GridSummary) -> Iterator[str]:
     yield f"{size}: {', '.join(counts)}"
 
 
-def _add_table(bounded: BoundedText, found: Sequence[Violation]) -> None:
+def _add_table(bounded: BoundedText, found: Sequence[ViolatedClause]) -> None:
     if not found:
         return
     bounded.add(["", "| clause | level | target | listeners | seen |", "|---|---|---|---|---|"])
@@ -87,7 +87,7 @@ def _add_table(bounded: BoundedText, found: Sequence[Violation]) -> None:
         bounded.add([f"| {' | '.join(columns)} |"])
 
 
-def _details(folded: FoldedGrid, found: Sequence[Violation]) -> Iterator[Block]:
+def _details(folded: FoldedGrid, found: Sequence[ViolatedClause]) -> Iterator[Block]:
     """Yield one folded block per violation, with its bytes."""
     statements = {clause.clause: clause.statement for clause in folded.grid.clauses}
     for each in found[:_MOST_DETAILED]:

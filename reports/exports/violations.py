@@ -31,7 +31,7 @@ Failures = Mapping[tuple[str, str], KeptFailure]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Violation:
+class ViolatedClause:
     """One clause that one product violates.
 
     Attributes:
@@ -84,7 +84,7 @@ def violations_of(
     *,
     pages: str | None,
     chosen: Chosen = lambda cell: True,
-) -> list[Violation]:
+) -> list[ViolatedClause]:
     """List violations, the worst first: by level, then by product, in the order of the grid.
 
     Args:
@@ -115,7 +115,7 @@ def _level_order(level: str) -> int:
 
 def _violation(
     product: Product, cells: Sequence[OwnCell], kept: Failures, pages: str | None
-) -> Violation:
+) -> ViolatedClause:
     """Return the entry of one clause.
 
     Args:
@@ -142,7 +142,7 @@ def _violation(
     # Another listener may rank worse, but only those that violate the clause count here.
     verdict = min((each.verdict for _, each in red), key=WORST_FIRST.index)
     crashes = any(each.crashes for _, each in red)
-    return Violation(
+    return ViolatedClause(
         key=one_line(clause.clause if is_operation else f"{clause.clause} on {product.id}"),
         clause=clause.clause,
         target=product.id,
@@ -180,7 +180,7 @@ def _kept_failures(listener: ListenerCell, kept: Failures) -> Iterator[KeptFailu
                 yield kept[place]
 
 
-def _body(violation: Violation) -> Iterator[str]:
+def _body(violation: ViolatedClause) -> Iterator[str]:
     clause = violation.stated
     places = [*violation.releases, *violation.listeners]
     yield (
@@ -201,7 +201,7 @@ def _body(violation: Violation) -> Iterator[str]:
     yield f"<!-- kafka-conformance: {marker(violation.key)} -->"
 
 
-def violation_documents(violations: Sequence[Violation]) -> list[dict[str, Any]]:
+def violation_documents(violations: Sequence[ViolatedClause]) -> list[dict[str, Any]]:
     """Return violations as JSON objects."""
     return [
         {

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reports.machines.machine import Machine, Move, Outputs, Word, minimal
+from reports.machines.machine import Machine, MachineMove, Outputs, Word, minimal
 
 LONGEST_JSON = 2**19
 """Characters of a kept machine. The large alphabet with 40 states makes 300,000."""
@@ -21,7 +21,7 @@ LONGEST_TEXT = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class MachineDifference:
     """The shortest word that distinguishes a target from its model.
 
     Attributes:
@@ -79,7 +79,7 @@ class Learned:
     listener: str
     letters: Word
     machine: Machine | None
-    difference: Difference | None
+    difference: MachineDifference | None
     extra_states: int
     queries: int
     steps: int
@@ -158,7 +158,7 @@ def _read(content: Mapping[str, Any]) -> Learned:
         machine=None if states is None else _machine(letters, states),
         difference=None
         if difference is None
-        else Difference(
+        else MachineDifference(
             word=_texts(difference["word"]),
             seen=_outputs(difference["seen"]),
             expected=_outputs(difference["expected"]),
@@ -183,7 +183,7 @@ def _machine(letters: Word, states: Sequence[Mapping[str, Any]]) -> Machine:
         raise ValueError(f"{len(states)} states")
     moves = [
         {
-            letter: Move(_text(move["output"]), _number(move["after"], most=len(states) - 1))
+            letter: MachineMove(_text(move["output"]), _number(move["after"], most=len(states) - 1))
             for letter in letters
             for move in [state["moves"][letter]]
         }

@@ -31,7 +31,7 @@ def ends_word(output: str) -> bool:
     return last_of(output) in (CLOSED, SILENT, ENDED)
 
 
-class Move(NamedTuple):
+class MachineMove(NamedTuple):
     """What a machine does with a letter: the output, and the state after it."""
 
     output: str
@@ -48,7 +48,7 @@ class Machine:
     """
 
     letters: Word
-    moves: tuple[Mapping[str, Move], ...]
+    moves: tuple[Mapping[str, MachineMove], ...]
 
     def run(self, word: Word) -> Outputs:
         """Return the outputs of a word."""
@@ -138,7 +138,7 @@ def _pairs(
                 queue.append(((*word, letter), after))
 
 
-def minimal(letters: Word, moves: Sequence[Mapping[str, Move]]) -> Machine:
+def minimal(letters: Word, moves: Sequence[Mapping[str, MachineMove]]) -> Machine:
     """Return the minimal machine of a table of moves, whose first state is that of a new connection."""
     block = dict.fromkeys(range(len(moves)), 0)
     count = 1
@@ -155,11 +155,11 @@ def minimal(letters: Word, moves: Sequence[Mapping[str, Move]]) -> Machine:
 
 
 def _numbered(
-    letters: Word, moves: Sequence[Mapping[str, Move]], block: Mapping[int, int]
+    letters: Word, moves: Sequence[Mapping[str, MachineMove]], block: Mapping[int, int]
 ) -> Machine:
     """Number the reachable blocks in the order in which words of growing length reach them."""
     numbers, members = {block[0]: 0}, [0]
-    table: list[dict[str, Move]] = []
+    table: list[dict[str, MachineMove]] = []
     while len(table) < len(members):
         row = {}
         for letter in letters:
@@ -167,6 +167,6 @@ def _numbered(
             if block[after] not in numbers:
                 numbers[block[after]] = len(members)
                 members.append(after)
-            row[letter] = Move(output, numbers[block[after]])
+            row[letter] = MachineMove(output, numbers[block[after]])
         table.append(row)
     return Machine(letters, tuple(table))

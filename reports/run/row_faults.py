@@ -19,12 +19,12 @@ from reports.records import (
     GATING_LEVELS,
     ColumnType,
     Phase,
-    Refusal,
+    RunRefusal,
     Verdict,
 )
 from reports.refused_runs import MOST_NAMED, TESTS_FAILED
 
-Fault = tuple[Refusal, str]
+Fault = tuple[RunRefusal, str]
 PHASES = tuple(Phase)
 
 
@@ -88,7 +88,10 @@ def _faults(
         (cell["clause"], cell["target"], cell["listener"]): cell for cell in header["planned_cells"]
     }
     cell_of = {kind: cells.get((kind.clause, kind.target, kind.listener)) for kind in kinds}
-    for name, refusal in (("clause", Refusal.UNKNOWN_CLAUSE), ("target", Refusal.UNKNOWN_TARGET)):
+    for name, refusal in (
+        ("clause", RunRefusal.UNKNOWN_CLAUSE),
+        ("target", RunRefusal.UNKNOWN_TARGET),
+    ):
         listed = {entry["id"] for entry in header[f"{name}s"]}
         unlisted = {getattr(kind, name) for kind, cell in cell_of.items() if cell is None} - listed
         if unlisted:
@@ -106,10 +109,10 @@ def _faults(
     )
     if wrong:
         yield (
-            Refusal.INVALID_ROWS,
+            RunRefusal.INVALID_ROWS,
             (f"{wrong} example rows do not follow the record schema or belong to no planned cell"),
         )
-    yield from ((Refusal.CONTRADICTION, reason) for reason in _contradictions(header, cell_of))
+    yield from ((RunRefusal.CONTRADICTION, reason) for reason in _contradictions(header, cell_of))
 
 
 def _contradictions(

@@ -28,14 +28,14 @@ from reports.records import (
     HEADER_FILE,
     RECORD_SCHEMA_VERSION,
     Column,
-    Refusal,
+    RunRefusal,
 )
 from reports.run.row_faults import fault_of_rows
 from reports.run.written_files import unlisted_files
 from reports.run_limits import excess_of, fault_of_files
 
 _ROW_TABLES = {"examples": EXAMPLE_FIELDS, "exchanges": EXCHANGE_FIELDS}
-_UNKNOWN = {"clause": Refusal.UNKNOWN_CLAUSE, "target": Refusal.UNKNOWN_TARGET}
+_UNKNOWN = {"clause": RunRefusal.UNKNOWN_CLAUSE, "target": RunRefusal.UNKNOWN_TARGET}
 
 Header = Mapping[str, Any]
 
@@ -67,16 +67,16 @@ def read_run_header(folder: Path) -> Header:
     if version != RECORD_SCHEMA_VERSION:
         found = "missing" if version is None else version
         detail = f"record_schema_version is {found}; this version of the suite reads only {RECORD_SCHEMA_VERSION}"
-        raise RunRefused(folder, Refusal.FOREIGN_SCHEMA, detail)
+        raise RunRefused(folder, RunRefusal.FOREIGN_SCHEMA, detail)
     for fault in _header_faults(header):
         detail = f"run.json does not follow its schema: {fault}"
-        raise RunRefused(folder, Refusal.INVALID_HEADER, detail)
+        raise RunRefused(folder, RunRefusal.INVALID_HEADER, detail)
     _check_cells(folder, header)
     if "footer" not in header:
         detail = "run.json has no footer: the run did not end"
-        raise RunRefused(folder, Refusal.CUT_OFF, detail)
+        raise RunRefused(folder, RunRefusal.CUT_OFF, detail)
     if contradiction := fault_of_times(header["started_at"], header["footer"]["finished_at"]):
-        raise RunRefused(folder, Refusal.CONTRADICTION, contradiction)
+        raise RunRefused(folder, RunRefusal.CONTRADICTION, contradiction)
     _check_rows(folder, header["footer"])
     _check_files(folder, header["footer"].get("files") or {})
     readable = [
@@ -92,15 +92,15 @@ def read_run_header(folder: Path) -> Header:
 def _parse(folder: Path) -> Header:
     path = folder / HEADER_FILE
     if not path.is_file() or path.stat().st_size == 0:
-        raise RunRefused(folder, Refusal.NO_HEADER, "it has no run.json, or an empty one")
+        raise RunRefused(folder, RunRefusal.NO_HEADER, "it has no run.json, or an empty one")
     try:
         header = json.loads(path.read_bytes())
     except ValueError as error:
         detail = f"run.json is not a complete JSON object: {error}"
-        raise RunRefused(folder, Refusal.DAMAGED_HEADER, detail) from error
+        raise RunRefused(folder, RunRefusal.DAMAGED_HEADER, detail) from error
     if not isinstance(header, dict):
         detail = "run.json is not a complete JSON object"
-        raise RunRefused(folder, Refusal.DAMAGED_HEADER, detail)
+        raise RunRefused(folder, RunRefusal.DAMAGED_HEADER, detail)
     return header
 
 
@@ -157,12 +157,12 @@ def _check_rows(folder: Path, footer: Mapping[str, int]) -> None:
                 f"{', '.join(damaged)}: not readable as Parquet, or a column is missing or has another "
                 "type"
             )
-            raise RunRefused(folder, Refusal.DAMAGED_FILE, detail)
+            raise RunRefused(folder, RunRefusal.DAMAGED_FILE, detail)
         detail = (
             f"the footer counts {expected['examples']} example rows and {expected['exchanges']} exchange "
             f"rows, but only {found['examples']} and {found['exchanges']} are readable"
         )
-        raise RunRefused(folder, Refusal.ROW_COUNT_DIFFERS, detail)
+        raise RunRefused(folder, RunRefusal.ROW_COUNT_DIFFERS, detail)
 
 
 def _check_files(folder: Path, hashes: Mapping[str, str]) -> None:
@@ -170,7 +170,7 @@ def _check_files(folder: Path, hashes: Mapping[str, str]) -> None:
     if hashes:
         changes += [f"{name} was added" for name in unlisted_files(folder, hashes)]
     for change in changes:
-        raise RunRefused(folder, Refusal.CHANGED_FILE, f"{change} since the run was written")
+        raise RunRefused(folder, RunRefusal.CHANGED_FILE, f"{change} since the run was written")
 
 
 def _rows_by_file(folder: Path, table: str) -> Mapping[str, int | None]:
@@ -190,7 +190,7 @@ def _rows_of(path: Path, columns: Sequence[Column]) -> int | None:
             if excess := excess_of(file.metadata):
                 raise RunRefused(
                     path.parents[1],
-                    Refusal.BEYOND_LIMITS,
+                    RunRefusal.BEYOND_LIMITS,
                     f"{path.parent.name}/{path.name}: {excess}",
                 )
             found = file.schema_arrow

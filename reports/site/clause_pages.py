@@ -19,7 +19,7 @@ _FEWEST_FOLDED = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class AlikeTargets:
     """Targets of one implementation that share a verdict and its reason: name and page of each."""
 
     verdict: Verdict
@@ -84,7 +84,7 @@ def _statements(entries: Iterable[GridRange]) -> list[tuple[str, str, str]]:
     ]
 
 
-def findings_of(site: Site, folded: FoldedGrid, clause: str) -> list[Finding]:
+def findings_of(site: Site, folded: FoldedGrid, clause: str) -> list[AlikeTargets]:
     """Return what does not plainly conform, the worst first; other brokers come before Apache Kafka."""
     found: dict[tuple[Verdict, str, str], list[tuple[str, str, str]]] = {}
     for block in blocks_of(folded, 1):
@@ -96,7 +96,7 @@ def findings_of(site: Site, folded: FoldedGrid, clause: str) -> list[Finding]:
             page = addresses.cell_page(clause, column.target, cell.worst.listener)
             found.setdefault(key, []).append((column.name, page, reason))
     findings = [
-        Finding(
+        AlikeTargets(
             verdict=verdict,
             targets=tuple((name, page) for name, page, _ in targets),
             reason=targets[0][2],

@@ -53,7 +53,7 @@ class ComparedRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class ByteComparison:
     """Both responses to one request side by side, field by field."""
 
     number: int
@@ -179,7 +179,7 @@ def _expected(failure: KeptFailure, target: GridTarget) -> list[ExpectedAnswer]:
     return expected_answers(failure.facts, release=release, listener=failure.listener)
 
 
-def compare(parts: Sequence[Part], expected: Sequence[ExpectedAnswer]) -> list[Comparison]:
+def compare(parts: Sequence[Part], expected: Sequence[ExpectedAnswer]) -> list[ByteComparison]:
     """Pair the target's responses with the reference broker's, request by request."""
     requests = [place for place, part in enumerate(parts) if part.sent]
     if len(requests) != len(expected):
@@ -192,7 +192,7 @@ def compare(parts: Sequence[Part], expected: Sequence[ExpectedAnswer]) -> list[C
         rows = compared_rows(wanted.rows, answer.rows if answer else [])
         shown, left_out = _near_differences(rows)
         comparisons.append(
-            Comparison(
+            ByteComparison(
                 number=number,
                 expected=wanted,
                 actual=answer.what if answer else "nothing",
@@ -244,7 +244,7 @@ def _in_words(left_out: Counter[str]) -> str:
 
 
 def _with_marks(
-    parts: Sequence[Part], comparisons: Sequence[Comparison]
+    parts: Sequence[Part], comparisons: Sequence[ByteComparison]
 ) -> list[tuple[Part, int | None]]:
     """Return each part with the row to mark: where decoding fails, else where it first diverges."""
     marked: list[tuple[Part, int | None]] = []

@@ -29,7 +29,7 @@ BLANK = "blank"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class FilterOption:
     """One option of a filter: its name and value in the address, and the text next to its checkbox.
 
     `place` counts the options of a filter from 0. Ids are made of it because they occur in many style rules, and names are long.
@@ -70,11 +70,11 @@ class Filters:
         opened: the blocks that are folded until they are chosen here.
     """
 
-    states: tuple[Choice, ...]
-    levels: tuple[Choice, ...]
-    sources: tuple[Choice, ...]
-    products: tuple[Choice, ...]
-    opened: tuple[Choice, ...]
+    states: tuple[FilterOption, ...]
+    levels: tuple[FilterOption, ...]
+    sources: tuple[FilterOption, ...]
+    products: tuple[FilterOption, ...]
+    opened: tuple[FilterOption, ...]
 
 
 def filters_of(role: str, folded: FoldedGrid, blocks: Sequence[Block]) -> Filters:
@@ -84,7 +84,7 @@ def filters_of(role: str, folded: FoldedGrid, blocks: Sequence[Block]) -> Filter
     )
     return Filters(
         states=tuple(
-            Choice(
+            FilterOption(
                 name="state",
                 place=place,
                 value=verdict.value,
@@ -98,7 +98,7 @@ def filters_of(role: str, folded: FoldedGrid, blocks: Sequence[Block]) -> Filter
         sources=choices("source", (source for source, _ in folded.sources)),
         products=choices("release", (block.name for block in blocks)),
         opened=tuple(
-            Choice(
+            FilterOption(
                 name="open",
                 place=place,
                 value=block.name,
@@ -109,10 +109,10 @@ def filters_of(role: str, folded: FoldedGrid, blocks: Sequence[Block]) -> Filter
     )
 
 
-def choices(name: str, values: Iterable[str]) -> tuple[Choice, ...]:
+def choices(name: str, values: Iterable[str]) -> tuple[FilterOption, ...]:
     """Return a filter whose options have their value as text."""
     return tuple(
-        Choice(name=name, place=place, value=value, text=value)
+        FilterOption(name=name, place=place, value=value, text=value)
         for place, value in enumerate(values)
     )
 
@@ -201,7 +201,7 @@ def short_name(column: TargetColumn) -> str:
     return column.name.removeprefix("Apache ")
 
 
-def unless(*choices: Choice) -> str:
+def unless(*choices: FilterOption) -> str:
     """Return a selector for a page on which checkboxes of this name are ticked, but none of these."""
     ticked = ",".join(choice.selector for choice in choices)
     return f"body:has([name={choices[0].name}]:checked):not(:has({ticked}))"

@@ -11,7 +11,7 @@ from reports.grid.grid_tables import GridClause, implementation_name
 from reports.grid.grid_view import PLAIN, FoldedCell, FoldedGrid, verdict_text
 from reports.records import OPERATION, WORST_FIRST, Verdict
 from reports.site.grid_columns import worst_of
-from reports.site.grid_filters import Choice, choices, unless
+from reports.site.grid_filters import FilterOption, choices, unless
 from reports.site.rendering import Site
 
 
@@ -60,7 +60,7 @@ def write_rules(site: Site) -> None:
         (
             "Verdict",
             tuple(
-                Choice(
+                FilterOption(
                     name="state",
                     place=place,
                     value=each.value,
@@ -87,7 +87,7 @@ def write_rules(site: Site) -> None:
     )
 
 
-def _style_rules(filters: Sequence[tuple[str, tuple[Choice, ...]]]) -> Iterator[str]:
+def _style_rules(filters: Sequence[tuple[str, tuple[FilterOption, ...]]]) -> Iterator[str]:
     """Yield the style rules that hide what the filters exclude; see `grid_filters`."""
     (_, states), (_, levels), (_, roles), (_, sources) = filters
     kept = "".join(f",body:has({each.selector}) tr.has-{each.value}" for each in states)

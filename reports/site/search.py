@@ -19,7 +19,7 @@ _LONGEST_MESSAGE = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class SearchEntry:
     """Something that can be found: its title, what else leads to it, and its page."""
 
     title: str
@@ -27,21 +27,21 @@ class Entry:
     href: str
 
 
-def entries_of(site: Site) -> Iterator[Entry]:
+def entries_of(site: Site) -> Iterator[SearchEntry]:
     """Yield what can be found: products and upgrades first, then rules and operations, then failures."""
     for product in site.products:
         page = addresses.target_page(product.id)
-        yield Entry(title=product.name, words=f"{product.role} {product.id}", href=page)
+        yield SearchEntry(title=product.name, words=f"{product.role} {product.id}", href=page)
     for versions in site.versions:
         page = addresses.product_page(versions.id)
         carried = " librdkafka" if any(versions.carries) else ""
-        yield Entry(title=f"{versions.name}, all versions", words=f"bugs{carried}", href=page)
+        yield SearchEntry(title=f"{versions.name}, all versions", words=f"bugs{carried}", href=page)
     for old, new in combinations(releases_in(site), 2):
         if old.can_become(new):
             page = addresses.upgrade_page(old.short, new.short)
-            yield Entry(title=f"{old.title} → {new.title}", words="upgrade", href=page)
+            yield SearchEntry(title=f"{old.title} → {new.title}", words="upgrade", href=page)
     if site.history.machines:
-        yield Entry(
+        yield SearchEntry(
             title="Machines of connections",
             words="machine learned states",
             href=addresses.MACHINES,
@@ -51,14 +51,14 @@ def entries_of(site: Site) -> Iterator[Entry]:
         title = clause.title
         if clause.role == OPERATION:
             title = f"{clause.source}: {title}"
-        yield Entry(title=title, words=clause.clause, href=page)
+        yield SearchEntry(title=title, words=clause.clause, href=page)
     names = {product.id: product.name for product in site.products}
     seen = set()
     for failure in site.history.failures or ():
         if failure.signature not in seen:
             seen.add(failure.signature)
             message = failure.message.partition("\n")[0][:_LONGEST_MESSAGE]
-            yield Entry(
+            yield SearchEntry(
                 title=f"{names.get(failure.target, failure.target)}: {message}",
                 words=failure.clause,
                 href=addresses.failure_page(failure.signature),

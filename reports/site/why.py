@@ -37,7 +37,7 @@ _MEANINGS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class GridEvidence:
     """What the verdicts of a grid rest on.
 
     Attributes:
@@ -62,7 +62,7 @@ class Evidence:
     listeners: tuple[str, ...]
 
 
-def evidence_of(folded: FoldedGrid) -> Evidence:
+def evidence_of(folded: FoldedGrid) -> GridEvidence:
     """Count what the verdicts of a grid rest on."""
     runs = [run for run in folded.grid.runs if run.in_grid]
     cells = [
@@ -73,7 +73,7 @@ def evidence_of(folded: FoldedGrid) -> Evidence:
         for cell in row
     ]
     kept = [cell for cell in cells if cell.verdict is Verdict.CONFORMS]
-    return Evidence(
+    return GridEvidence(
         examples=sum(run.example_rows for run in runs),
         predicted=_predicted(folded.grid),
         kept=len(kept),

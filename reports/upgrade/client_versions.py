@@ -26,7 +26,7 @@ TRIED = "consume-in-group"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TriedClient:
+class TriedVersion:
     """What a client of one version did with a release.
 
     Attributes:
@@ -62,7 +62,7 @@ class ServedClients:
     partly: tuple[str, ...] = ()
     beyond: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
-    tried: tuple[TriedClient, ...] = ()
+    tried: tuple[TriedVersion, ...] = ()
 
 
 @cache
@@ -106,9 +106,9 @@ def _stated_and_computed(release: str) -> ServedClients:
 
 
 @lru_cache(maxsize=1)
-def _tried(grid: FoldedGrid) -> Mapping[str, Sequence[TriedClient]]:
+def _tried(grid: FoldedGrid) -> Mapping[str, Sequence[TriedVersion]]:
     """Return, by release, which versions of Kafka's client could write and read a record in a group there, oldest first."""
-    found: dict[str, list[TriedClient]] = {}
+    found: dict[str, list[TriedVersion]] = {}
     own = [each for each in tried_operations(grid) if each.operation == TRIED]
     for each in own:
         version = each.client.removeprefix(LIBRARY)
@@ -121,7 +121,7 @@ def _tried(grid: FoldedGrid) -> Mapping[str, Sequence[TriedClient]]:
                 ("the tables", serves(release, version)),
             )
             found.setdefault(release, []).append(
-                TriedClient(
+                TriedVersion(
                     client=version,
                     text=cell.text,
                     contradicts=" and ".join(name for name, says in against if says is not works),

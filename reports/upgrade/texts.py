@@ -23,7 +23,7 @@ UPGRADE_SCHEMA_VERSION = 1
 _NONE = "–"
 
 
-class Line(NamedTuple):
+class TextLine(NamedTuple):
     """One line of a section: what or who it is about, empty if that is clear, and a text; a page has the space for a note."""
 
     label: str
@@ -49,7 +49,7 @@ class Section:
     """
 
     title: str
-    lines: tuple[Line, ...] = ()
+    lines: tuple[TextLine, ...] = ()
 
 
 def sections_of(upgrade: Upgrade, *, with_steps: bool = True) -> tuple[Section, ...]:
@@ -73,7 +73,7 @@ def sections_of(upgrade: Upgrade, *, with_steps: bool = True) -> tuple[Section, 
 def _failing(upgrade: Upgrade) -> Section:
     """Return who fails after the upgrade: the question with which everybody comes."""
     lines = [
-        Line(each.client, f"tried with both: {each.result}")
+        TextLine(each.client, f"tried with both: {each.result}")
         for each in upgrade.clients or ()
         if each.lost
     ]
@@ -81,14 +81,16 @@ def _failing(upgrade: Upgrade) -> Section:
     for line in _newest_first(upgrade.requests.lost_by_clients):
         by_clients.setdefault(line.failing_clients, []).append(line.name)
     lines += [
-        Line(f"{clients[:1].upper()}{clients[1:]}", f"fail if they send {', '.join(names)}")
+        TextLine(f"{clients[:1].upper()}{clients[1:]}", f"fail if they send {', '.join(names)}")
         for clients, names in by_clients.items()
     ]
     if not lines:
-        lines = [Line("", "No client, by the recorded tables: no version of a request is lost.")]
+        lines = [
+            TextLine("", "No client, by the recorded tables: no version of a request is lost.")
+        ]
     watch = f"kafka-conformance watch --bootstrap-server HOST:PORT --for {upgrade.after.target}"
     lines.append(
-        Line(
+        TextLine(
             "Your own clients",
             f"{watch} stands between them and a broker, and names those that will fail",
         )
@@ -103,35 +105,35 @@ def _newest_first(lines: Sequence[RequestLine]) -> Sequence[RequestLine]:
 def _client_sections(upgrade: Upgrade) -> Iterator[Section]:
     if upgrade.clients is not None:
         ends = f"{upgrade.before.title} and {upgrade.after.title}"
-        none = Line("", f"No operation of a client was tried with both {ends} in this grid.")
+        none = TextLine("", f"No operation of a client was tried with both {ends} in this grid.")
         lines = [
-            Line(each.client, f"{each.before} → {each.after}. {each.result}")
+            TextLine(each.client, f"{each.before} → {each.after}. {each.result}")
             for each in upgrade.clients
         ]
         yield Section(title="Your clients", lines=tuple(lines or [none]))
     yield Section(title="Java clients that Kafka supports", lines=tuple(_statements(upgrade)))
 
 
-def _statements(upgrade: Upgrade) -> Iterator[Line]:
+def _statements(upgrade: Upgrade) -> Iterator[TextLine]:
     served, release = upgrade.served, upgrade.after.release
     source = "" if has_old_versions(release) else " (KIP-896)"
     text = f"its own clients {served.stated} are supported with brokers of {release}{source}"
     if served.partly:
         text += f"; its tables call those of {served.partly[0]} to {served.partly[-1]} partly compatible"
-    yield Line("Apache Kafka states", f"{text}.")
-    yield Line(
+    yield TextLine("Apache Kafka states", f"{text}.")
+    yield TextLine(
         "By the recorded tables",
         f"those of {served.oldest} to {served.newest} share with {release} a version of each request for writing and reading.",
     )
     if served.beyond:
         older = ", ".join(served.beyond)
-        yield Line("≠ Not supported", f"{older}, although the tables would do.")
+        yield TextLine("≠ Not supported", f"{older}, although the tables would do.")
     if served.missing:
         missing = ", ".join(served.missing)
-        yield Line("≠ No common version", f"{missing}, although Kafka supports them.")
+        yield TextLine("≠ No common version", f"{missing}, although Kafka supports them.")
     for each in served.tried:
         against = f", against {each.contradicts} ≠" if each.contradicts else ""
-        yield Line("Tried", f"kafka-clients {each.client} with {release}: {each.text}{against}")
+        yield TextLine("Tried", f"kafka-clients {each.client} with {release}: {each.text}{against}")
 
 
 def _request_sections(upgrade: Upgrade) -> Iterator[Section]:
@@ -142,7 +144,7 @@ def _request_sections(upgrade: Upgrade) -> Iterator[Section]:
     yield Section(
         title=f"Requests that come or go with KRaft, not with the release ({len(moved)})",
         lines=tuple(
-            Line(label, ", ".join(_step(line) for line in moved if line.kind is kind))
+            TextLine(label, ", ".join(_step(line) for line in moved if line.kind is kind))
             for kind, label in _WITH_QUORUM.items()
             if any(line.kind is kind for line in moved)
         ),
@@ -155,11 +157,11 @@ _WITH_QUORUM = {
 }
 
 
-def _by_meaning(lines: Sequence[RequestLine]) -> Iterator[Line]:
+def _by_meaning(lines: Sequence[RequestLine]) -> Iterator[TextLine]:
     """Yield the requests for each thing that they mean, those that concern the newest clients first."""
     for meaning in dict.fromkeys(line.meaning for line in _newest_first(lines)):
         own = (_step(line) for line in lines if line.meaning == meaning)
-        yield Line(meaning[:1].upper() + meaning[1:], ", ".join(own))
+        yield TextLine(meaning[:1].upper() + meaning[1:], ", ".join(own))
 
 
 def _step(line: RequestLine) -> str:
@@ -174,7 +176,9 @@ def _rule_sections(upgrade: Upgrade) -> Iterator[Section]:
         return
     if rules.absent:
         absent = " and ".join(rules.absent)
-        yield Section(title="Rules", lines=(Line("", f"This grid has no verdicts of {absent}."),))
+        yield Section(
+            title="Rules", lines=(TextLine("", f"This grid has no verdicts of {absent}."),)
+        )
         return
     unclear = f"; {rules.unclear} could not be judged on one of them" if rules.unclear else ""
     differing = len(rules.changes) + len(rules.with_quorum)
@@ -185,7 +189,7 @@ def _rule_sections(upgrade: Upgrade) -> Iterator[Section]:
             "Some may differ with KRaft and not with the release: this grid cannot tell."
         )
     yield Section(
-        title="Rules whose verdict differs", lines=tuple(Line("", each) for each in sentences)
+        title="Rules whose verdict differs", lines=tuple(TextLine("", each) for each in sentences)
     )
     for kind in RuleKind:
         changes = rules.of(kind)
@@ -200,26 +204,26 @@ def _rule_sections(upgrade: Upgrade) -> Iterator[Section]:
     )
 
 
-def _names_by_verdict(changes: Sequence[RuleChange], kind: RuleKind) -> Iterator[Line]:
+def _names_by_verdict(changes: Sequence[RuleChange], kind: RuleKind) -> Iterator[TextLine]:
     """Yield the names of rules that apply to one of the releases only, a line for each verdict."""
     verdicts = [each.after if kind is RuleKind.APPLIES else each.before for each in changes]
     for verdict in dict.fromkeys(verdicts):
         pairs = zip(changes, verdicts, strict=True)
         names = ", ".join(each.clause.clause for each, own in pairs if own is verdict)
-        yield Line(verdict_text(verdict), names)
+        yield TextLine(verdict_text(verdict), names)
 
 
-def _rule_line(change: RuleChange) -> Line:
+def _rule_line(change: RuleChange) -> TextLine:
     step = " → ".join(verdict_text(each) for each in (change.before, change.after))
     text = f"{step}. {change.why}" if change.why else step
-    return Line(change.clause.clause, text, change.clause.statement)
+    return TextLine(change.clause.clause, text, change.clause.statement)
 
 
 def _features(upgrade: Upgrade) -> Section:
     return Section(
         title="Features of the cluster",
         lines=tuple(
-            Line(each.name, f"{each.before or _NONE} → {each.after or _NONE}")
+            TextLine(each.name, f"{each.before or _NONE} → {each.after or _NONE}")
             for each in upgrade.features
         ),
     )
@@ -229,7 +233,7 @@ def _way(upgrade: Upgrade) -> Section:
     return Section(
         title="On the way",
         lines=tuple(
-            Line("", f"{place}. {step.text}{f' ({step.source.title})' if step.source else ''}")
+            TextLine("", f"{place}. {step.text}{f' ({step.source.title})' if step.source else ''}")
             for place, step in enumerate(upgrade.steps, start=1)
         ),
     )

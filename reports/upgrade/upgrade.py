@@ -23,7 +23,7 @@ from reports.upgrade.kafka_statement import OLDEST_WITH_IT, has_old_versions
 from reports.upgrade.request_lines import RequestLines, request_lines
 from reports.upgrade.way import (
     FeatureChange,
-    Step,
+    UpgradeStep,
     feature_changes,
     must_leave_zookeeper,
     steps_between,
@@ -50,7 +50,7 @@ class Upgrade:
     after: RecordedRelease
     requests: RequestLines
     features: tuple[FeatureChange, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[UpgradeStep, ...]
     served: ServedClients
     clients: tuple[ClientChange, ...] | None = None
     rules: RuleChanges | None = None

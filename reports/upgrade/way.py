@@ -24,7 +24,7 @@ METADATA_VERSION = "metadata.version"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class UpgradeStep:
     """One step on the way.
 
     Attributes:
@@ -52,38 +52,38 @@ def must_leave_zookeeper(before: RecordedRelease, after: RecordedRelease) -> boo
     return before.quorum == ZOOKEEPER and not has_old_versions(after.release)
 
 
-def steps_between(before: RecordedRelease, after: RecordedRelease) -> tuple[Step, ...]:
+def steps_between(before: RecordedRelease, after: RecordedRelease) -> tuple[UpgradeStep, ...]:
     """Return the steps from one release to the other, in order."""
     return tuple(_steps(before, after))
 
 
-def _steps(before: RecordedRelease, after: RecordedRelease) -> Iterator[Step]:
+def _steps(before: RecordedRelease, after: RecordedRelease) -> Iterator[UpgradeStep]:
     zookeeper, kraft = last_with_zookeeper()
     if must_leave_zookeeper(before, after):
         if before != zookeeper:
-            yield Step(
+            yield UpgradeStep(
                 text=f"Upgrade to {LAST_BEFORE}, the last line with ZooKeeper. That is possible from every older release.",
                 source=UPGRADE_NOTES_OF_3_9,
                 ends=(before, zookeeper),
             )
-        yield Step(
+        yield UpgradeStep(
             text=f"Migrate the cluster to KRaft with {LAST_BEFORE}: {FIRST_WITHOUT_OLD_VERSIONS} and newer do not run with ZooKeeper.",
             source=UPGRADE_NOTES,
             ends=(zookeeper, kraft),
         )
-        yield Step(
+        yield UpgradeStep(
             text=f"Upgrade from {LAST_BEFORE} to {after.release}.",
             source=UPGRADE_NOTES,
             ends=(kraft, after),
         )
     elif before.quorum != after.quorum and before.release != after.release:
-        yield Step(
+        yield UpgradeStep(
             text=f"{after.release} runs with ZooKeeper, too, but was recorded with KRaft only. "
             f"The upgrade to {LAST_BEFORE} shows what stays with ZooKeeper.",
             ends=(before, zookeeper),
         )
     elif before.quorum != after.quorum:
-        yield Step(
+        yield UpgradeStep(
             text="This is a migration to KRaft, and no change of the release.", source=UPGRADE_NOTES
         )
     if after.quorum == KRAFT and before.release != after.release:
@@ -93,21 +93,21 @@ def _steps(before: RecordedRelease, after: RecordedRelease) -> Iterator[Step]:
             yield _finalizing(after)
 
 
-def _oldest_metadata(before: RecordedRelease, after: RecordedRelease) -> Iterator[Step]:
+def _oldest_metadata(before: RecordedRelease, after: RecordedRelease) -> Iterator[UpgradeStep]:
     lowest = _supported(after)[METADATA_VERSION].lowest
     if lowest > _supported(before)[METADATA_VERSION].lowest:
-        yield Step(
+        yield UpgradeStep(
             text=f"Before brokers of {after.release} start, {METADATA_VERSION} has to be finalized at {lowest} or higher, "
             f"as on a fresh cluster of {_first_with_level(lowest)}.",
             source=UPGRADE_NOTES,
         )
 
 
-def _finalizing(after: RecordedRelease) -> Step:
+def _finalizing(after: RecordedRelease) -> UpgradeStep:
     line = ".".join(map(str, line_of(after.release)))
     is_old = has_old_versions(after.release)
     option = "--metadata" if is_old else "--release-version"
-    return Step(
+    return UpgradeStep(
         text="When all brokers run the new release, finalize its features: "
         f"kafka-features.sh upgrade {option} {line}",
         source=UPGRADE_NOTES_OF_3_9 if is_old else UPGRADE_NOTES,

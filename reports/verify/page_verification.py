@@ -24,7 +24,7 @@ from reports.hash_list import hashes_of
 from reports.records import TABLES_FOLDER
 from reports.refused_runs import NOTICES_FILE, REFUSED_FILE, missing_run_lists, read_run_lists
 from reports.site.grid_page import render_grid
-from reports.verify.verification import Difference, rows_of
+from reports.verify.verification import GridDifference, rows_of
 
 _ROLLED_UP = re.compile(
     rf"{TABLES_FOLDER}/({'|'.join(ROW_KEYS)})\.parquet(/.*)?|{REFUSED_FILE}|{NOTICES_FILE}"
@@ -34,7 +34,7 @@ _ROLLED_UP = re.compile(
 
 def differing_pages(
     published: Path, recomputed: Path, scratch: Path, taken_over: Collection[str]
-) -> Iterator[Difference]:
+) -> Iterator[GridDifference]:
     """Render a recomputed grid, and compare the bytes of every file with the published one.
 
     Args:
@@ -46,7 +46,8 @@ def differing_pages(
     missing = missing_run_lists(published)
     if missing:
         yield from (
-            Difference("page", f"no page can be rendered: {name} is missing") for name in missing
+            GridDifference("page", f"no page can be rendered: {name} is missing")
+            for name in missing
         )
         return
     history = read_history_tables(recomputed)
@@ -58,16 +59,16 @@ def differing_pages(
     try:
         render_grid(grid, replace(history, **others), scratch)
     except StatementWithoutEvidence as error:
-        yield Difference("page", f"no page can be rendered: {error}")
+        yield GridDifference("page", f"no page can be rendered: {error}")
         return
     ours, theirs = hashes_of(scratch), hashes_of(published)
     for name in sorted(ours.keys() | theirs.keys()):
         if name not in theirs:
-            yield Difference("page", f"{name} is missing")
+            yield GridDifference("page", f"{name} is missing")
         elif name not in ours and not _ROLLED_UP.fullmatch(name):
-            yield Difference("page", f"{name} is published, but no table produces it")
+            yield GridDifference("page", f"{name} is published, but no table produces it")
         elif name in ours and ours[name] != theirs[name]:
-            yield Difference("page", f"{name} differs from the page that the tables produce")
+            yield GridDifference("page", f"{name} differs from the page that the tables produce")
 
 
 def _take_pictures(published: Path, scratch: Path) -> None:

@@ -21,7 +21,7 @@ from reports.errors import RunRefused
 from reports.grid.row_keys import ROW_KEYS
 from reports.grid.table_rows import inputs_sha256
 from reports.hash_list import HASH_LIST, altered_files, hashes_of, read_hash_list, sha256_of
-from reports.records import HEADER_FILE, TABLES_FOLDER, Refusal
+from reports.records import HEADER_FILE, TABLES_FOLDER, RunRefusal
 from reports.refused_runs import NOTICES_FILE, REFUSED_FILE
 from reports.run.run_folder import read_run_header
 
@@ -36,7 +36,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class GridDifference:
     """One difference between a published grid and the grid that its runs produce.
 
     Attributes:
@@ -48,21 +48,21 @@ class Difference:
     sentence: str
 
 
-def differing_files(published: Path) -> Iterator[Difference]:
+def differing_files(published: Path) -> Iterator[GridDifference]:
     """Compare a published folder with the list of hashes in it.
 
     Raises:
         InvalidHashList: a line of the list is not a hash and a name.
     """
     if not (published / HASH_LIST).is_file():
-        yield Difference("file", f"{HASH_LIST} is missing, so changed files cannot be found")
+        yield GridDifference("file", f"{HASH_LIST} is missing, so changed files cannot be found")
         return
     listed = read_hash_list(published)
     for name, what in altered_files(published, listed):
-        yield Difference("file", f"{name} {what} since the grid was written")
+        yield GridDifference("file", f"{name} {what} since the grid was written")
     for name in hashes_of(published):
         if name not in listed:
-            yield Difference("file", f"{name} is not in {HASH_LIST}")
+            yield GridDifference("file", f"{name} is not in {HASH_LIST}")
 
 
 def run_folders(roots: Iterable[Path]) -> list[Path]:
@@ -71,7 +71,7 @@ def run_folders(roots: Iterable[Path]) -> list[Path]:
     return sorted(found)
 
 
-def differing_runs(published: Path, folders: Sequence[Path]) -> Iterator[Difference]:
+def differing_runs(published: Path, folders: Sequence[Path]) -> Iterator[GridDifference]:
     """Compare the runs that a published grid names with those in the given folders.
 
     Args:
@@ -88,23 +88,23 @@ def differing_runs(published: Path, folders: Sequence[Path]) -> Iterator[Differe
             # If the published grid does not name the run, it may have refused the folder as well.
             if folder.name in named:
                 at_hand[folder.name].add("")
-                yield Difference("run", f"{folder.name} is no longer valid: {refused.detail}")
+                yield GridDifference("run", f"{folder.name} is no longer valid: {refused.detail}")
             continue
         at_hand[run_id].add(sha256_of(folder / HEADER_FILE))
     for run_id in sorted(named):
         if run_id not in at_hand:
-            yield Difference("run", f"{run_id} is not among the given runs")
+            yield GridDifference("run", f"{run_id} is not among the given runs")
         elif named[run_id] not in at_hand[run_id] and "" not in at_hand[run_id]:
-            yield Difference(
+            yield GridDifference(
                 "run", f"{run_id} has another {HEADER_FILE} than the grid was made from"
             )
     for run_id in sorted(at_hand.keys() - named.keys()):
-        yield Difference("run", f"{run_id} is given, but not part of the published grid")
+        yield GridDifference("run", f"{run_id} is given, but not part of the published grid")
 
 
 def differing_rows(
     published: Path, recomputed: Path, taken_over: Collection[str] = GIVEN_TABLES
-) -> Iterator[Difference]:
+) -> Iterator[GridDifference]:
     """Compare the tables of two grids row by row, ignoring the order of rows.
 
     Args:
@@ -116,20 +116,20 @@ def differing_rows(
         if table in taken_over:
             continue
         if not _path(published, table).exists():
-            yield Difference(table, "the table is missing")
+            yield GridDifference(table, "the table is missing")
             continue
         hashes = [
             inputs_sha256(folder / TABLES_FOLDER, table) for folder in (published, recomputed)
         ]
         if hashes[0] != hashes[1]:
-            yield Difference(
+            yield GridDifference(
                 table, f"the hash of its inputs is {hashes[0] or 'missing'}; expected {hashes[1]}"
             )
         theirs, ours = (pq.read_table(_path(folder, table)) for folder in (published, recomputed))
         for sentence in _differing_columns(theirs.column_names, ours.column_names):
-            yield Difference(table, sentence)
+            yield GridDifference(table, sentence)
         for sentence in _differing_rows(theirs, ours, key):
-            yield Difference(table, sentence)
+            yield GridDifference(table, sentence)
 
 
 def _differing_columns(published: Sequence[str], recomputed: Sequence[str]) -> Iterator[str]:
@@ -156,7 +156,7 @@ def _differing_rows(published: pa.Table, recomputed: pa.Table, key: Sequence[str
 
 def differing_lists(
     published: Path, recomputed: Path, *, of_last_roll_up: bool
-) -> Iterator[Difference]:
+) -> Iterator[GridDifference]:
     """Compare two grids' lists of refused and noticed run folders, by the folders' names.
 
     Args:
@@ -168,9 +168,9 @@ def differing_lists(
     for name in (REFUSED_FILE, NOTICES_FILE):
         ours, theirs = (_entries(folder / name) for folder in (recomputed, published))
         for entry in theirs - ours:
-            yield Difference(name, f"{entry} is published, but does not follow from the runs")
+            yield GridDifference(name, f"{entry} is published, but does not follow from the runs")
         for entry in () if of_last_roll_up else ours - theirs:
-            yield Difference(name, f"{entry} is not published, but follows from the runs")
+            yield GridDifference(name, f"{entry} is not published, but follows from the runs")
 
 
 def _entries(path: Path) -> Counter[str]:
@@ -184,7 +184,7 @@ def _said(entry: Mapping[str, str]) -> Iterator[str]:
     yield entry["folder"].rstrip("/").rpartition("/")[2]
     # The reason names the other folder with this run id, and which one that is depends on their paths.
     hidden = (
-        {"folder", "reason"} if entry.get("refusal") == Refusal.DUPLICATE_RUN_ID else {"folder"}
+        {"folder", "reason"} if entry.get("refusal") == RunRefusal.DUPLICATE_RUN_ID else {"folder"}
     )
     yield from (value for name, value in entry.items() if name not in hidden)
 

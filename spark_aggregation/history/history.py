@@ -58,7 +58,7 @@ class Batch:
     replaces: bool = False
 
 
-class History:
+class RunHistory:
     """A history as it was when it was opened; empty if nothing was ever committed."""
 
     def __init__(self, spark: SparkSession, uri: str, *, alone: bool = False) -> None:

@@ -14,7 +14,7 @@ from reports.records import (
     GATING_LEVELS,
     RECORD_SCHEMA_VERSION,
     Phase,
-    Refusal,
+    RunRefusal,
     Verdict,
 )
 from reports.refused_runs import MOST_NAMED, TESTS_FAILED
@@ -28,7 +28,7 @@ INSTANT_PATTERN = (
 )
 _EMPTY = hashlib.sha256(b"").hexdigest()
 _CELL = ("folder", "clause", "target", "listener")
-_UNKNOWN = {"clause": Refusal.UNKNOWN_CLAUSE, "target": Refusal.UNKNOWN_TARGET}
+_UNKNOWN = {"clause": RunRefusal.UNKNOWN_CLAUSE, "target": RunRefusal.UNKNOWN_TARGET}
 
 
 def refusals(
@@ -84,7 +84,7 @@ def _without_duplicates(judged: DataFrame, known: DataFrame) -> DataFrame:
         "sha256",
         "header",
         (sound & ~F.col("again")).alias("counts"),
-        F.coalesce("verdict.refusal", F.when(differs, Refusal.DUPLICATE_RUN_ID.value)).alias(
+        F.coalesce("verdict.refusal", F.when(differs, RunRefusal.DUPLICATE_RUN_ID.value)).alias(
             "refusal"
         ),
         F.coalesce("verdict.reason", taken).alias("reason"),
@@ -162,43 +162,43 @@ def _refusal(found: DataFrame) -> Column:
     return (
         F.when(
             found["text"].isNull(),
-            _because(Refusal.NO_HEADER, F.lit("it has no run.json, or an empty one")),
+            _because(RunRefusal.NO_HEADER, F.lit("it has no run.json, or an empty one")),
         )
         .when(
             F.json_object_keys("text").isNull() | _goes_on(found["text"]),
-            _because(Refusal.DAMAGED_HEADER, F.lit("run.json is not a complete JSON object")),
+            _because(RunRefusal.DAMAGED_HEADER, F.lit("run.json is not a complete JSON object")),
         )
         .when(
             ~version.eqNullSafe(F.lit(str(RECORD_SCHEMA_VERSION))),
-            _because(Refusal.FOREIGN_SCHEMA, _foreign_schema_reason(version)),
+            _because(RunRefusal.FOREIGN_SCHEMA, _foreign_schema_reason(version)),
         )
         .when(
             _breaks_schema(found["header"]),
-            _because(Refusal.INVALID_HEADER, F.lit("run.json does not follow its schema")),
+            _because(RunRefusal.INVALID_HEADER, F.lit("run.json does not follow its schema")),
         )
         .when(F.size(cell_clauses) > 0, _unknown("clause", "cells", cell_clauses))
         .when(F.size(cell_targets) > 0, _unknown("target", "cells", cell_targets))
         .when(
             footer.isNull(),
-            _because(Refusal.CUT_OFF, F.lit("run.json has no footer: the run did not end")),
+            _because(RunRefusal.CUT_OFF, F.lit("run.json has no footer: the run did not end")),
         )
         .when(_fault_of_times(found).isNotNull(), _contradicts(_fault_of_times(found)))
-        .when(found["excess"].isNotNull(), _because(Refusal.BEYOND_LIMITS, found["excess"]))
+        .when(found["excess"].isNotNull(), _because(RunRefusal.BEYOND_LIMITS, found["excess"]))
         .when(
             rows_differ & (F.size("damaged") > 0),
-            _because(Refusal.DAMAGED_FILE, _damaged_reason()),
+            _because(RunRefusal.DAMAGED_FILE, _damaged_reason()),
         )
-        .when(rows_differ, _because(Refusal.ROW_COUNT_DIFFERS, _row_count_reason(found)))
+        .when(rows_differ, _because(RunRefusal.ROW_COUNT_DIFFERS, _row_count_reason(found)))
         .when(
             F.size("altered") > 0,
-            _because(Refusal.CHANGED_FILE, _altered_reason()),
+            _because(RunRefusal.CHANGED_FILE, _altered_reason()),
         )
         .when(F.size(row_clauses) > 0, _unknown("clause", "rows", row_clauses))
         .when(F.size(row_targets) > 0, _unknown("target", "rows", row_targets))
         .when(
             wrong_rows > 0,
             _because(
-                Refusal.INVALID_ROWS,
+                RunRefusal.INVALID_ROWS,
                 F.format_string(
                     "%d example rows do not follow the record schema or belong to no planned cell",
                     wrong_rows,
@@ -211,7 +211,7 @@ def _refusal(found: DataFrame) -> Column:
 
 
 def _contradicts(reason: Column) -> Column:
-    return _because(Refusal.CONTRADICTION, reason)
+    return _because(RunRefusal.CONTRADICTION, reason)
 
 
 def _goes_on(text: Column) -> Column:
@@ -277,7 +277,7 @@ def _unknown(name: str, what: str, ids: Column) -> Column:
     return _because(_UNKNOWN[name], F.concat(sentence, named))
 
 
-def _because(refusal: Refusal, reason: Column) -> Column:
+def _because(refusal: RunRefusal, reason: Column) -> Column:
     return F.struct(F.lit(refusal.value).alias("refusal"), reason.alias("reason"))
 
 

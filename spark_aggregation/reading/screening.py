@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from reports.records import HEADER_FILE, Refusal
+from reports.records import HEADER_FILE, RunRefusal
 from reports.refused_runs import RefusedRun
 from reports.run_limits import fault_of_files, is_special, kind_of
 from spark_aggregation.reading.storage import is_uri
@@ -62,7 +62,7 @@ def _faults(root: Path) -> Iterator[RefusedRun]:
             if is_special(status):
                 reason = f"it is {kind_of(status)}; give the run folder itself"
                 yield RefusedRun(
-                    folder=str(path), refusal=Refusal.SPECIAL_FILE.value, reason=reason
+                    folder=str(path), refusal=RunRefusal.SPECIAL_FILE.value, reason=reason
                 )
 
 

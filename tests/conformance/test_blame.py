@@ -10,9 +10,9 @@ import pytest
 
 from conformance.assertions.blame import judged_elsewhere
 from conformance.assertions.judging import (
-    Fault,
     JudgedElsewhere,
     MalformedAnswer,
+    ResponseFault,
     assert_error,
     assert_kept,
     decode_answer,
@@ -270,7 +270,7 @@ def test_other_errors_and_other_apis_are_not_blamed_on_plain_requests() -> None:
     assert judged_elsewhere(broker, AssertionError("two keys"), (OWN,)) is None
     header = replace(PLAIN_V0.header, request_api_key=3)
     exchange = Exchange(request=replace(PLAIN_V0, header=header), outcome=Outcome.CLOSED)
-    error = MalformedAnswer(exchange, "closed", fault=Fault.NO_ANSWER)
+    error = MalformedAnswer(exchange, "closed", fault=ResponseFault.NO_ANSWER)
     assert judged_elsewhere(broker, error, (OWN,)) is None
 
 

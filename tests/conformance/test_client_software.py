@@ -11,7 +11,7 @@ from conformance.assertions.client_software import (
     OTHER_TYPE,
     bean_problem,
 )
-from fixtures.kafka_setup.connection_metrics import Gauge, counts_of
+from fixtures.kafka_setup.connection_metrics import ConnectionsBean, counts_of
 
 SOFTWARE = "kafka.server:clientSoftwareName=a,clientSoftwareVersion=1"
 
@@ -32,13 +32,13 @@ SOFTWARE = "kafka.server:clientSoftwareName=a,clientSoftwareVersion=1"
 def test_bean_has_the_name_of_the_kip(rest: str, problem: str) -> None:
     """A bean with another name is a violation, which shows the name."""
     bean = f"{SOFTWARE},{rest}"
-    found = bean_problem(Gauge(bean=bean, connections=1), "ssl")
+    found = bean_problem(ConnectionsBean(bean=bean, connections=1), "ssl")
     assert found == (f"{problem}\n{bean}" if problem else "")
 
 
 def test_gauges_are_summed_over_network_threads() -> None:
     """A gauge without a listener in its name counts for the listener that is judged; zeros are left out."""
     names = ("listener=SSL,networkProcessor=1", "listener=SSL,networkProcessor=2", "type=x")
-    gauges = [Gauge(bean=f"{SOFTWARE},{name}", connections=1) for name in names]
-    unused = Gauge(bean=f"{SOFTWARE},listener=PLAINTEXT", connections=0)
+    gauges = [ConnectionsBean(bean=f"{SOFTWARE},{name}", connections=1) for name in names]
+    unused = ConnectionsBean(bean=f"{SOFTWARE},listener=PLAINTEXT", connections=0)
     assert counts_of([*gauges, unused], listener="ssl") == {("ssl", "1"): 3}

@@ -31,14 +31,14 @@ from reference_model.faults.broker import DEFECTS
 from reference_model.profiles.profile import Profile, traits_of
 from strategies.api_versions import build_request
 from strategies.bare_requests import LIST_GROUPS, METADATA, build_bare_request
-from strategies.conversations import Conversation, Handshake, Reconnect, Token
+from strategies.conversations import Conversation, Handshake, PlainToken, Reconnect
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 from strategies.odd_frames import build_cut_short, build_part, build_with_size
 from wire.api_keys import METADATA_KEY
 from wire.frames import SIZE_BYTES
 
 SASL = "sasl_plaintext"
-TAGGED_TOKEN = Token(version=2, tags=b"\x01\x05\x01x")
+TAGGED_TOKEN = PlainToken(version=2, tags=b"\x01\x05\x01x")
 
 
 def in_memory(listener: str, defect: str = "") -> InMemoryBroker:
@@ -63,17 +63,17 @@ def play(broker: InMemoryBroker, conversation: Conversation) -> None:
         pytest.param("plaintext", at_once(V0, build_part(V0, 3), ends=True), id="ends-inside"),
         pytest.param("plaintext", (Reconnect(), *one_by_one(V0), Reconnect()), id="reconnects"),
         pytest.param(
-            "plaintext", one_by_one(Handshake(), Token(), Token(wrapped=False)), id="sasl"
+            "plaintext", one_by_one(Handshake(), PlainToken(), PlainToken(wrapped=False)), id="sasl"
         ),
         pytest.param(SASL, one_by_one(V0), id="told"),
         pytest.param(SASL, one_by_one(Handshake()), id="wrapped"),
         pytest.param(SASL, one_by_one(Handshake(version=0)), id="bare"),
-        pytest.param(SASL, one_by_one(Handshake(), Token(right=False)), id="wrong"),
-        pytest.param(SASL, one_by_one(Handshake(), Token(), V0, V0), id="authenticated"),
+        pytest.param(SASL, one_by_one(Handshake(), PlainToken(right=False)), id="wrong"),
+        pytest.param(SASL, one_by_one(Handshake(), PlainToken(), V0, V0), id="authenticated"),
         pytest.param(SASL, one_by_one(METADATA), id="another-api-before"),
         pytest.param(SASL, one_by_one(Handshake(), LIST_GROUPS), id="another-api-late"),
         pytest.param(
-            SASL, one_by_one(Handshake(), Token(), METADATA, V0, LIST_GROUPS), id="another-api"
+            SASL, one_by_one(Handshake(), PlainToken(), METADATA, V0, LIST_GROUPS), id="another-api"
         ),
         pytest.param("controller", one_by_one(V0, METADATA), id="another-api-that-is-not-listed"),
         pytest.param("controller", one_by_one(V0, V99), id="controller"),
@@ -99,7 +99,7 @@ def test_reference_broker_goes_as_the_model_allows(
         pytest.param(
             "any-bare-token-is-taken",
             SASL,
-            one_by_one(Handshake(version=0), Token(wrapped=False, right=False)),
+            one_by_one(Handshake(version=0), PlainToken(wrapped=False, right=False)),
             "the model allows closed .*; the target answered with an empty frame",
             id="takes-a-wrong-token",
         ),
@@ -199,7 +199,7 @@ def test_requests_that_tls_may_hide_are_sent_one_by_one() -> None:
     broker = HidingBroker(in_memory_target(reference_targets()[0], None), SASL)
     with assumptions_outside_hypothesis(), pytest.raises(UnsatisfiedAssumption):
         play(broker, at_once(V0, Handshake()))
-    play(broker, (*one_by_one(Handshake(), Token()), *at_once(V0, V3)))
+    play(broker, (*one_by_one(Handshake(), PlainToken()), *at_once(V0, V3)))
     # Each conversation ends with one request more.
     sent = [len(step.exchanges) for step in broker.journal if step.exchanges]
     assert sent == [1, 1, 1, 2, 1]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from hypothesis.errors import UnsatisfiedAssumption
 
-from conformance.assertions.features import Kind, assert_features_as_on
+from conformance.assertions.features import FeatureList, assert_features_as_on
 from conformance.roles.broker import NEEDS
 from fixtures.client.patience import Patience
 from fixtures.under_test.in_memory import InMemoryBroker
@@ -68,12 +68,20 @@ def controller_with(stage: Stage, act: Act) -> InMemoryBroker:
 @pytest.mark.parametrize(
     ("act", "kinds", "lost"),
     [
-        (without_features, (Kind.SUPPORTED,), "no supported feature, that of plaintext lists "),
-        (without_finalized_features, tuple(Kind), "no finalized feature, that of plaintext lists "),
+        (
+            without_features,
+            (FeatureList.SUPPORTED,),
+            "no supported feature, that of plaintext lists ",
+        ),
+        (
+            without_finalized_features,
+            tuple(FeatureList),
+            "no finalized feature, that of plaintext lists ",
+        ),
     ],
 )
 def test_lost_features_are_found(
-    act: Act, kinds: tuple[Kind, ...], lost: str, version: int
+    act: Act, kinds: tuple[FeatureList, ...], lost: str, version: int
 ) -> None:
     """A listener without features is at fault if another listener lists some."""
     broker = controller_with(Stage.RESPONSE, only_on(CONTROLLER, act))
@@ -85,7 +93,7 @@ def test_kind_that_may_be_missing_is_no_fault() -> None:
     """A list that is not compared may be empty."""
     act = only_on(CONTROLLER, without_finalized_features)
     broker = controller_with(Stage.RESPONSE, act)
-    assert_features_as_on(broker, PLAINTEXT, 3, (Kind.SUPPORTED,))
+    assert_features_as_on(broker, PLAINTEXT, 3, (FeatureList.SUPPORTED,))
 
 
 @pytest.mark.parametrize(

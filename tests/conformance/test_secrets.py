@@ -26,7 +26,7 @@ from reference_model.broker.rules.sasl import CREDENTIALS
 from reference_model.profiles.listeners import SASL_PLAINTEXT, SASL_SSL
 from reports.run.failures import write_failure
 from strategies.api_versions import build_request
-from strategies.conversations import Handshake, Say, Token
+from strategies.conversations import Handshake, PlainToken, Say
 from tests.conformance.echoing_broker import MECHANISMS, NAMES, TOKEN, echoing_broker
 from tests.conformance.suite_runs import SuiteRun, run_suite
 from tests.fixtures.running_targets import running_at
@@ -229,9 +229,9 @@ def test_tokens_that_a_property_writes_are_hidden_too(listener: Broker, tmp_path
     with ConversationRunner(listener) as player:
         player.play(
             (
-                Say(connection=0, messages=(Handshake(), Token(right=False))),
-                Say(connection=1, messages=(Handshake(), Token(version=2), V0)),
-                Say(connection=2, messages=(Handshake(version=0), Token(wrapped=False), V0)),
+                Say(connection=0, messages=(Handshake(), PlainToken(right=False))),
+                Say(connection=1, messages=(Handshake(), PlainToken(version=2), V0)),
+                Say(connection=2, messages=(Handshake(version=0), PlainToken(wrapped=False), V0)),
             )
         )
     write_failure(tmp_path, failure_of(*listener.journal))

@@ -22,7 +22,7 @@ from pyspark.sql import DataFrameWriter, SparkSession
 
 from spark_aggregation.errors import ForeignHistory, HistoryMoved
 from spark_aggregation.history.facts import FACTS, Facts, facts_of
-from spark_aggregation.history.history import LAYOUT, History
+from spark_aggregation.history.history import LAYOUT, RunHistory
 from spark_aggregation.history.ingest import ingest
 from spark_aggregation.history.state import STATE, State
 from spark_aggregation.reading.frames import checkpointed
@@ -108,7 +108,7 @@ def test_each_day_of_a_batch_is_one_file(spark: SparkSession, tmp_path: Path) ->
         SmallRun(number=number, day=number % 2, verdicts=("violates", None)).write(tmp_path)
     new = facts_of(ingested(spark, tmp_path))
     scattered = Facts(**{name: frame.repartition(3) for name, frame in new.by_name().items()})
-    history = History(spark, str(tmp_path / "history"))
+    history = RunHistory(spark, str(tmp_path / "history"))
     read_back = history.write_facts(history.begin(), scattered)
     days = list((tmp_path / "history" / "facts" / "cells").glob("batch=*/day=*"))
     assert [len(list(day.glob("part-*.parquet"))) for day in days] == [1, 1]
@@ -197,7 +197,7 @@ def _kill_before(step: str) -> Arm:
         def killed(*_: Any, **__: Any) -> None:
             raise Killed
 
-        owner = Storage if hasattr(Storage, step) else History
+        owner = Storage if hasattr(Storage, step) else RunHistory
         patch.setattr(owner, step, killed)
 
     return arm
@@ -207,18 +207,18 @@ def _kill_after_delete(number: int) -> Arm:
     """Kill after the n-th folder that retention removes, counted from 1."""
 
     def arm(patch: pytest.MonkeyPatch) -> None:
-        drop_days, delete, seen = History.drop_days, Storage.delete, count(1)
+        drop_days, delete, seen = RunHistory.drop_days, Storage.delete, count(1)
 
         def deleted(storage: Storage, name: str) -> None:
             delete(storage, name)
             if next(seen) == number:
                 raise Killed
 
-        def dropped(history: History, state: State) -> None:
+        def dropped(history: RunHistory, state: State) -> None:
             patch.setattr(Storage, "delete", deleted)
             drop_days(history, state)
 
-        patch.setattr(History, "drop_days", dropped)
+        patch.setattr(RunHistory, "drop_days", dropped)
 
     return arm
 
@@ -282,12 +282,12 @@ def test_every_write_before_the_commit_may_be_the_last(
         with monkeypatch.context() as patch:
             _kill_at_write(place)(patch)
             with pytest.raises(Killed):
-                _add_to(History(spark, uri), facts)
+                _add_to(RunHistory(spark, uri), facts)
     assert roll_up_into(spark, tmp_path / "out", second, history=uri) == never_killed
     _assert_nothing_is_left_over(Storage(spark, uri), batches=2)
 
 
-def _add_to(history: History, facts: Facts) -> None:
+def _add_to(history: RunHistory, facts: Facts) -> None:
     batch = history.begin()
     history.write_facts(batch, facts)
     history.commit(batch, history.state())
@@ -374,7 +374,7 @@ def test_retention_that_was_killed_goes_on_when_it_is_started_again(
 def test_second_of_two_writers_comes_too_late(spark: SparkSession, tmp_path: Path) -> None:
     """The writer that began with an older state gets an error, and nothing of the first writer is lost."""
     folder = SmallRun(number=1, day=1).write(tmp_path / "first")
-    slow, quick = (History(spark, str(tmp_path / "history")) for _ in range(2))
+    slow, quick = (RunHistory(spark, str(tmp_path / "history")) for _ in range(2))
     state, batch = slow.state(), slow.begin()
     _add_to(quick, facts_of(ingested(spark, folder)))
     with pytest.raises(HistoryMoved):

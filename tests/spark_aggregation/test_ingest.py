@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from reports.records import Refusal
+from reports.records import RunRefusal
 from spark_aggregation.reading import run_files
 from tests.broken_run_folders import BROKEN, EXPLAINED, write_hashes, write_whole_run
 from tests.run_folders import (
@@ -47,12 +47,12 @@ def test_refused_runs_change_no_cell(spark: SparkSession, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("name", "unknown", "refusal"),
     [
-        ("clause", "KIP-0.unknown", Refusal.UNKNOWN_CLAUSE),
-        ("target", "unknown-1.0", Refusal.UNKNOWN_TARGET),
+        ("clause", "KIP-0.unknown", RunRefusal.UNKNOWN_CLAUSE),
+        ("target", "unknown-1.0", RunRefusal.UNKNOWN_TARGET),
     ],
 )
 def test_unknown_clause_or_target_is_named(
-    spark: SparkSession, tmp_path: Path, name: str, unknown: str, refusal: Refusal
+    spark: SparkSession, tmp_path: Path, name: str, unknown: str, refusal: RunRefusal
 ) -> None:
     """One cell or row of a clause or target that the header does not list refuses the run; the reason names it."""
     header = run_header([planned_cell()], run_id="by-row")
@@ -86,7 +86,7 @@ def test_second_folder_of_a_run_id_is_refused(spark: SparkSession, tmp_path: Pat
     """Of two different runs with the same run id, the first by folder name counts."""
     for seed, name in enumerate(("b", "a", "c")):
         write_run(tmp_path / name, run_header([planned_cell()], seed=seed))
-    duplicate = Refusal.DUPLICATE_RUN_ID.value
+    duplicate = RunRefusal.DUPLICATE_RUN_ID.value
     assert refused_folders(spark, tmp_path) == {"b": duplicate, "c": duplicate}
 
 
@@ -131,7 +131,7 @@ def test_file_that_is_too_large_costs_its_run(
     most = min(path.stat().st_size for path in tables) - 1
     monkeypatch.setattr(run_files, "LARGEST_FILE_BYTES", most)
     assert max(path.stat().st_size for path in tmp_path.glob("*/run.json")) <= most
-    differs = Refusal.ROW_COUNT_DIFFERS.value
+    differs = RunRefusal.ROW_COUNT_DIFFERS.value
     assert refused_folders(spark, tmp_path) == {"without hashes": differs, "with hashes": differs}
 
 

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_aggregation.errors import CannotWrite, HistoryMoved, fault_of_disk
-from spark_aggregation.history.history import Batch, History
+from spark_aggregation.history.history import Batch, RunHistory
 from spark_aggregation.history.writer_lock import only_writer
 from spark_aggregation.job import main
 from tests.spark_aggregation.histories import SmallRun
@@ -75,7 +75,7 @@ def _others_committed(root: Path, name: str) -> None:
     (root / "commits" / name).touch()
 
 
-def _commit(history: History) -> Batch:
+def _commit(history: RunHistory) -> Batch:
     batch = history.begin()
     history.commit(batch, history.state())
     return batch
@@ -86,7 +86,7 @@ def test_without_a_lock_the_loser_keeps_its_files_and_its_sentence(
 ) -> None:
     """The faster one removes no unfinished batch with the same number; the next one of its kind removes an older one."""
     uri = str(tmp_path)
-    slow, fast = History(spark, uri), History(spark, uri)
+    slow, fast = RunHistory(spark, uri), RunHistory(spark, uri)
     unfinished = slow.begin()
     written = _unfinished(tmp_path, unfinished)
     _commit(fast)
@@ -99,9 +99,9 @@ def test_without_a_lock_the_loser_keeps_its_files_and_its_sentence(
 
 def test_holder_of_the_lock_removes_what_is_left_over(spark: SparkSession, tmp_path: Path) -> None:
     """What has the number of its commit can only be left by a roll-up that died."""
-    dead = History(spark, str(tmp_path))
+    dead = RunHistory(spark, str(tmp_path))
     written = _unfinished(tmp_path, dead.begin())
-    _commit(History(spark, str(tmp_path), alone=True))
+    _commit(RunHistory(spark, str(tmp_path), alone=True))
     assert not written.exists()
 
 
@@ -109,7 +109,7 @@ def test_state_read_at_the_start_is_the_one_at_the_commit(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     """A roll-up whose commit was numbered before others came is late, even if its own number is free."""
-    late = History(spark, str(tmp_path))
+    late = RunHistory(spark, str(tmp_path))
     batch, state = late.begin(), late.state()
     _others_committed(tmp_path, "00000002.json")
     with pytest.raises(HistoryMoved):
@@ -120,7 +120,7 @@ def test_failure_that_another_roll_up_caused_is_explained(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     """A removed file is no error of Spark's if the history moved; without that it stays what it is."""
-    slow = History(spark, str(tmp_path))
+    slow = RunHistory(spark, str(tmp_path))
     with pytest.raises(FileNotFoundError), slow.writing():
         raise FileNotFoundError
     _others_committed(tmp_path, "00000001.json")

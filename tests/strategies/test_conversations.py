@@ -17,9 +17,9 @@ from strategies.conversations import (
     Conversation,
     Handshake,
     Message,
+    PlainToken,
     Reconnect,
     Say,
-    Token,
     conversations,
 )
 from tests.strategies.search import find_any
@@ -96,7 +96,7 @@ def test_conversations_shrink(
 @pytest.mark.parametrize(
     "wanted",
     [
-        pytest.param(has(Token(right=False)), id="wrong-token"),
+        pytest.param(has(PlainToken(right=False)), id="wrong-token"),
         pytest.param(lambda action: isinstance(action, Say) and action.ends, id="end-of-stream"),
         pytest.param(
             lambda action: (
@@ -107,7 +107,8 @@ def test_conversations_shrink(
         ),
         pytest.param(
             lambda action: (
-                has(METADATA)(action) and any(isinstance(each, Token) for each in action.messages)
+                has(METADATA)(action)
+                and any(isinstance(each, PlainToken) for each in action.messages)
             ),
             id="requests-and-steps-of-sasl",
         ),
@@ -130,7 +131,7 @@ def test_tokens_and_broken_requests_meet() -> None:
     assert find_any(
         conversations(),
         lambda conversation: (
-            any(isinstance(each, Token) and each.right for each in messages_of(conversation))
+            any(isinstance(each, PlainToken) and each.right for each in messages_of(conversation))
             and any(getattr(each, "broken", "") for each in messages_of(conversation))
         ),
     )

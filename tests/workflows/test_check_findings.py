@@ -14,7 +14,7 @@ import pytest
 
 from workflows.check_findings import (
     Checked,
-    Outcome,
+    FindingOutcome,
     Run,
     check,
     finding_folders,
@@ -49,30 +49,30 @@ def test_script_that_shows_the_defect_is_enough(tmp_path: Path) -> None:
     """The broker is started, and the script gets its address."""
     run, commands = ends_with(1)
     checked = check("reference/one", finding(tmp_path), "auto", run)
-    assert checked == Checked("reference/one", Outcome.SEEN, "its script")
+    assert checked == Checked("reference/one", FindingOutcome.SEEN, "its script")
     assert commands[0][2].endswith("reproducer.py")
     assert commands[0][3].startswith("127.0.0.1:")
 
 
 @pytest.mark.parametrize(
     ("status", "outcome"),
-    [(1, Outcome.SEEN), (0, Outcome.NOT_SEEN), (10, Outcome.NOT_TRIED)],
+    [(1, FindingOutcome.SEEN), (0, FindingOutcome.NOT_SEEN), (10, FindingOutcome.NOT_TRIED)],
 )
 def test_replay_decides_what_a_script_cannot_say(
-    status: int, outcome: Outcome, tmp_path: Path
+    status: int, outcome: FindingOutcome, tmp_path: Path
 ) -> None:
     """A finding without a script is replayed as well."""
     run, commands = ends_with(status)
     checked = check("reference/one", finding(tmp_path, script=False), "auto", run)
     assert checked.outcome is outcome
-    assert checked.how == ("replay" if outcome is Outcome.SEEN else "the end")
+    assert checked.how == ("replay" if outcome is FindingOutcome.SEEN else "the end")
     assert "replay" in commands[0]
 
 
 def test_unknown_product_is_not_tried(tmp_path: Path) -> None:
     """The list says which product that is."""
     checked = check("reference/one", finding(tmp_path, "no-such-1.0"), "auto", ends_with()[0])
-    assert checked.outcome is Outcome.NOT_TRIED
+    assert checked.outcome is FindingOutcome.NOT_TRIED
     assert "no-such-1.0" in checked.how
 
 
@@ -87,18 +87,18 @@ def test_patterns_choose_findings(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("outcomes", "is_good"),
     [
-        ([Outcome.SEEN, Outcome.NOT_TRIED], True),
-        ([Outcome.SEEN, Outcome.NOT_SEEN], False),
-        ([Outcome.NOT_TRIED], False),
+        ([FindingOutcome.SEEN, FindingOutcome.NOT_TRIED], True),
+        ([FindingOutcome.SEEN, FindingOutcome.NOT_SEEN], False),
+        ([FindingOutcome.NOT_TRIED], False),
     ],
 )
 def test_night_is_good_if_every_tried_defect_is_seen(
-    outcomes: list[Outcome], is_good: bool
+    outcomes: list[FindingOutcome], is_good: bool
 ) -> None:
     """If none could be tried, nothing is known."""
     lines, good = summary([Checked("a/b", each, "why") for each in outcomes])
     assert good is is_good
-    assert len(lines) == 2 + sum(each is not Outcome.SEEN for each in outcomes)
+    assert len(lines) == 2 + sum(each is not FindingOutcome.SEEN for each in outcomes)
 
 
 def test_what_a_program_started_ends_with_it(tmp_path: Path) -> None:

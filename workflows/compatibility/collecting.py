@@ -26,7 +26,14 @@ from reports.upgrade.ends import ends_named
 from reports.upgrade.grid_changes import RuleKind
 from reports.upgrade.tried_operations import tried_operations
 from reports.upgrade.upgrade import upgrade_between
-from workflows.compatibility.data import Compatibility, Finding, Judged, Made, Step, TriedClient
+from workflows.compatibility.data import (
+    Compatibility,
+    Finding,
+    JudgedVersion,
+    LineStep,
+    Made,
+    TriedClient,
+)
 
 PLAYER = "play_broker.py"
 """The script next to all findings that plays the broker of a client's failure."""
@@ -112,8 +119,8 @@ def _made(folded: FoldedGrid, products: Sequence[Product], project: str) -> Made
     )
 
 
-def _judged(product: Product) -> Judged:
-    return Judged(
+def _judged(product: Product) -> JudgedVersion:
+    return JudgedVersion(
         id=product.id,
         family=implementation_name(library_of(product)),
         release=product.release,
@@ -265,7 +272,7 @@ def _operations(folded: FoldedGrid) -> tuple[tuple[str, ...], tuple[TriedClient,
     )
 
 
-def _steps(folded: FoldedGrid) -> Iterator[Step]:
+def _steps(folded: FoldedGrid) -> Iterator[LineStep]:
     newest: dict[object, RecordedRelease] = {
         line_of(each.release): each for each in recorded_releases()
     }
@@ -274,7 +281,7 @@ def _steps(folded: FoldedGrid) -> Iterator[Step]:
         yield step_between(older, newer, folded)
 
 
-def step_between(older: str, newer: str, folded: FoldedGrid | None) -> Step:
+def step_between(older: str, newer: str, folded: FoldedGrid | None) -> LineStep:
     """Return what changes from one release to another.
 
     Args:
@@ -288,7 +295,7 @@ def step_between(older: str, newer: str, folded: FoldedGrid | None) -> Step:
         None if rules is None else tuple(each.clause.clause for each in rules.of(kind))
         for kind in (RuleKind.WORSE, RuleKind.BETTER)
     )
-    return Step(
+    return LineStep(
         before=older,
         after=newer,
         lost=tuple(line.name for line in upgrade.requests.lost_by_clients),

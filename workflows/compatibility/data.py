@@ -38,7 +38,7 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class JudgedVersion:
     """A broker or a client in one version.
 
     Attributes:
@@ -99,7 +99,7 @@ class TriedClient:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class LineStep:
     """What changes from one line of Apache Kafka to the next.
 
     Attributes:
@@ -141,11 +141,11 @@ class Compatibility:
 
     made: Made
     levels: Mapping[str, str]
-    products: tuple[Judged, ...]
+    products: tuple[JudgedVersion, ...]
     findings: tuple[Finding, ...]
     releases: tuple[str, ...]
     clients: tuple[TriedClient, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[LineStep, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,14 +222,14 @@ def read_data(path: Path) -> Compatibility:
     return Compatibility(
         made=Made(**_tuples(found["made"])),
         levels=found["levels"],
-        products=tuple(Judged(**each) for each in found["products"]),
+        products=tuple(JudgedVersion(**each) for each in found["products"]),
         findings=tuple(
             Finding(**{**_tuples(each), "broken": _tuples(each["broken"])})
             for each in found["findings"]
         ),
         releases=tuple(found["releases"]),
         clients=tuple(TriedClient(**each) for each in found["clients"]),
-        steps=tuple(Step(**_tuples(each)) for each in found["steps"]),
+        steps=tuple(LineStep(**_tuples(each)) for each in found["steps"]),
     )
 
 

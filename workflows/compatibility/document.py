@@ -15,8 +15,8 @@ from workflows.compatibility.data import (
     Compatibility,
     Counts,
     Finding,
-    Judged,
-    Step,
+    JudgedVersion,
+    LineStep,
     TriedClient,
     counts_of,
 )
@@ -65,9 +65,9 @@ def _document(data: Compatibility, longest_title: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def families_of(data: Compatibility) -> Mapping[str, Sequence[Judged]]:
+def families_of(data: Compatibility) -> Mapping[str, Sequence[JudgedVersion]]:
     """Return the versions of each product, the newest first."""
-    families: dict[str, list[Judged]] = {}
+    families: dict[str, list[JudgedVersion]] = {}
     for product in data.products:
         families.setdefault(product.family, []).append(product)
     return families
@@ -136,7 +136,7 @@ def _products(data: Compatibility) -> Iterator[str]:
         yield f"No rule applied, or none could be judged: {'; '.join(dict.fromkeys(unknown))}."
 
 
-def _by_release(versions: Sequence[Judged]) -> Mapping[str, frozenset[str]]:
+def _by_release(versions: Sequence[JudgedVersion]) -> Mapping[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
     for version in versions:
         found.setdefault(version.release, set()).add(version.id)
@@ -237,7 +237,7 @@ def _steps(data: Compatibility) -> Iterator[str]:
         yield f"- {step_sentence(step)}"
 
 
-def step_sentence(step: Step) -> str:
+def step_sentence(step: LineStep) -> str:
     """Return in one sentence what changes from one line to the next."""
     parts = []
     if step.drops_old_clients:

@@ -18,7 +18,7 @@ from reports.records import (
     INPUTS_SHA256,
     RECORD_SCHEMA_VERSION,
     Column,
-    Refusal,
+    RunRefusal,
     Verdict,
 )
 from reports.run.run_folder import run_schema
@@ -45,7 +45,7 @@ One run is one folder:
 | `summary.md` | the verdicts, for people |
 
 Readers refuse an invalid folder completely and list it with the reason; no row of it changes a cell:
-{", ".join(f"`{refusal}`" for refusal in Refusal)}.
+{", ".join(f"`{refusal}`" for refusal in RunRefusal)}.
 `special_file`: there is a link in it, a pipe or a device. `beyond_limits`: a file or the folder is larger than anything that this suite writes,
 on disk or when it is decompressed, or a Parquet file is written with another compression or encoding; `reports/run_limits.py` has the
 limits. Neither is opened further. A clause or target is unknown if a cell or row names it but `run.json` does not list it. Targets outside the registry are not refused.

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from reference_model.clients.model.client_errors import ConnectionLost, Nonsense
-from reference_model.clients.model.network import Address, Network, Stream, Unreachable
+from reference_model.clients.model.network import HostPort, Network, Stream, Unreachable
 from wire.codec import encode
 from wire.errors import DecodeError
 from wire.frames import FrameReader, encode_frame
@@ -25,11 +25,11 @@ Range = tuple[int, int]
 """The lowest and highest version of an API, both inclusive."""
 
 
-class Node(NamedTuple):
+class KnownBroker(NamedTuple):
     """One broker of a cluster."""
 
     node_id: int
-    address: Address
+    address: HostPort
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class KnownCluster:
     """
 
     cluster_id: str | None = None
-    nodes: tuple[Node, ...] = ()
+    nodes: tuple[KnownBroker, ...] = ()
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -61,9 +61,9 @@ class Link:
     """
 
     number: int
-    address: Address
+    address: HostPort
     stream: Stream
-    node: Node | None = None
+    node: KnownBroker | None = None
     table: Mapping[int, Range] | None = None
     last_correlation_id: int = -1
     is_authenticated: bool = False
@@ -90,7 +90,7 @@ class ClientConnections:
     def __init__(
         self,
         network: Network,
-        bootstrap: Address,
+        bootstrap: HostPort,
         options: Iterable[str] = (),
         credentials: tuple[str, str] | None = None,
     ) -> None:
@@ -109,7 +109,7 @@ class ClientConnections:
         """The time that is left for the current operation."""
         return max(0, self.until_ms - self.network.now_ms)
 
-    def link_to(self, node: Node | None) -> Link:
+    def link_to(self, node: KnownBroker | None) -> Link:
         """Return the connection to a node, or to the bootstrap server; open one if there is none."""
         key = None if node is None else node.node_id
         link = self.links.get(key)
@@ -121,7 +121,7 @@ class ClientConnections:
         link = self.links[key] = self.opened_link(node, address)
         return link
 
-    def opened_link(self, node: Node | None, address: Address) -> Link:
+    def opened_link(self, node: KnownBroker | None, address: HostPort) -> Link:
         """Open a connection."""
         try:
             stream = self.network.open(address)

@@ -18,7 +18,7 @@ NO_RESULT = "no result after its time"
 """What that driver reports; drivers of real clients begin with the same words."""
 
 
-class Ask(NamedTuple):
+class AskResult(NamedTuple):
     """The result of one operation.
 
     Attributes:
@@ -32,18 +32,18 @@ class Ask(NamedTuple):
     detail: str
 
 
-def ask(client: ModelClient, limit_ms: int) -> Ask:
+def ask(client: ModelClient, limit_ms: int) -> AskResult:
     """Let the client fetch metadata once, and wait for it no longer than a limit."""
     try:
         detail = client.fetch_metadata(client.network.now_ms + limit_ms)
     except ClientError as error:
-        return Ask("error", client.network.now_ms, f"{type(error).__name__}: {error}")
-    return Ask("ok", client.network.now_ms, detail)
+        return AskResult("error", client.network.now_ms, f"{type(error).__name__}: {error}")
+    return AskResult("ok", client.network.now_ms, detail)
 
 
 def drive(
-    client: ModelClient, timeout_ms: int, *, keeps_asking: bool, report: Callable[[Ask], None]
-) -> Ask:
+    client: ModelClient, timeout_ms: int, *, keeps_asking: bool, report: Callable[[AskResult], None]
+) -> AskResult:
     """Drive a client until its operation has ended, or until the time is over; return the last result.
 
     Args:

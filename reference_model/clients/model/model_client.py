@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from proposals import provided
+from reference_model.clients.model.asking import WITHOUT_REBOOTSTRAP
 from reference_model.clients.model.authentication import Authentication
-from reference_model.clients.model.client_connections import KnownCluster, Link, Node
+from reference_model.clients.model.client_connections import KnownBroker, KnownCluster, Link
 from reference_model.clients.model.client_errors import (
     ClientError,
     Nonsense,
     RebootstrapRequired,
     RequestRefused,
 )
-from reference_model.clients.model.negotiation import WITHOUT_REBOOTSTRAP
-from reference_model.clients.model.network import Address, Network
+from reference_model.clients.model.network import HostPort, Network
 from wire.api_keys import METADATA_KEY
 from wire.codec import decode_prefix, encode
 from wire.errors import DecodeError
@@ -44,7 +44,7 @@ class ModelClient(Authentication):
     def __init__(
         self,
         network: Network,
-        bootstrap: Address,
+        bootstrap: HostPort,
         options: Iterable[str] = (),
         credentials: tuple[str, str] | None = None,
     ) -> None:
@@ -86,7 +86,7 @@ class ModelClient(Authentication):
         self._failures_in_a_row = 0
         return f"{len(self.cluster.nodes)} nodes of cluster {self.cluster.cluster_id}"
 
-    def next_node(self) -> Node:
+    def next_node(self) -> KnownBroker:
         """Return the node whose turn it is, beginning with the last one."""
         if not self.cluster.nodes:
             raise Nonsense("the metadata lists no node")
@@ -122,7 +122,8 @@ class ModelClient(Authentication):
         return KnownCluster(
             cluster_id=metadata.cluster_id,
             nodes=tuple(
-                Node(each.node_id, Address(each.host, each.port)) for each in metadata.brokers
+                KnownBroker(each.node_id, HostPort(each.host, each.port))
+                for each in metadata.brokers
             ),
         )
 

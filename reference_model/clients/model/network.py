@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 
-class Address(NamedTuple):
+class HostPort(NamedTuple):
     """Where a broker listens."""
 
     host: str
@@ -47,7 +47,7 @@ class Network(Protocol):
     def wait(self, milliseconds: int) -> None:
         """Do nothing for a time."""
 
-    def open(self, address: Address) -> Stream:
+    def open(self, address: HostPort) -> Stream:
         """Open a connection.
 
         Raises:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reference_model.clients.model.client_connections import Link, Node, Range
+from reference_model.clients.model.asking import OWN_RANGES
+from reference_model.clients.model.client_connections import KnownBroker, Link, Range
 from reference_model.clients.model.client_errors import (
     Aborted,
     BrokerError,
@@ -15,8 +16,7 @@ from reference_model.clients.model.client_errors import (
     Nonsense,
 )
 from reference_model.clients.model.model_client import ModelClient
-from reference_model.clients.model.negotiation import OWN_RANGES
-from reference_model.clients.model.network import Address
+from reference_model.clients.model.network import HostPort
 from reference_model.clients.rules.moves import SASL_KEYS
 from reference_model.clients.scripts.script import healthy_ranges
 from reference_model.faults.clients.registry import fault
@@ -201,7 +201,7 @@ class TableIsKeptForTheNextConnection(ModelClient):
     def table_for(self, link: Link) -> Mapping[int, Range]:
         if link.node is None:
             return super().table_for(link)
-        tables: dict[Node, Mapping[int, Range]] = self.notes.setdefault("tables", {})
+        tables: dict[KnownBroker, Mapping[int, Range]] = self.notes.setdefault("tables", {})
         table = tables.get(link.node) or super().table_for(link)
         if _is_usable(table):
             tables[link.node] = table
@@ -226,7 +226,7 @@ class FirstTableOfAnAddressIsUsedForGood(ModelClient):
 
     def table_for(self, link: Link) -> Mapping[int, Range]:
         table = super().table_for(link)
-        tables: dict[Address, Mapping[int, Range]] = self.notes.setdefault("tables", {})
+        tables: dict[HostPort, Mapping[int, Range]] = self.notes.setdefault("tables", {})
         return tables.setdefault(link.address, table) if _is_usable(table) else table
 
 

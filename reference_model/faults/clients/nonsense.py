@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from reference_model.clients.model.client_connections import Link, Node
+from reference_model.clients.model.client_connections import KnownBroker, Link
 from reference_model.clients.model.client_errors import Aborted, Hung
 from reference_model.clients.model.model_client import ModelClient
-from reference_model.clients.model.network import Address, Unreachable
+from reference_model.clients.model.network import HostPort, Unreachable
 from reference_model.faults.clients.registry import fault
 from wire.api_versions import ApiVersionsResponse
 from wire.errors import BufferUnderflow, DuplicateTag
@@ -89,7 +89,7 @@ class SecondResponseAborts(ModelClient):
 class ResponseBeforeTheRequestAborts(ModelClient):
     """Aborts the process if the broker speaks first."""
 
-    def opened_link(self, node: Node | None, address: Address) -> Link:
+    def opened_link(self, node: KnownBroker | None, address: HostPort) -> Link:
         link = super().opened_link(node, address)
         with suppress(Unreachable):
             if link.number == 0 and link.stream.receive(EARLY_MS):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from conformance.api_versions.features import (
     ANY,
     InvalidFeatureFile,
-    Need,
+    NeededApi,
     Usable,
     read_features,
     verdict_on,
@@ -22,9 +22,9 @@ from tests.conformance.api_versions.clusters import broker, cluster
 FETCH = 1
 
 
-def need(lowest: int = 0, highest: int = ANY, *avoid: int) -> Need:
+def need(lowest: int = 0, highest: int = ANY, *avoid: int) -> NeededApi:
     """Return a need of Fetch."""
-    return Need(api_key=FETCH, range=Range(lowest, highest), avoid=frozenset(avoid))
+    return NeededApi(api_key=FETCH, range=Range(lowest, highest), avoid=frozenset(avoid))
 
 
 YES, NO, UNKNOWN = Usable.YES, Usable.NO, Usable.UNKNOWN
@@ -48,7 +48,7 @@ YES, NO, UNKNOWN = Usable.YES, Usable.NO, Usable.UNKNOWN
     ],
 )
 def test_brokers_have_to_share_a_usable_version(
-    needed: Need, listed: list[tuple[int, int]], usable: Usable, per_broker: Usable
+    needed: NeededApi, listed: list[tuple[int, int]], usable: Usable, per_broker: Usable
 ) -> None:
     """It is reported separately if each has one of its own, which is enough for a client that chooses for each connection."""
     brokers = [broker(node, {FETCH: range_}) for node, range_ in enumerate(listed)]
@@ -62,11 +62,11 @@ def test_example_of_the_text_has_its_verdicts() -> None:
         broker(1, {0: (0, 3), 1: (2, 3)}), broker(2, {0: (1, 2), 1: (0, 3), 2: (0, 0)})
     )
     assert example.served == {0: (1, 2), 1: (2, 3)}
-    also = Need(api_key=1, range=Range(2, 3))
-    first = verdict_on("Feature1", [Need(api_key=0, range=Range(3, 3)), also], example)
+    also = NeededApi(api_key=1, range=Range(2, 3))
+    first = verdict_on("Feature1", [NeededApi(api_key=0, range=Range(3, 3)), also], example)
     assert (first.usable, first.usable_per_broker) == (NO, NO)
     assert first.reasons == ["Produce(0) 3 is missing on broker 2"]
-    second = verdict_on("Feature2", [Need(api_key=0, range=Range(0, 1)), also], example)
+    second = verdict_on("Feature2", [NeededApi(api_key=0, range=Range(0, 1)), also], example)
     assert (second.usable, second.usable_per_broker, second.reasons) == (YES, YES, [])
 
 
@@ -125,7 +125,7 @@ def test_a_file_names_apis_or_their_keys(tmp_path: Path) -> None:
     path = tmp_path / "features.toml"
     path.write_text("[f]\nFetch = { min = 4, max = 9, avoid = [5] }\n60 = {}\n")
     assert read_features(path) == {
-        "f": [need(4, 9, 5), Need(api_key=60, range=Range(0, ANY))],
+        "f": [need(4, 9, 5), NeededApi(api_key=60, range=Range(0, ANY))],
     }
 
 
@@ -158,5 +158,5 @@ def test_a_file_that_does_not_follow_the_format_is_refused(
 def test_listed_versions_that_are_refused_meet_no_need() -> None:
     """A broker of 4.x lists Produce v0 to v2 and refuses them."""
     refusing = cluster(broker(1, {0: (0, 13)}, refused={0: Range(0, 2)}))
-    verdict = verdict_on("old", [Need(api_key=0, range=Range(0, 2))], refusing)
+    verdict = verdict_on("old", [NeededApi(api_key=0, range=Range(0, 2))], refusing)
     assert (verdict.usable, verdict.usable_per_broker) == (NO, NO)

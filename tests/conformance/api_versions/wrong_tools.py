@@ -12,7 +12,7 @@ from typing import Any, cast
 from conformance.api_versions import asking, features
 from conformance.api_versions import stock_text as text
 from conformance.api_versions.cluster_tables import ClusterTables
-from conformance.api_versions.features import FeatureVerdict, Need
+from conformance.api_versions.features import FeatureVerdict, NeededApi
 from conformance.commands import api_versions as tool
 from reference_model.profiles.known_apis import Range
 from reference_model.profiles.version_tables import Ranges
@@ -70,10 +70,10 @@ def _lines_with(change: Callable[[str], str]) -> Callable[[Ranges], Iterator[str
     return lambda ranges: map(change, _lines(ranges))
 
 
-_is_met = Need.is_met_by
+_is_met = NeededApi.is_met_by
 
 
-def _is_met_by_any(need: Need, ranges: Ranges) -> bool:
+def _is_met_by_any(need: NeededApi, ranges: Ranges) -> bool:
     return need.api_key in ranges
 
 
@@ -110,7 +110,7 @@ _VERDICT = (test_features, "verdict_on")
 _EXAMPLE = test_features.test_example_of_the_text_has_its_verdicts
 _ASK = (tool, "ask_cluster")
 _LINES = (text, "api_lines")
-_MET = (Need, "is_met_by")
+_MET = (NeededApi, "is_met_by")
 _DOWN = test_api_versions.test_a_broker_that_is_down_is_shown
 _STOCK = partial(
     test_stock_text.test_recorded_tables_read_like_the_output_of_kafka,

@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from conformance.commands.changes import changes
-from conformance.corpus.entries import Entry, InvalidCorpus
+from conformance.corpus.entries import CorpusEntry, InvalidCorpus
 from conformance.releases.generated_inputs import generated_inputs
-from conformance.releases.release_changes import Prediction, Seen, changes_between
+from conformance.releases.release_changes import ProfilePrediction, Seen, changes_between
 from fixtures.client.running_broker import RunningBroker
 from fixtures.errors import BrokerDidNotStart
 from fixtures.registry.targets import Target
@@ -23,13 +23,14 @@ from reports.run.exit_status import ExitStatus
 commands_changes = sys.modules["conformance.commands.changes"]
 
 ENTRIES = {
-    name: Entry(name=name, origin="", data=data) for name, data in (("a", b"long"), ("b", b"s"))
+    name: CorpusEntry(name=name, origin="", data=data)
+    for name, data in (("a", b"long"), ("b", b"s"))
 }
 
 
 def seen(word: str, *allowed: str) -> Seen:
     """Return what a release did with one input, and what its profile allows."""
-    prediction = Prediction((frozenset(allowed),), frozenset(["C.a"]))
+    prediction = ProfilePrediction((frozenset(allowed),), frozenset(["C.a"]))
     return Seen(observation=(word,), prediction=prediction)
 
 
@@ -66,9 +67,9 @@ def test_what_both_releases_may_do_is_no_change() -> None:
 
 def test_lost_answers_are_predicted_where_the_release_may_lose_them() -> None:
     """A missing answer is predicted only for a release that may lose answers."""
-    losing = Prediction((frozenset(["x"]),), frozenset(), losses=frozenset(["closed"]))
+    losing = ProfilePrediction((frozenset(["x"]),), frozenset(), losses=frozenset(["closed"]))
     assert losing.covers(("closed",))
-    assert not Prediction((frozenset(["x"]),), frozenset()).covers(("closed",))
+    assert not ProfilePrediction((frozenset(["x"]),), frozenset()).covers(("closed",))
 
 
 def test_drawn_inputs_are_the_same_for_a_seed() -> None:

@@ -9,11 +9,11 @@ import pytest
 from click.testing import CliRunner
 
 from conformance.commands.corpus import corpus
-from conformance.corpus.entries import Entry, format_entry, load_corpus
+from conformance.corpus.entries import CorpusEntry, format_entry, load_corpus
 from conformance.corpus.pinned import PINNED_FILE
 
 commands_corpus = sys.modules["conformance.commands.corpus"]
-ENTRIES = tuple(Entry(name=name, origin="o", data=name.encode()) for name in ("a", "b"))
+ENTRIES = tuple(CorpusEntry(name=name, origin="o", data=name.encode()) for name in ("a", "b"))
 
 
 @pytest.fixture
@@ -21,13 +21,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a corpus with a pinned file; the source now pins two examples."""
     monkeypatch.setattr(commands_corpus, "CORPUS_FOLDER", tmp_path)
     monkeypatch.setattr(commands_corpus, "pinned_entries", lambda: ENTRIES)
-    (tmp_path / PINNED_FILE).write_text(format_entry(Entry(name="old", origin="o", data=b"old")))
+    (tmp_path / PINNED_FILE).write_text(
+        format_entry(CorpusEntry(name="old", origin="o", data=b"old"))
+    )
     return tmp_path
 
 
 def test_pinned_examples_that_others_store_are_left_out(folder: Path) -> None:
     """Entries that are no longer pinned are removed, and bytes that another file has are not added."""
-    (folder / "found.toml").write_text(format_entry(Entry(name="x", origin="o", data=b"a")))
+    (folder / "found.toml").write_text(format_entry(CorpusEntry(name="x", origin="o", data=b"a")))
     result = CliRunner().invoke(corpus, ["pin"])
     assert result.exit_code == 0, result.output
     assert [entry.name for entry in load_corpus(folder)] == ["x", "b"]
@@ -38,7 +40,9 @@ def test_pinned_examples_that_others_store_are_left_out(folder: Path) -> None:
     "other",
     [
         pytest.param("no TOML", id="broken"),
-        pytest.param(format_entry(Entry(name="a", origin="o", data=b"other")), id="same-name"),
+        pytest.param(
+            format_entry(CorpusEntry(name="a", origin="o", data=b"other")), id="same-name"
+        ),
     ],
 )
 def test_wrong_corpus_keeps_its_pinned_file(folder: Path, other: str) -> None:

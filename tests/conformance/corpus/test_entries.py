@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from conformance.corpus.entries import (
     CORPUS_FOLDER,
-    Entry,
+    CorpusEntry,
     InvalidCorpus,
     add_entries,
     format_bytes,
@@ -104,8 +104,8 @@ def test_new_entries_are_added_once(tmp_path: Path) -> None:
     """Entries whose bytes are stored are left out, and a taken name gets a number."""
     path = tmp_path / "found.toml"
     path.write_text(GOOD)
-    stored = Entry(name="x", origin="again", data=b"\0\1")
-    new = Entry(name="a", origin='a "quoted"\nline', data=b"\xff" * 100)
+    stored = CorpusEntry(name="x", origin="again", data=b"\0\1")
+    new = CorpusEntry(name="a", origin='a "quoted"\nline', data=b"\xff" * 100)
     assert [entry.name for entry in add_entries(path, [stored, new, new])] == ["a-2"]
     assert [entry.data for entry in load_corpus(tmp_path)] == [b"\0\1", b"\xff" * 100]
     assert add_entries(path, [new]) == ()
@@ -113,7 +113,7 @@ def test_new_entries_are_added_once(tmp_path: Path) -> None:
 
 def test_entry_reads_as_it_was_written(tmp_path: Path) -> None:
     """A file that holds only this entry is read back as the same entry."""
-    entry = Entry(name="some-name", origin='é and \\ and "', data=bytes(range(100)))
+    entry = CorpusEntry(name="some-name", origin='é and \\ and "', data=bytes(range(100)))
     path = tmp_path / "some.toml"
     path.write_text(format_entry(entry))
     assert load_file(path) == (entry,)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.corpus.entries import Entry, load_corpus
+from conformance.corpus.entries import CorpusEntry, load_corpus
 from conformance.corpus.replay import (
     BATCH_BYTES,
     BATCH_FRAMES,
@@ -108,7 +108,7 @@ class Wire:
 )
 def test_silence_after_the_frames_that_are_answered_is_not_allowed(rest: bytes) -> None:
     """An incomplete frame, a refused size and a malformed frame end the connection."""
-    entry = Entry(name="x", data=PLAIN.data + rest, origin="")
+    entry = CorpusEntry(name="x", data=PLAIN.data + rest, origin="")
     Replay(Wire(ANSWER, last=Outcome.CLOSED)).check_alone(entry)  # type: ignore[arg-type]
     with pytest.raises(NotAllowed, match="silent"):
         Replay(Wire(ANSWER, last=Outcome.SILENT)).check_alone(entry)  # type: ignore[arg-type]
@@ -116,7 +116,7 @@ def test_silence_after_the_frames_that_are_answered_is_not_allowed(rest: bytes) 
 
 def test_a_served_request_keeps_the_connection() -> None:
     """The right answer is not enough if the connection closes."""
-    entry = Entry(name="x", data=PLAIN.data, origin="")
+    entry = CorpusEntry(name="x", data=PLAIN.data, origin="")
     Replay(Wire(ANSWER, last=Outcome.ANSWER)).check_alone(entry)  # type: ignore[arg-type]
     with pytest.raises(NotAllowed, match="the next request was not answered"):
         Replay(Wire(ANSWER, last=Outcome.CLOSED)).check_alone(entry)  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ from conformance.learning.results import learn_listener
 from fixtures.client.traffic import TRAFFIC
 from reference_model.faults.broker import DEFECTS
 from reports.machines.learned import as_json, from_json, moves_as_json
-from reports.machines.machine import Machine, Move, minimal
+from reports.machines.machine import Machine, MachineMove, minimal
 from reports.machines.pictures import as_dot, as_mermaid, as_table
 from tests.conformance.learning.subjects_in_memory import listening, model_machine
 
@@ -23,10 +23,10 @@ LETTERS = ('a "quoted" letter', "b", "c", "d", "e", "f", "g", "h")
 
 
 def _machine() -> Machine:
-    served = {letter: Move("served", 0) for letter in LETTERS[1:]}
+    served = {letter: MachineMove("served", 0) for letter in LETTERS[1:]}
     moves = [
-        {LETTERS[0]: Move("served; closed", 1), **served},
-        dict.fromkeys(LETTERS, Move("closed", 1)),
+        {LETTERS[0]: MachineMove("served; closed", 1), **served},
+        dict.fromkeys(LETTERS, MachineMove("closed", 1)),
     ]
     return minimal(LETTERS, moves)
 

@@ -24,7 +24,7 @@ from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage, Tampering
 from reference_model.faults.broker import DEFECTS
 from reference_model.profiles.listeners import SASL_PLAINTEXT
-from reports.machines.learned import Difference, Learned, from_json
+from reports.machines.learned import Learned, MachineDifference, from_json
 from tests.conformance.learning.stateful_defects import STATEFUL_DEFECTS
 from tests.conformance.learning.subjects_in_memory import broker_in_memory, listening, model_machine
 from tests.conformance.suite_runs import run_suite
@@ -126,7 +126,7 @@ def test_a_machine_that_cannot_be_learned_is_kept_as_such(monkeypatch: pytest.Mo
         raise HarnessError("it kept us waiting")
 
     monkeypatch.setattr(test_learned_machine, "learn_listener", gives_up)
-    difference = Difference(word=("v0",), seen=("closed",), expected=("NONE v0 full",))
+    difference = MachineDifference(word=("v0",), seen=("closed",), expected=("NONE v0 full",))
     kept = learned_in_time(listening(), model_machine(), 0, difference)
     learned = from_json(json.loads(json.dumps(kept)))
     assert (learned.machine, learned.difference) == (None, difference)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from conformance.learning.alphabets import LARGE, ODD_TAG, SMALL, TargetFacts, alphabet_of
+from conformance.learning.alphabets import LARGE, ODD_TAG, SMALL, LetterFacts, alphabet_of
 from conformance.learning.letters import Letter, Sending
 from conformance.learning.outputs import Abstraction
 from reference_model.broker.rules.reaction import AnswerKind, Identity
@@ -19,7 +19,7 @@ from wire.errors import DecodeError
 from wire.exchange import Exchange, Outcome
 from wire.headers import correlation_id_bytes
 
-FACTS = TargetFacts(newest=5, highest=5, identity=Identity(cluster_id="c", node_id=1))
+FACTS = LetterFacts(newest=5, highest=5, identity=Identity(cluster_id="c", node_id=1))
 LETTERS = alphabet_of(LARGE, FACTS)
 TABLE = (
     ApiVersion(api_key=3, min_version=0, max_version=9),
@@ -55,7 +55,7 @@ def test_the_alphabets_have_their_sizes() -> None:
 
 def test_letters_without_ids_are_left_out() -> None:
     """Without the ids of a target no letter has the right ones, and over TLS none has two requests in one write or ends one side of the stream."""
-    facts = TargetFacts(newest=5, highest=5, identity=Identity(), is_encrypted=True)
+    facts = LetterFacts(newest=5, highest=5, identity=Identity(), is_encrypted=True)
     assert "right ids" not in alphabet_of(SMALL, facts)
     assert "wrong ids" not in alphabet_of(SMALL, facts)
     assert len(alphabet_of(LARGE, facts)) == 69

@@ -9,7 +9,7 @@ import pytest
 from conformance.learning.suite import suite_of
 from reports.machines.machine import (
     Machine,
-    Move,
+    MachineMove,
     distinguishing_word,
     distinguishing_words,
     minimal,
@@ -27,9 +27,11 @@ def _random_machine(seed: int, states: int) -> Machine:
         row = {}
         for letter in LETTERS:
             output = chance.choice(OUTPUTS)
-            row[letter] = Move(output, states if output == "closed" else chance.randrange(states))
+            row[letter] = MachineMove(
+                output, states if output == "closed" else chance.randrange(states)
+            )
         moves.append(row)
-    return minimal(LETTERS, [*moves, dict.fromkeys(LETTERS, Move("closed", states))])
+    return minimal(LETTERS, [*moves, dict.fromkeys(LETTERS, MachineMove("closed", states))])
 
 
 @pytest.mark.parametrize("extra_states", [0, 1, 2])
@@ -58,9 +60,12 @@ def test_a_suite_is_the_same_each_time_and_has_no_beginnings() -> None:
 
 def _counter(limit: int) -> Machine:
     """Return a machine that closes at a number of letters."""
-    moves = [{"a": Move("0", state + 1), "b": Move("1", state)} for state in range(limit - 1)]
-    last = {"a": Move("closed", limit), "b": Move("1", limit - 1)}
-    return minimal(LETTERS, [*moves, last, dict.fromkeys(LETTERS, Move("closed", limit))])
+    moves = [
+        {"a": MachineMove("0", state + 1), "b": MachineMove("1", state)}
+        for state in range(limit - 1)
+    ]
+    last = {"a": MachineMove("closed", limit), "b": MachineMove("1", limit - 1)}
+    return minimal(LETTERS, [*moves, last, dict.fromkeys(LETTERS, MachineMove("closed", limit))])
 
 
 def test_the_shortest_distinguishing_word_is_found() -> None:
@@ -74,9 +79,9 @@ def test_the_shortest_distinguishing_word_is_found() -> None:
 def test_equal_states_are_merged_and_numbered_by_their_words() -> None:
     """States that nothing distinguishes are one state, and the first state is that of a new connection."""
     moves = [
-        {"a": Move("0", 2), "b": Move("1", 1)},
-        {"a": Move("0", 0), "b": Move("1", 2)},
-        {"a": Move("0", 1), "b": Move("1", 0)},
+        {"a": MachineMove("0", 2), "b": MachineMove("1", 1)},
+        {"a": MachineMove("0", 0), "b": MachineMove("1", 2)},
+        {"a": MachineMove("0", 1), "b": MachineMove("1", 0)},
     ]
     machine = minimal(LETTERS, moves)
     assert len(machine.moves) == 1

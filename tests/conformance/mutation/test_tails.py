@@ -11,7 +11,7 @@ from conformance.mutation.tails import DIMENSIONS, Pipeline, Reach, values_of
 from strategies.api_versions import UnservedRequest, build_request
 from strategies.broken_requests import build_with_compact_client_id, build_with_old_header
 from strategies.cluster_ids import Ids
-from strategies.conversations import Reconnect, Say, Token
+from strategies.conversations import PlainToken, Reconnect, Say
 from strategies.odd_frames import build_cut_short
 from strategies.software_names import Software
 from wire.primitives import TaggedField
@@ -61,8 +61,8 @@ def reach(*, pinned: tuple[str, ...] = (), **drawn: set[int]) -> Reach:
         ({"versions": [], "part": None, "resets": True}, ("reset", True)),
         ({"sent": CUT}, ("cut request", CUT.data)),
         (
-            {"conversation": (Say(messages=(CUT, Token())),)},
-            ("write", (CUT, Token())),
+            {"conversation": (Say(messages=(CUT, PlainToken())),)},
+            ("write", (CUT, PlainToken())),
         ),
         (
             {"conversation": (Reconnect(), Say(messages=(build_request(version=7),)))},

@@ -194,7 +194,7 @@ async def a_slow_broker_stops_the_client() -> None:
         raise AssertionError("64 MiB were taken although the broker reads nothing")
 
 
-def _buffered(opened: proxy_module._Open) -> int:
+def _buffered(opened: proxy_module._Watched) -> int:
     return 0 if opened.broker is None else opened.broker.transport.get_write_buffer_size()
 
 

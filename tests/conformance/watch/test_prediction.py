@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from conformance.watch.prediction import Outcome, Prediction, predict, worst
-from conformance.watch.releases import UnknownRelease, release_named
+from conformance.watch.prediction import PredictedOutcome, Prediction, predict, worst
+from conformance.watch.releases import NoSuchRelease, release_named
 from conformance.watch.sightings import ClientIdentity, Sighting, Sightings
 from reference_model.profiles.known_apis import Range
 
@@ -32,7 +32,11 @@ def predicted(
     return predict(seen, CLIENT, watched, release_named(release))
 
 
-WORKS, BREAKS, CANNOT_SAY = Outcome.WORKS, Outcome.BREAKS, Outcome.CANNOT_SAY
+WORKS, BREAKS, CANNOT_SAY = (
+    PredictedOutcome.WORKS,
+    PredictedOutcome.BREAKS,
+    PredictedOutcome.CANNOT_SAY,
+)
 ROWS = {
     "asks-and-all-are-served": ([ASKS, (METADATA, 4), (PRODUCE, 7)], WORKS),
     "asks-and-uses-the-maximum-that-is-served": ([ASKS, (METADATA, 12), (PRODUCE, 11)], WORKS),
@@ -107,7 +111,7 @@ def test_an_older_release_is_predicted_too() -> None:
     [((4,), 4, CANNOT_SAY), ((4, 3), 3, WORKS), ((4, 3), 4, CANNOT_SAY), ((3,), 4, WORKS)],
 )
 def test_asking_itself_is_judged(
-    sent: tuple[int, ...], watched_maximum: int, outcome: Outcome
+    sent: tuple[int, ...], watched_maximum: int, outcome: PredictedOutcome
 ) -> None:
     """A client that was seen to fall back to an older ApiVersions works with a release that refuses the newer one."""
     watched = {**OF_3_9, 18: Range(0, watched_maximum)}
@@ -150,5 +154,5 @@ def test_the_worst_prediction_counts() -> None:
 
 def test_a_release_without_a_table_is_refused_by_name() -> None:
     """The message lists the releases that are known."""
-    with pytest.raises(UnknownRelease, match=r"'apache-kafka-9\.9\.9'.*apache-kafka-4\.4\.0"):
+    with pytest.raises(NoSuchRelease, match=r"'apache-kafka-9\.9\.9'.*apache-kafka-4\.4\.0"):
         release_named("apache-kafka-9.9.9")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from conformance.watch.carrying import Ways
-from conformance.watch.prediction import Outcome
+from conformance.watch.prediction import PredictedOutcome
 from conformance.watch.proxy import CannotListen
 from conformance.watch.releases import release_named
 from conformance.watch.report import WatchReport
@@ -91,7 +91,7 @@ def test_a_signal_ends_it() -> None:
     """After SIGTERM, as after Ctrl-C, the report is complete; a client that only asks is not predicted."""
     report = watched(is_killed=True)
     assert [row.client.software_name for row in report.rows] == ["librdkafka"]
-    assert report.outcome is Outcome.CANNOT_SAY
+    assert report.outcome is PredictedOutcome.CANNOT_SAY
     assert report.command_status == 0
 
 

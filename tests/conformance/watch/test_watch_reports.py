@@ -12,7 +12,7 @@ from rich.console import Console
 
 from conformance.__main__ import main
 from conformance.watch.files import ReportFolder
-from conformance.watch.prediction import Outcome
+from conformance.watch.prediction import PredictedOutcome
 from conformance.watch.releases import release_named
 from conformance.watch.report import WatchReport, as_json, as_markdown, report_of, sentences
 from conformance.watch.sightings import ClientIdentity, Sighting, Sightings
@@ -105,7 +105,7 @@ def test_a_full_disk_ends_the_report_alone(
 
 def test_the_outcome_is_the_worst(report: WatchReport) -> None:
     """One client that breaks with one release decides."""
-    assert report.outcome is Outcome.BREAKS
+    assert report.outcome is PredictedOutcome.BREAKS
 
 
 def test_a_command_that_failed_shows_no_success() -> None:
@@ -113,13 +113,13 @@ def test_a_command_that_failed_shows_no_success() -> None:
     seen = Sightings()
     seen.add(Sighting(OLD, 3, 1))
     release = release_named("apache-kafka-4.4.0")
-    assert report_of(seen, {}, [release]).outcome is Outcome.WORKS
+    assert report_of(seen, {}, [release]).outcome is PredictedOutcome.WORKS
     for status, words in ((3, "with exit status 3:"), (-9, "by SIGKILL:"), (-40, "by signal 40:")):
         failed = report_of(seen, {}, [release], command_status=status)
-        assert failed.outcome is Outcome.CANNOT_SAY
+        assert failed.outcome is PredictedOutcome.CANNOT_SAY
         assert f"the command ended {words}" in failed.all_remarks[0]
     seen.add(Sighting(OLD, 0, 0))
-    assert report_of(seen, {}, [release], command_status=3).outcome is Outcome.BREAKS
+    assert report_of(seen, {}, [release], command_status=3).outcome is PredictedOutcome.BREAKS
 
 
 def test_clients_that_were_left_out_are_no_success() -> None:
@@ -129,8 +129,10 @@ def test_clients_that_were_left_out_are_no_success() -> None:
     for name in ("one", "two"):
         seen.add(Sighting(ClientIdentity(name, "h"), 3, 1))
     report = report_of(seen, {}, [release])
-    assert [each.outcome for row in report.rows for each in row.predictions] == [Outcome.WORKS]
-    assert report.outcome is Outcome.CANNOT_SAY
+    assert [each.outcome for row in report.rows for each in row.predictions] == [
+        PredictedOutcome.WORKS
+    ]
+    assert report.outcome is PredictedOutcome.CANNOT_SAY
 
 
 def test_a_rehearsal_says_how_to_read_it() -> None:

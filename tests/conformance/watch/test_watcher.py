@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.watch import sightings, watcher
-from conformance.watch.prediction import Outcome, predict
+from conformance.watch.prediction import PredictedOutcome, predict
 from conformance.watch.releases import release_named
 from conformance.watch.request_headers import RequestHead, RequestHeaders
 from conformance.watch.watcher import Watcher
@@ -63,7 +63,7 @@ def test_what_is_not_read_counts_against_the_client_that_sent_it() -> None:
     assert client.client_id == "app"
     assert seen.sightings.missed_requests(client)
     found = predict(seen.sightings, client, {}, release_named("apache-kafka-4.4.0"))
-    assert found.outcome is Outcome.CANNOT_SAY
+    assert found.outcome is PredictedOutcome.CANNOT_SAY
 
 
 def _exchange(seen: Watcher, *frames: bytes, answers: tuple[bytes, ...]) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from reference_model.clients.model.client_connections import KnownCluster, Link, Node
+from reference_model.clients.model.client_connections import KnownBroker, KnownCluster, Link
 from reference_model.clients.model.client_errors import ConnectionLost, Nonsense
 from reference_model.clients.model.model_client import ModelClient
-from reference_model.clients.model.network import Address, Unreachable
+from reference_model.clients.model.network import HostPort, Unreachable
 from wire.api_keys import METADATA_KEY
 
-BOOTSTRAP, MOVED = Address("a", 1), Address("b", 2)
+BOOTSTRAP, MOVED = HostPort("a", 1), HostPort("b", 2)
 UNDECODABLE = bytes.fromhex("00000007 00000000 00ffff".replace(" ", ""))
 """A frame with correlation id 0 and no metadata."""
 
@@ -39,13 +39,13 @@ class Network:
 
     now_ms = 0
 
-    def __init__(self, *listening: Address) -> None:
+    def __init__(self, *listening: HostPort) -> None:
         self.listening = listening
 
     def wait(self, milliseconds: int) -> None:
         """Take no time."""
 
-    def open(self, address: Address) -> Stream:
+    def open(self, address: HostPort) -> Stream:
         """Open a connection."""
         if address not in self.listening:
             raise Unreachable
@@ -55,9 +55,9 @@ class Network:
 def test_a_node_that_moves_gets_a_new_connection() -> None:
     """The connection to its old address is closed."""
     client = ModelClient(Network(BOOTSTRAP, MOVED), BOOTSTRAP)
-    old = client.link_to(Node(1, BOOTSTRAP))
-    assert client.link_to(Node(1, BOOTSTRAP)) is old
-    new = client.link_to(Node(1, MOVED))
+    old = client.link_to(KnownBroker(1, BOOTSTRAP))
+    assert client.link_to(KnownBroker(1, BOOTSTRAP)) is old
+    new = client.link_to(KnownBroker(1, MOVED))
     assert new.address == MOVED
     assert old.stream.is_closed  # type: ignore[attr-defined]
     assert client.links == {1: new}

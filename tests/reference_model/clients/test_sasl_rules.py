@@ -9,7 +9,7 @@ import pytest
 from fixtures.under_test.in_memory_client import play_in_memory
 from reference_model.clients.model.client_errors import BrokerError
 from reference_model.clients.model.model_client import ModelClient
-from reference_model.clients.model.network import Address
+from reference_model.clients.model.network import HostPort
 from reference_model.clients.rules.oracle import begins_below, forbidden_moves
 from reference_model.clients.scripts.recording import Recording, SeenRequest
 from reference_model.clients.scripts.script import Answer, Script
@@ -111,7 +111,7 @@ def test_model_client_asks_before_and_after_authentication() -> None:
 
 def test_error_of_the_handshake_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """A broker that does not know the mechanism refuses the client."""
-    client = ModelClient(network=None, bootstrap=Address("", 0))  # type: ignore[arg-type]
+    client = ModelClient(network=None, bootstrap=HostPort("", 0))  # type: ignore[arg-type]
     response = bytes(4) + bytes.fromhex("0021 00000000")
     monkeypatch.setattr(client, "version_of", lambda link, api_key: 1)
     monkeypatch.setattr(client, "exchange", lambda *_: response)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reports.exports.comparison import ChangeKind, Comparison, compare
+from reports.exports.comparison import ChangeKind, GridComparison, compare
 from reports.exports.comparison_texts import comparison_markdown, rows_of
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_tables import Grid
@@ -31,7 +31,7 @@ def _grid(folder: Path, *cells: dict[str, Any], level: str = "MUST") -> Grid:
 
 def _compared(
     tmp_path: Path, before: dict[str, Any], after: dict[str, Any], level: str = "MUST"
-) -> Comparison:
+) -> GridComparison:
     return compare(
         _grid(tmp_path / "a", cell_row(CLAUSE, OLD, **before), level=level),
         _grid(tmp_path / "b", cell_row(CLAUSE, OLD, **after), level=level),

@@ -11,24 +11,24 @@ import html5lib
 import pytest
 
 from reports.grid import addresses
-from reports.machines.learned import Difference, Learned, as_json
-from reports.machines.machine import Machine, Move, minimal
+from reports.machines.learned import Learned, MachineDifference, as_json
+from reports.machines.machine import Machine, MachineMove, minimal
 from tests.reports.roll_up_tables import RUN_ID
 from tests.reports.site.parsed_pages import parse, text_of
 from tests.reports.site.sites import HOSTILE, MIDDLE, NEW, OLD, write_small_site
 
 LETTERS = ("v0", "v3")
-CLOSING = Difference(word=("v3",), seen=("closed",), expected=("NONE v3 full",))
+CLOSING = MachineDifference(word=("v3",), seen=("closed",), expected=("NONE v3 full",))
 
 
 def _machine(*, serves_v3: bool) -> Machine:
-    v3 = Move("NONE v3 full", 0) if serves_v3 else Move("closed", 1)
-    end = dict.fromkeys(LETTERS, Move("closed", 1))
-    return minimal(LETTERS, [{"v0": Move("NONE v0 full", 0), "v3": v3}, end])
+    v3 = MachineMove("NONE v3 full", 0) if serves_v3 else MachineMove("closed", 1)
+    end = dict.fromkeys(LETTERS, MachineMove("closed", 1))
+    return minimal(LETTERS, [{"v0": MachineMove("NONE v0 full", 0), "v3": v3}, end])
 
 
 def _row(
-    target: str, machine: Machine | None, difference: Difference | None = None
+    target: str, machine: Machine | None, difference: MachineDifference | None = None
 ) -> dict[str, str]:
     learned = Learned(
         target=target,

@@ -8,7 +8,7 @@ import pytest
 
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_view import FoldedGrid
-from reports.upgrade.client_versions import TriedClient, served_clients, serves
+from reports.upgrade.client_versions import TriedVersion, served_clients, serves
 from reports.upgrade.kafka_statement import is_partly_supported
 from tests.reports.roll_up_tables import (
     cell_row,
@@ -80,12 +80,12 @@ def test_what_was_tried_confirms_or_contradicts(tmp_path: Path) -> None:
     rows = {release: served_clients(release, grid) for release in ("0.10.2.2", "2.8.2", "4.4.0")}
     both = "Kafka’s statement and the tables"
     assert rows["2.8.2"].tried == (
-        TriedClient(client="2.8.2", text="✓ works"),
-        TriedClient(client="4.4.0", text="✕ violates", contradicts=both),
+        TriedVersion(client="2.8.2", text="✓ works"),
+        TriedVersion(client="4.4.0", text="✕ violates", contradicts=both),
     )
     assert rows["0.10.2.2"].tried == (
-        TriedClient(client="2.8.2", text="✓ works"),
-        TriedClient(client="4.4.0", text="≈ unsupported"),
+        TriedVersion(client="2.8.2", text="✓ works"),
+        TriedVersion(client="4.4.0", text="≈ unsupported"),
     )
     assert rows["4.4.0"].tried == ()
 
