@@ -21,7 +21,7 @@ from reference_model.broker.rules.connection_states import (
 )
 from reference_model.broker.rules.oracle import NO_CREDENTIALS, first_state, reactions
 from reference_model.broker.rules.reaction import NotModelled, Reaction, closed
-from reference_model.broker.rules.sasl import Authentication, Credentials
+from reference_model.broker.rules.sasl import Credentials, SaslConfiguration
 from reference_model.judging.agreement import summary_of
 from reference_model.judging.stored_inputs import cut_frames
 from strategies.api_versions import build_request
@@ -72,7 +72,7 @@ class ConversationRunner:
         )
         self._right_token = self._wrong_token = NOBODYS_TOKEN
         if access is not None:
-            self._authentication = Authentication(
+            self._authentication = SaslConfiguration(
                 credentials=Credentials(username=access.username, password=access.password),
                 mechanisms=access.mechanisms,
             )

@@ -16,7 +16,7 @@ from fixtures.under_test.in_memory import LAUNCHER, NOWHERE, InMemoryBroker, InM
 from reference_model.broker.model.stages import Tampering
 from reference_model.broker.model.state_machine import ReferenceBroker
 from reference_model.broker.rules.oracle import NO_CREDENTIALS
-from reference_model.broker.rules.sasl import Authentication, Credentials
+from reference_model.broker.rules.sasl import Credentials, SaslConfiguration
 from reference_model.judging.same_response import StablePart, stable_part_of_body
 from reports.machines.machine import CLOSED, Machine, MachineMove, Word, ends_word, last_of, minimal
 from wire.errors import DecodeError
@@ -102,10 +102,10 @@ def model_for(broker: Broker, tampering: Tampering | None = None) -> Broker:
     )
 
 
-def _authentication(access: SaslAccess | None, offered: tuple[str, ...]) -> Authentication:
+def _authentication(access: SaslAccess | None, offered: tuple[str, ...]) -> SaslConfiguration:
     if access is None:
-        return Authentication(credentials=NO_CREDENTIALS.credentials, mechanisms=offered)
-    return Authentication(
+        return SaslConfiguration(credentials=NO_CREDENTIALS.credentials, mechanisms=offered)
+    return SaslConfiguration(
         credentials=Credentials(username=access.username, password=access.password),
         mechanisms=access.mechanisms,
     )

@@ -14,7 +14,7 @@ from conformance.mutation.score import Blame, Kill, is_of_model
 from conformance.mutation.subjects import SUBJECTS, Subject
 from conformance.mutation.trials import (
     Killed,
-    Trial,
+    PropertyTrial,
     blame,
     examples_to_kill,
     fewest_examples,
@@ -136,7 +136,9 @@ def measure(
     )
 
 
-def _blame(model: str, property_name: str, faults: Sequence[str], count: int) -> list[Trial]:
+def _blame(
+    model: str, property_name: str, faults: Sequence[str], count: int
+) -> list[PropertyTrial]:
     return blame(SUBJECTS[model], property_name, faults, count)
 
 
@@ -180,7 +182,9 @@ def results(work: Sequence[Future[T]], advance: Advance | None) -> list[T]:
     return [future.result() for future in work]
 
 
-def _blames(subject: Subject, faults: Sequence[str], trials: Sequence[Trial]) -> list[Blame]:
+def _blames(
+    subject: Subject, faults: Sequence[str], trials: Sequence[PropertyTrial]
+) -> list[Blame]:
     properties = judged_in_memory(subject)
     violated: dict[str, set[str]] = defaultdict(set)
     problems: dict[str, list[str]] = defaultdict(list)
@@ -206,7 +210,7 @@ def _blames(subject: Subject, faults: Sequence[str], trials: Sequence[Trial]) ->
 def kills_of_standard_run(
     subject: Subject,
     faults: Sequence[str],
-    trials: Sequence[Trial],
+    trials: Sequence[PropertyTrial],
     killed: Killed,
     seeds: int,
 ) -> list[Kill]:

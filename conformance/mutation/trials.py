@@ -27,7 +27,7 @@ BLAME_SEED = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class PropertyTrial:
     """The result of one property on one model.
 
     Attributes:
@@ -50,7 +50,9 @@ class Trial:
         return self.pinned or self.generated is not None
 
 
-def blame(subject: Subject, property_name: str, faults: Sequence[str], count: int) -> list[Trial]:
+def blame(
+    subject: Subject, property_name: str, faults: Sequence[str], count: int
+) -> list[PropertyTrial]:
     """Run a property on a model with each fault: the pinned examples, and `count` generated ones.
 
     Args:
@@ -63,7 +65,7 @@ def blame(subject: Subject, property_name: str, faults: Sequence[str], count: in
     pinned = judging.caught_by_pinned(faults)
     generated = judging.first_failures(faults, seed=BLAME_SEED, count=count)
     return [
-        Trial(
+        PropertyTrial(
             property_name=property_name,
             fault=fault,
             pinned=fault in pinned,

@@ -13,8 +13,7 @@ import pytest
 from hypothesis.errors import Flaky
 
 from clauses import marks
-from clauses.catalogue import Clause
-from clauses.catalogue import Role as RoleName
+from clauses.catalogue import Clause, Role
 from conformance.assertions.blame import V0_ALWAYS_SERVED
 from conformance.assertions.features import lists_features, lists_supported_features
 from conformance.assertions.other_apis import lists_other_apis
@@ -33,7 +32,7 @@ from conformance.engine.planning import note_started
 from conformance.engine.property_judge import JUDGE, PropertyJudge
 from conformance.engine.repeating import FailingExample, Repeater
 from conformance.failures.stored_failures import StoredFailure
-from conformance.roles.role import FAILED_ELSEWHERE, Chosen, Role
+from conformance.roles.role import FAILED_ELSEWHERE, Chosen, RoleInRun
 from conformance.roles.stored_targets import Wanted, target_for
 from conformance.runs.run_identity import SUITE
 from fixtures.choosing.listeners import TARGETS, ListenerOfTarget
@@ -55,7 +54,7 @@ MORE_THAN_READING = "more_than_reading"
 because other needs ask the target."""
 
 
-class Need(NamedTuple):
+class BrokerNeed(NamedTuple):
     """Something that not every target provides.
 
     Attributes:
@@ -67,80 +66,84 @@ class Need(NamedTuple):
     otherwise: str
 
 
-NEEDS: Mapping[str, Need] = {
-    MORE_THAN_READING: Need(
+NEEDS: Mapping[str, BrokerNeed] = {
+    MORE_THAN_READING: BrokerNeed(
         lambda broker: not broker.target.is_read_only,
         "the run is read-only, and this takes requests that do more than read: see --malformed",
     ),
-    "features": Need(
+    "features": BrokerNeed(
         lists_features,
         "the target lists no feature on this listener, neither a supported nor a finalized one",
     ),
-    "plaintext_features": Need(
+    "plaintext_features": BrokerNeed(
         lambda broker: lists_supported_features(broker.sibling(PLAINTEXT)),
         "the target lists no supported feature on its plaintext listener",
     ),
-    "upstream_features": Need(
+    "upstream_features": BrokerNeed(
         lambda broker: lists_supported_features(broker.sibling(UPSTREAM)),
         "the upstream lists no supported feature",
     ),
-    "metrics": Need(
+    "metrics": BrokerNeed(
         lambda broker: broker.running.metrics_url is not None,
         "the suite cannot read the target's metrics, because of the way the target was started",
     ),
-    "request_log": Need(
+    "request_log": BrokerNeed(
         lambda broker: None not in (broker.running.request_log, broker.running.administration),
         "the suite cannot read the target's request log, because of the way the target was started",
     ),
-    "quota": Need(
+    "quota": BrokerNeed(
         lambda broker: broker.running.administration is not None,
         "the suite cannot set a request quota on the target, because of the way the target was started",
     ),
-    "cluster_id": Need(
+    "cluster_id": BrokerNeed(
         lambda broker: None not in (broker.identity.cluster_id, broker.identity.node_id),
         "the cluster id and node id of the target are not known: neither Metadata v2 nor DescribeCluster v0 names "
         "the cluster and node at this address",
     ),
-    "handshake_v1": Need(
+    "handshake_v1": BrokerNeed(
         lambda broker: broker.profile.traits.sasl_handshake_max > 0,
         "the release has no SaslHandshake v1",
     ),
-    "scram": Need(
+    "scram": BrokerNeed(
         lambda broker: broker.running.sasl is not None and SCRAM in broker.running.sasl.usable,
         f"there is no account for {SCRAM}: the target does not offer it, the suite cannot add a user, or none was given "
         "for it",
     ),
-    "upstream": Need(
+    "upstream": BrokerNeed(
         lambda broker: broker.has_listener(UPSTREAM),
         "the target is not a proxy, or its upstream is not known: see --upstream",
     ),
-    "upstream_link": Need(
+    "upstream_link": BrokerNeed(
         lambda broker: broker.running.upstream_link is not None,
         "the suite does not stand between the proxy and its upstream, because it started neither",
     ),
-    "upstream_answers": Need(
+    "upstream_answers": BrokerNeed(
         lambda broker: not broker.target.has_scripted_upstream,
         "the upstream is a scripted broker, which answers no request that a proxy only passes on",
     ),
-    "other_apis": Need(
+    "other_apis": BrokerNeed(
         lists_other_apis, "the target lists no other API than ApiVersions on this listener"
     ),
-    "flexible_apis": Need(
+    "flexible_apis": BrokerNeed(
         lambda broker: bool(flexible_items(broker)),
         "the target lists no flexible version of Metadata, ListGroups or DescribeCluster",
     ),
-    "read_only_apis": Need(
+    "read_only_apis": BrokerNeed(
         lambda broker: bool(read_only_items(broker)),
         "the target serves none of Metadata, ListGroups, DescribeQuorum and DescribeCluster",
     ),
-    "produce": Need(
+    "produce": BrokerNeed(
         lambda broker: bool(produce_items(broker)), "the target does not serve Produce"
     ),
-    "plaintext": Need(
+    "plaintext": BrokerNeed(
         lambda broker: broker.has_listener(PLAINTEXT),
         "the target has no plaintext listener to compare with",
     ),
-    **{name: Need(*need) for of_one in provided("broker_needs") for name, need in of_one.items()},
+    **{
+        name: BrokerNeed(*need)
+        for of_one in provided("broker_needs")
+        for name, need in of_one.items()
+    },
 }
 """The needs, by the name that the mark `needs` uses."""
 
@@ -148,10 +151,10 @@ NEEDS: Mapping[str, Need] = {
 _asked_once = functools.cache(outcome_of_api_versions)
 
 
-class BrokerRole(Role[Broker]):
+class BrokerRole(RoleInRun[Broker]):
     """Brokers, each while it runs."""
 
-    name = parameter = RoleName.BROKER.value
+    name = parameter = Role.BROKER.value
     folder = SUITE / "brokers"
 
     def __init__(self, config: pytest.Config) -> None:

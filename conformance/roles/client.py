@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from clauses.catalogue import Clause
-from clauses.catalogue import Role as RoleName
+from clauses.catalogue import Clause, Role
 from clauses.tiers import Tier
 from conformance.assertions.client_moves import PlayableClient, newest_api_versions, newest_metadata
 from conformance.engine.budgets import client_examples
@@ -23,7 +22,7 @@ from conformance.engine.property_judge import JUDGE, PropertyJudge
 from conformance.engine.repeating import FailingExample
 from conformance.engine.repeating_plays import repeat_plays
 from conformance.failures.stored_failures import StoredFailure
-from conformance.roles.role import Chosen, Role
+from conformance.roles.role import Chosen, RoleInRun
 from conformance.roles.stored_targets import Wanted, client_for
 from conformance.runs.run_identity import SUITE
 from fixtures.choosing.clients import CLIENTS, ChosenClient
@@ -44,7 +43,7 @@ from strategies.hypothesis_adapter import max_examples_changed, pinned_examples
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, FIRST_VERSION_WITH_CLUSTER_CHECK
 
 
-class Need(NamedTuple):
+class ClientNeed(NamedTuple):
     """Something that not every client does or has.
 
     Attributes:
@@ -78,37 +77,37 @@ def _has_ids(recording: Recording) -> bool:
     return any(any(move.gives_ids) for move in History(recording).moves)
 
 
-def _sends_from(version: int) -> Need:
-    return Need(
+def _sends_from(version: int) -> ClientNeed:
+    return ClientNeed(
         partial(_sends, version),
         f"the client sends no ApiVersions request from v{version} on, even to a healthy broker",
     )
 
 
-def _option(name: str, what: str) -> tuple[str, Need]:
-    return f"option:{name}", Need(
+def _option(name: str, what: str) -> tuple[str, ClientNeed]:
+    return f"option:{name}", ClientNeed(
         partial(_has_option, name),
         f"no option of the client is known {what}; one of a command is declared with --client-option {name}=ARGUMENTS",
     )
 
 
-NEEDS: Mapping[str, Need] = {
-    "asks_versions": Need(
+NEEDS: Mapping[str, ClientNeed] = {
+    "asks_versions": ClientNeed(
         partial(_sends, 0), "the client sends no ApiVersions request, even to a healthy broker"
     ),
-    "never_asks": Need(
+    "never_asks": ClientNeed(
         lambda client: stops_short(client.healthy.recording) == NEVER_ASKED,
         "the client asks for versions, or sends no request at all, even to a healthy broker",
     ),
-    "asks_metadata": Need(
+    "asks_metadata": ClientNeed(
         lambda client: newest_metadata(client.healthy) is not None,
         "the client sends no Metadata request, even to a healthy broker",
     ),
-    "asks_again": Need(
+    "asks_again": ClientNeed(
         lambda client: client.client.can_ask_again,
         "the client's command has no {again}, so it ends before the broker is healthy",
     ),
-    "gives_up": Need(
+    "gives_up": ClientNeed(
         lambda client: not client.client.runs_on,
         "the client runs on, so it may ask again after it gave up, which looks like a repeated version",
     ),
@@ -116,7 +115,7 @@ NEEDS: Mapping[str, Need] = {
     "sends_v3": _sends_from(FIRST_FLEXIBLE_VERSION),
     "sends_v4": _sends_from(FIRST_FLEXIBLE_VERSION + 1),
     "sends_v5": _sends_from(FIRST_VERSION_WITH_CLUSTER_CHECK),
-    "cluster_check": Need(
+    "cluster_check": ClientNeed(
         _gives_ids,
         "the client gives no ids of KIP-1242 in its ApiVersions requests, even to a healthy broker",
     ),
@@ -128,7 +127,11 @@ NEEDS: Mapping[str, Need] = {
             _option("without_rebootstrap", "that disables rebootstrapping"),
         )
     ),
-    **{name: Need(*need) for of_one in provided("client_needs") for name, need in of_one.items()},
+    **{
+        name: ClientNeed(*need)
+        for of_one in provided("client_needs")
+        for name, need in of_one.items()
+    },
 }
 """The needs, by the name that the mark `needs` uses."""
 
@@ -143,10 +146,10 @@ def unmet_need(needs: Iterable[str], client: PlayableClient) -> str | None:
     return next((NEEDS[name].otherwise for name in needs if not NEEDS[name].is_met(client)), None)
 
 
-class ClientRole(Role[ClientUnderTest]):
+class ClientRole(RoleInRun[ClientUnderTest]):
     """Clients; nothing of one runs between its plays."""
 
-    name = parameter = RoleName.CLIENT.value
+    name = parameter = Role.CLIENT.value
     folder = SUITE / "clients"
     shares_examples = True
 

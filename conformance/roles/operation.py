@@ -17,7 +17,7 @@ from conformance.engine.property_judge import JUDGE, PropertyJudge
 from conformance.engine.repeating import FailingExample
 from conformance.engine.repeating_plays import repeat_trial
 from conformance.failures.stored_failures import StoredFailure
-from conformance.roles.role import PARTLY, Chosen, Role
+from conformance.roles.role import PARTLY, Chosen, RoleInRun
 from conformance.roles.stored_targets import Wanted, able_client, target_for
 from conformance.runs.run_identity import SUITE
 from fixtures.choosing.clients import CLIENTS
@@ -34,7 +34,7 @@ from reports.run.recorder import RunRecorder
 from reports.run.repeats import Repeats
 
 
-class OperationRole(Role[Trial]):
+class OperationRole(RoleInRun[Trial]):
     """Operations, each of one client with one release."""
 
     name = OPERATION

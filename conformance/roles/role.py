@@ -39,7 +39,7 @@ Chosen = ListenerOfTarget | ChosenClient | ChosenTrial
 Judged = TypeVar("Judged", bound=JudgedTarget)
 
 
-class Role(ABC, Generic[Judged]):
+class RoleInRun(ABC, Generic[Judged]):
     """One role, for one run.
 
     Attributes:

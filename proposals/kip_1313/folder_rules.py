@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
-from proposals.kip_1313.header_rules import Problem, problems_in, valid_versions
+from proposals.kip_1313.header_rules import SchemaProblem, problems_in, valid_versions
 from wire.api_keys import SASL_HANDSHAKE_KEY
 from wire.fields import Versions, versions
 from wire.header_versions import HEADER_VERSIONS, REQUEST, Schema, header_version, kind_of
@@ -64,7 +64,7 @@ def _has_instance_id(schema: Schema) -> bool:
     )
 
 
-def problems_in_request_header(schema: Schema) -> Iterator[Problem]:
+def problems_in_request_header(schema: Schema) -> Iterator[SchemaProblem]:
     """Yield everything in the schema of the request header that differs from the one that KIP-1313 writes down.
 
     Ranges are compared over the versions that the proposal has, so "0+" is as good as "1+".
@@ -82,7 +82,9 @@ def problems_in_request_header(schema: Schema) -> Iterator[Problem]:
         yield from _problems_of_field(f"fields[{number}]", field, expected_field)
 
 
-def _problems_of_field(place: str, field: Schema, expected: Mapping[str, str]) -> Iterator[Problem]:
+def _problems_of_field(
+    place: str, field: Schema, expected: Mapping[str, str]
+) -> Iterator[SchemaProblem]:
     if field.get("type") != expected["type"]:
         yield _in_header(f"{place}.type", f"is {field.get('type')!r}, and not {expected['type']!r}")
     for key in _RANGES:
@@ -106,11 +108,11 @@ def _all_of(valid: Versions) -> range:
     return range(valid.first, valid.last + 1)
 
 
-def _in_header(place: str, sentence: str) -> Problem:
-    return Problem(clause=HEADER_LAYOUT, place=place, sentence=sentence)
+def _in_header(place: str, sentence: str) -> SchemaProblem:
+    return SchemaProblem(clause=HEADER_LAYOUT, place=place, sentence=sentence)
 
 
-def problems_together(schemas: Iterable[tuple[str, Schema]]) -> Iterator[tuple[str, Problem]]:
+def problems_together(schemas: Iterable[tuple[str, Schema]]) -> Iterator[tuple[str, SchemaProblem]]:
     """Yield what is missing in schemas that belong together, if any of them claims the proposal, each with the schema's name.
 
     Every request but SaslHandshake needs a version with header v3, and so does the header itself. A request without any valid
@@ -126,12 +128,12 @@ def problems_together(schemas: Iterable[tuple[str, Schema]]) -> Iterator[tuple[s
             yield name, _in_header("validVersions", "lacks header v3, which other schemas state")
 
 
-def _problems_of_request(schema: Schema) -> Iterator[Problem]:
+def _problems_of_request(schema: Schema) -> Iterator[SchemaProblem]:
     place = HEADER_VERSIONS if HEADER_VERSIONS in schema else "validVersions"
     may_have = schema["apiKey"] != SASL_HANDSHAKE_KEY
     if may_have and valid_versions(schema) and not _has_instance_id(schema):
         sentence = "gives no version header v3, which other schemas here state"
-        yield Problem(clause=EVERY_API, place=place, sentence=sentence)
+        yield SchemaProblem(clause=EVERY_API, place=place, sentence=sentence)
     if not may_have and _has_instance_id(schema):
         sentence = "gives SaslHandshake header v3; it cannot have a new version"
-        yield Problem(clause=EVERY_API, place=place, sentence=sentence)
+        yield SchemaProblem(clause=EVERY_API, place=place, sentence=sentence)

@@ -61,7 +61,7 @@ _INSTANCE_ID = "ClientInstanceId"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class SchemaProblem:
     """Something in a schema that KIP-1313 forbids.
 
     Attributes:
@@ -84,14 +84,14 @@ def has_numbers_as_values(schema: Schema) -> bool:
     return isinstance(stated, Mapping) and any(type(value) is int for value in stated.values())
 
 
-def problems_in(schema: Schema) -> list[Problem]:
+def problems_in(schema: Schema) -> list[SchemaProblem]:
     """Return everything in a schema that KIP-1313 forbids."""
     stated = schema.get(HEADER_VERSIONS)
     if stated is None or kind_of(schema) not in EXISTING:
         return []
     if not isinstance(stated, Mapping) or not stated:
         return [
-            Problem(
+            SchemaProblem(
                 clause=SYNTAX,
                 place=HEADER_VERSIONS,
                 sentence="must be an object that maps ranges of versions to header versions",
@@ -119,24 +119,24 @@ def _repeated_in(value: Mapping[str, Any]) -> tuple[str, ...]:
     return value.repeated if isinstance(value, JsonObject) else ()
 
 
-def _repeated(place: str) -> Problem:
-    return Problem(
+def _repeated(place: str) -> SchemaProblem:
+    return SchemaProblem(
         clause=SYNTAX, place=place, sentence="is there more than once, and only the last one counts"
     )
 
 
-def _problems_of_key(key: str) -> Iterator[Problem]:
+def _problems_of_key(key: str) -> Iterator[SchemaProblem]:
     if not _KEY.fullmatch(key):
-        yield Problem(
+        yield SchemaProblem(
             clause=SYNTAX, place=_at(key), sentence='is no range of versions: "n", "a-b" or "n+"'
         )
         return
     first, _, last = key.partition("-")
     if last and int(first) > int(last):
-        yield Problem(clause=SYNTAX, place=_at(key), sentence="ends before it begins")
+        yield SchemaProblem(clause=SYNTAX, place=_at(key), sentence="ends before it begins")
 
 
-def _problems_of_values(schema: Schema, stated: Mapping[str, Any]) -> Iterator[Problem]:
+def _problems_of_values(schema: Schema, stated: Mapping[str, Any]) -> Iterator[SchemaProblem]:
     """Yield values that name no header version.
 
     The text has strings, but does not say that a number is wrong, so both are read.
@@ -145,7 +145,7 @@ def _problems_of_values(schema: Schema, stated: Mapping[str, Any]) -> Iterator[P
     for key, value in stated.items():
         text = str(value) if type(value) is int else value
         if text not in map(str, existing):
-            yield Problem(
+            yield SchemaProblem(
                 clause=SYNTAX,
                 place=_at(key),
                 sentence=f"is {json.dumps(value)}; a {kind_of(schema)} has header "
@@ -153,7 +153,7 @@ def _problems_of_values(schema: Schema, stated: Mapping[str, Any]) -> Iterator[P
             )
 
 
-def _problems_of_ranges(schema: Schema, stated: Mapping[str, Any]) -> Iterator[Problem]:
+def _problems_of_ranges(schema: Schema, stated: Mapping[str, Any]) -> Iterator[SchemaProblem]:
     """Yield gaps, overlaps, and what is not covered.
 
     The order of the keys means nothing, as in any JSON object, and the ranges may begin before the first valid version.
@@ -165,18 +165,18 @@ def _problems_of_ranges(schema: Schema, stated: Mapping[str, Any]) -> Iterator[P
         yield _left_out(key, needed, first)
     for ((_, last), key), ((following, _), next_key) in pairwise(ascending):
         if last == math.inf:
-            yield Problem(
+            yield SchemaProblem(
                 clause=SYNTAX, place=_at(key), sentence="has an open end, but is not the last range"
             )
         elif following <= last:
-            yield Problem(
+            yield SchemaProblem(
                 clause=SYNTAX, place=_at(next_key), sentence="overlaps the range before it"
             )
         elif following > last + 1:
             yield _left_out(next_key, int(last) + 1, following)
     (_, last), key = ascending[-1]
     if last != math.inf:
-        yield Problem(
+        yield SchemaProblem(
             clause=SYNTAX, place=_at(key), sentence='must end with "+": it is the last range'
         )
 
@@ -186,8 +186,8 @@ def _ends(key: str) -> tuple[int, float]:
     return first, math.inf if last is None else last
 
 
-def _left_out(key: str, first: int, following: int) -> Problem:
-    return Problem(
+def _left_out(key: str, first: int, following: int) -> SchemaProblem:
+    return SchemaProblem(
         clause=SYNTAX, place=_at(key), sentence=f"leaves out {Versions(first, following - 1)}"
     )
 
@@ -198,7 +198,7 @@ def valid_versions(schema: Schema) -> range:
     return range(valid.first, (valid.first if valid.last is None else valid.last) + 1)
 
 
-def _problems_of_flexibility(schema: Schema) -> Iterator[Problem]:
+def _problems_of_flexibility(schema: Schema) -> Iterator[SchemaProblem]:
     """Yield versions whose header has a tag section although their body is not flexible, or the other way round."""
     kind = kind_of(schema)
     clause = RESPONSE_HEADERS if kind == RESPONSE else SYNTAX
@@ -210,7 +210,7 @@ def _problems_of_flexibility(schema: Schema) -> Iterator[Problem]:
             why = "is flexible" if derived >= first else "is not flexible"
             if kind == RESPONSE and schema["apiKey"] == API_VERSIONS_KEY:
                 why = "is read before the client knows what the broker supports"
-            yield Problem(
+            yield SchemaProblem(
                 clause=clause,
                 place=_at(_key_of(schema, version)),
                 sentence=f"gives v{version} header v{found}, but that version {why}",
@@ -221,7 +221,7 @@ def _key_of(schema: Schema, version: int) -> str:
     return next(str(key) for key in schema[HEADER_VERSIONS] if version in versions(key))
 
 
-def _problems_of_known_apis(schema: Schema) -> Iterator[Problem]:
+def _problems_of_known_apis(schema: Schema) -> Iterator[SchemaProblem]:
     """Yield what contradicts the new versions that KIP-1313 itself defines."""
     api_key, kind = schema["apiKey"], kind_of(schema)
     newer = [version for version in valid_versions(schema) if version > 0]
@@ -230,7 +230,7 @@ def _problems_of_known_apis(schema: Schema) -> Iterator[Problem]:
         for version in newer:
             found = header_version(schema, version)
             if found != INSTANCE_ID_REQUEST_HEADER:
-                yield Problem(
+                yield SchemaProblem(
                     clause=clause,
                     place=_at(_key_of(schema, version)),
                     sentence=f"gives v{version} header v{found}, and not v{INSTANCE_ID_REQUEST_HEADER}",
@@ -239,7 +239,7 @@ def _problems_of_known_apis(schema: Schema) -> Iterator[Problem]:
         for number, field in enumerate(schema["fields"]):
             kept = [each for each in newer if each in versions(field["versions"])]
             if field["name"] == _INSTANCE_ID and kept:
-                yield Problem(
+                yield SchemaProblem(
                     clause=TELEMETRY,
                     place=f"fields[{number}].versions",
                     sentence=f"{_INSTANCE_ID} is still in v{kept[0]}, although the header has it",

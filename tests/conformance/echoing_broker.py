@@ -25,7 +25,7 @@ from reference_model.broker.model.scram import SCRAM_MECHANISMS
 from reference_model.broker.model.stages import Stage, Tampering
 from reference_model.broker.model.state_machine import ReferenceBroker
 from reference_model.broker.rules.reaction import AnswerKind
-from reference_model.broker.rules.sasl import CREDENTIALS, Authentication
+from reference_model.broker.rules.sasl import CREDENTIALS, SaslConfiguration
 from tests.conformance.suite_runs import REPOSITORY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, SupportedFeatureKey
 from wire.exchange import Outcome
@@ -62,7 +62,7 @@ def with_echo(build: Callable[..., ReferenceBroker]) -> Callable[..., ReferenceB
 
     def build_echoing(listener: str, **how: Any) -> ReferenceBroker:
         broker = build(listener, **{**how, "tampering": Tampering(stage=Stage.ANSWER, act=echo)})
-        broker.authentication = Authentication(credentials=CREDENTIALS, mechanisms=MECHANISMS)
+        broker.authentication = SaslConfiguration(credentials=CREDENTIALS, mechanisms=MECHANISMS)
         return broker
 
     return build_echoing

@@ -18,7 +18,12 @@ from proposals.kip_1313.folder_rules import (
     problems_in_request_header,
     problems_together,
 )
-from proposals.kip_1313.header_rules import JsonObject, Problem, has_numbers_as_values, problems_in
+from proposals.kip_1313.header_rules import (
+    JsonObject,
+    SchemaProblem,
+    has_numbers_as_values,
+    problems_in,
+)
 from reports.escaping import printable
 from reports.verdict_labels import counted
 from wire.header_versions import HEADER_VERSIONS, REQUEST, RESPONSE, kind_of
@@ -68,7 +73,7 @@ def _has_rules(schema: Any) -> bool:
     return kind_of(schema) in (REQUEST, RESPONSE) or is_request_header(schema)
 
 
-def _problems_of(path: Path, found: list[tuple[str, Any]]) -> Iterator[tuple[str, Problem]]:
+def _problems_of(path: Path, found: list[tuple[str, Any]]) -> Iterator[tuple[str, SchemaProblem]]:
     for where, schema in found:
         try:
             problems = problems_in(schema)

@@ -10,7 +10,13 @@ from typing import Any
 import pytest
 
 from proposals.kip_1313 import folder_rules, header_rules
-from proposals.kip_1313.header_rules import EXISTING, OFFSET_DELETE, SYNTAX, TELEMETRY, Problem
+from proposals.kip_1313.header_rules import (
+    EXISTING,
+    OFFSET_DELETE,
+    SYNTAX,
+    TELEMETRY,
+    SchemaProblem,
+)
 from proposals.kip_1313.tests import test_folder_rules as together
 from proposals.kip_1313.tests import test_header_rules as right
 from wire.fields import versions
@@ -19,14 +25,14 @@ from wire.header_versions import HEADER_VERSIONS, REQUEST, RESPONSE, derived_hea
 EVERY_API = folder_rules.EVERY_API
 HEADER_LAYOUT = folder_rules.HEADER_LAYOUT
 RESPONSE_HEADERS = header_rules.RESPONSE_HEADERS
-Find = Callable[..., Iterator[Problem]]
+Find = Callable[..., Iterator[SchemaProblem]]
 
 
 def without(name: str, *, saying: str, module: ModuleType = header_rules) -> tuple[str, Find]:
     """Return a function of the module that leaves out the problems whose sentence has these words."""
     find = getattr(module, name)
 
-    def left(*arguments: Any) -> Iterator[Problem]:
+    def left(*arguments: Any) -> Iterator[SchemaProblem]:
         return (each for each in find(*arguments) if saying not in each.sentence)
 
     return name, left
@@ -40,29 +46,31 @@ RANGES = header_rules._problems_of_ranges
 FIELD = folder_rules._problems_of_field
 
 
-def _only_numbers(schema: Any, stated: Any) -> Iterator[Problem]:
+def _only_numbers(schema: Any, stated: Any) -> Iterator[SchemaProblem]:
     """Refuse strings, which all examples of the text have."""
     wrong = {key: value if type(value) is int else "" for key, value in stated.items()}
     return VALUES(schema, wrong)
 
 
-def _in_their_order(schema: Any, stated: Any) -> Iterator[Problem]:
+def _in_their_order(schema: Any, stated: Any) -> Iterator[SchemaProblem]:
     """Want the keys in ascending order, although they are those of a JSON object."""
     starts = [versions(key).first for key in stated]
     if starts != sorted(starts):
-        yield Problem(clause=SYNTAX, place=HEADER_VERSIONS, sentence="are in another order")
+        yield SchemaProblem(clause=SYNTAX, place=HEADER_VERSIONS, sentence="are in another order")
     yield from RANGES(schema, stated)
 
 
-def _from_first_valid(schema: Any, stated: Any) -> Iterator[Problem]:
+def _from_first_valid(schema: Any, stated: Any) -> Iterator[SchemaProblem]:
     """Refuse ranges that begin before the first valid version, although they cover it."""
     first = versions(schema["validVersions"]).first
     if min(versions(key).first for key in stated) < first:
-        yield Problem(clause=SYNTAX, place=HEADER_VERSIONS, sentence="begin too early")
+        yield SchemaProblem(clause=SYNTAX, place=HEADER_VERSIONS, sentence="begin too early")
     yield from RANGES(schema, stated)
 
 
-def _without_flexibility_of_fields(place: str, field: Any, expected: Any) -> Iterator[Problem]:
+def _without_flexibility_of_fields(
+    place: str, field: Any, expected: Any
+) -> Iterator[SchemaProblem]:
     return FIELD(
         place, {**field, "flexibleVersions": expected.get("flexibleVersions", "2+")}, expected
     )

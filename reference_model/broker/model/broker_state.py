@@ -25,7 +25,7 @@ from reference_model.broker.rules.oracle import NO_CREDENTIALS, first_state, rea
 from reference_model.broker.rules.reaction import AnswerKind, Identity, NotModelled, Reaction
 from reference_model.broker.rules.request_parser import parse_header
 from reference_model.broker.rules.responses import answers_of_other_apis
-from reference_model.broker.rules.sasl import Authentication
+from reference_model.broker.rules.sasl import SaslConfiguration
 from reference_model.profiles.profile import Profile
 from wire.exchange import Outcome
 from wire.frames import SOCKET_REQUEST_MAX_BYTES, FrameReader
@@ -52,7 +52,7 @@ class BrokerState:
     profile: Profile
     identity: Identity
     tampering: Tampering | None = None
-    authentication: Authentication = NO_CREDENTIALS
+    authentication: SaslConfiguration = NO_CREDENTIALS
     log: Callable[[dict[str, Any]], None] | None = None
     address: tuple[str, int] = ("", 0)
     connections: list[OpenConnection] = field(default_factory=list)

@@ -13,8 +13,8 @@ from reference_model.broker.rules.connection_states import SERVING, ConnectionSt
 from reference_model.broker.rules.reaction import Identity, Reaction
 from reference_model.broker.rules.request_parser import ParsedHeader, Unreadable, parse_header
 from reference_model.broker.rules.sasl import (
-    Authentication,
     Credentials,
+    SaslConfiguration,
     reaction_while_serving,
     reactions_of_authenticator,
 )
@@ -23,7 +23,7 @@ from wire.api_keys import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 
 API_KEY_BYTES = 2
 _STEPS = tuple(key.to_bytes(API_KEY_BYTES) for key in (SASL_HANDSHAKE_KEY, SASL_AUTHENTICATE_KEY))
-NO_CREDENTIALS = Authentication(credentials=Credentials(username="", password=""))
+NO_CREDENTIALS = SaslConfiguration(credentials=Credentials(username="", password=""))
 """For listeners without authentication, and for connections on which no token is sent."""
 
 
@@ -40,7 +40,7 @@ def reactions(
     identity: Identity,
     *,
     state: ConnectionState | None = None,
-    authentication: Authentication = NO_CREDENTIALS,
+    authentication: SaslConfiguration = NO_CREDENTIALS,
 ) -> tuple[Reaction, ...]:
     """Return all allowed reactions to one frame, the preferred one first.
 

@@ -79,7 +79,7 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Authentication:
+class SaslConfiguration:
     """The configuration of the SASL authenticator: the enabled mechanisms and the accepted user."""
 
     credentials: Credentials
@@ -156,7 +156,7 @@ def reactions_of_authenticator(
     payload: bytes,
     profile: Profile,
     identity: Identity,
-    authentication: Authentication,
+    authentication: SaslConfiguration,
     state: ConnectionState,
 ) -> tuple[Reaction, ...]:
     """Return all allowed reactions to one frame on a connection that is not authenticated yet."""
@@ -207,7 +207,7 @@ def _as_served(reaction: Reaction, state: ConnectionState) -> Reaction:
 
 
 def _to_handshake(
-    data: memoryview, header: ParsedHeader, profile: Profile, authentication: Authentication
+    data: memoryview, header: ParsedHeader, profile: Profile, authentication: SaslConfiguration
 ) -> tuple[Reaction, ...]:
     version = header.api_version
     if not 0 <= version <= profile.traits.sasl_handshake_max:

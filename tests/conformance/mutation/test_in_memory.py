@@ -12,7 +12,7 @@ from conformance.mutation.in_memory import (
 )
 from conformance.mutation.properties import all_properties
 from conformance.mutation.subjects import SUBJECTS
-from conformance.mutation.trials import FIRST_SEED, Trial
+from conformance.mutation.trials import FIRST_SEED, PropertyTrial
 from reference_model.faults.broker import DEFECTS
 from reference_model.profiles.profile import REFERENCE
 
@@ -40,7 +40,7 @@ def test_quick_bystanders_meet_properties_of_other_clauses() -> None:
 
 def test_a_deep_property_alone_kills_nothing() -> None:
     """A defect that only a deep run catches has survived the standard run."""
-    trial = Trial(property_name=DEEP, fault=DEFECT, pinned=True, generated=1)
+    trial = PropertyTrial(property_name=DEEP, fault=DEFECT, pinned=True, generated=1)
     killed = {(DEEP, FIRST_SEED): {DEFECT: 1}}
     kills = kills_of_standard_run(BROKER, [DEFECT], [trial], killed, 1)
     (kill,) = (each for each in kills if each.clause == CLAUSE)

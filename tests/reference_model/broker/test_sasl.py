@@ -10,14 +10,14 @@ from reference_model.broker.model.state_machine import ReferenceBroker
 from reference_model.broker.rules.connection_states import TRANSITIONS, ConnectionState
 from reference_model.broker.rules.oracle import first_state, reactions
 from reference_model.broker.rules.reaction import Listing, NotModelled
-from reference_model.broker.rules.sasl import Authentication, Credentials
+from reference_model.broker.rules.sasl import Credentials, SaslConfiguration
 from reference_model.profiles.profile import KIP_TEXT, profile_of
 from tests.reference_model.broker.reaction_tables import NAMES, V0, V3, V5, V99
 from tests.reference_model.broker.release_lines import IDENTITY, QUORUMS, in_words
 from wire.error_codes import ErrorCode
 from wire.frames import encode_frame
 
-AUTHENTICATION = Authentication(credentials=Credentials(username="u", password="p"))
+AUTHENTICATION = SaslConfiguration(credentials=Credentials(username="u", password="p"))
 HANDSHAKE_V0 = "0011 0000 00000007 ffff 0005 504c41494e"
 HANDSHAKE_V1 = "0011 0001 00000007 ffff 0005 504c41494e"
 HANDSHAKE_V2 = "0011 0002 00000007 ffff 0005 504c41494e"

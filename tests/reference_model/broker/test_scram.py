@@ -9,7 +9,7 @@ from reference_model.broker.model.scram import SCRAM, SCRAM_MECHANISMS, ScramExc
 from reference_model.broker.model.state_machine import MECHANISMS, BrokerConnection, ReferenceBroker
 from reference_model.broker.rules.connection_states import ConnectionState
 from reference_model.broker.rules.reaction import Identity
-from reference_model.broker.rules.sasl import Authentication, Credentials
+from reference_model.broker.rules.sasl import Credentials, SaslConfiguration
 from reference_model.profiles.listeners import SASL_PLAINTEXT
 from reference_model.profiles.profile import NEWEST_RELEASE, profile_of
 from strategies.bare_requests import METADATA
@@ -74,7 +74,7 @@ def connect_for_scram() -> BrokerConnection:
     broker = ReferenceBroker(
         profile=profile_of(NEWEST_RELEASE, listener=SASL_PLAINTEXT),
         identity=Identity(),
-        authentication=Authentication(credentials=CREDENTIALS, mechanisms=MECHANISMS),
+        authentication=SaslConfiguration(credentials=CREDENTIALS, mechanisms=MECHANISMS),
     )
     connection = broker.connect()
     response_to(handshake_request(version=1, mechanism=SCRAM, correlation_id=1), connection)
