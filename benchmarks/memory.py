@@ -15,7 +15,8 @@ class PeakMemory:
     """The highest memory use observed.
 
     Attributes:
-        gib: resident memory in GiB; pages shared by several processes count for each of them.
+        gib: resident memory in GiB; a page that several processes share counts once. Java shares all of its pages for a
+            moment with each process that it starts.
     """
 
     def __init__(self) -> None:
@@ -27,8 +28,8 @@ class PeakMemory:
         total = 0
         for process in (this, *this.children(recursive=True)):
             try:
-                total += process.memory_info().rss
-            except psutil.NoSuchProcess:
+                total += process.memory_full_info().pss
+            except (psutil.NoSuchProcess, psutil.AccessDenied, FileNotFoundError):
                 continue
         self.gib = max(self.gib, total / 2**30)
 

@@ -1,0 +1,106 @@
+"""Memory of a roll-up next to a hostile run folder, as a ratio to that of the same roll-up without it.
+
+`python -m benchmarks.hostile_folders` rolls up one good run, and then the same run next to folders whose small Parquet
+files become large when they are read: many rows, and one long text. The good run has to count each time, and the peak
+may be at most twice that of the good run alone.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import click
+import pyarrow as pa
+import pyarrow.parquet as pq
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.goals import Goal, last_line, missed_goals
+from benchmarks.memory import peak_memory
+from benchmarks.rates import quick_option
+from benchmarks.synthetic_runs import night, write_runs
+from reports.refused_runs import REFUSED_FILE
+
+MEMORY_GOAL = Goal(name="memory next to a hostile folder", most=2)
+GOOD_ROWS = 20_000
+GROUPS, ROWS_OF_A_GROUP = 10, 1_000_000
+TEXT_BYTES = 2**28
+
+
+def many_rows(part: Path) -> None:
+    """Replace a file of examples by one with ten million equal rows."""
+    row = pq.read_table(part).slice(0, 1)
+    rows = row.take(pa.array([0]).take(pa.array([0] * ROWS_OF_A_GROUP)))
+    with pq.ParquetWriter(part, row.schema) as writer:
+        for _ in range(GROUPS):
+            writer.write_table(rows)
+
+
+def long_text(part: Path) -> None:
+    """Replace a file of examples by one whose only row has a text of 256 MiB."""
+    row = pq.read_table(part).slice(0, 1)
+    place = row.schema.get_field_index("property")
+    pq.write_table(row.set_column(place, "property", pa.array(["x" * TEXT_BYTES])), part)
+
+
+HOSTILE: Mapping[str, Callable[[Path], None]] = {
+    "ten million rows": many_rows,
+    "a text of 256 MiB": long_text,
+}
+
+
+def peak_gib(runs: Path, out: Path, *, refused: int) -> float:
+    """Roll runs up; return the peak memory of all processes.
+
+    Raises:
+        SystemExit: the good run did not count, or another number of folders was refused.
+    """
+    command = [sys.executable, "-m", "conformance", "roll-up", str(runs), "--out", str(out)]
+    with peak_memory() as peak:
+        subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+    found = json.loads((out / REFUSED_FILE).read_text())
+    if len(found) != refused:
+        raise SystemExit(f"{len(found)} folders were refused in place of {refused}")
+    return peak.gib
+
+
+@click.command(name="benchmarks.hostile_folders")
+@quick_option
+def main(quick: bool) -> None:
+    """Measure each kind of folder, or only the first; exit with 1 if one costs too much."""
+    table = Table(box=None)
+    for column in ("runs", "GiB", "ratio"):
+        table.add_column(column, justify="left" if column == "runs" else "right")
+    figures = []
+    with tempfile.TemporaryDirectory(prefix="kafka-conformance-benchmark-") as scratch:
+        runs = Path(scratch, "runs")
+        write_runs(runs, night(0, GOOD_ROWS, targets=1), workers=1)
+        (good,) = runs.iterdir()
+        alone = peak_gib(runs, Path(scratch, "alone"), refused=0)
+        table.add_row("a good run", f"{alone:.2f}", "1.00")
+        for name, damage in list(HOSTILE.items())[: 1 if quick else None]:
+            hostile = runs / "hostile"
+            shutil.copytree(good, hostile)
+            (part, *_) = sorted((hostile / "examples").iterdir())
+            # In a process of its own, whose memory is not counted.
+            with ProcessPoolExecutor(1) as pool:
+                pool.submit(damage, part).result()
+            peak = peak_gib(runs, Path(scratch, "out"), refused=1)
+            shutil.rmtree(hostile)
+            figures.append((MEMORY_GOAL, peak / alone))
+            table.add_row(f"and {name}", f"{peak:.2f}", f"{peak / alone:.2f}")
+    Console(width=100).print(table)
+    missed = missed_goals(figures)
+    click.echo(last_line(missed))
+    sys.exit(bool(missed))
+
+
+if __name__ == "__main__":
+    main()
