@@ -14,6 +14,7 @@ from conformance.assertions.items import Item, Problem, Refusal
 from conformance.assertions.judging import (
     MalformedAnswer,
     ResponseFault,
+    Unjudged,
     decode_answer,
     payload_of,
 )
@@ -23,7 +24,7 @@ from fixtures.under_test.broker import Broker
 from fixtures.under_test.first_requests import probe_request
 from reference_model.judging.agreement import what_it_did
 from strategies.minimal_requests import minimal_request, minimal_values
-from wire.api_keys import API_VERSIONS_KEY, SASL_HANDSHAKE_KEY
+from wire.api_keys import API_VERSIONS_KEY, JOIN_GROUP_KEY, SASL_HANDSHAKE_KEY
 from wire.api_versions import ApiVersion
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
@@ -267,12 +268,17 @@ def _served(broker: Broker, item: Item) -> tuple[Exchange, Collection[int]]:
 
     Raises:
         Problem: the version gets no response in its own layout, or closes the connection.
+        Unjudged: JoinGroup gets none in time; a group may be given longer for others to join it.
     """
     api = api_for(broker, item)
     request = minimal_request(api, item.api_version)
     # A client begins with ApiVersions, so it has to be served first on a connection.
     ask = send if item.api_key == API_VERSIONS_KEY else ask_anyhow
     exchange = ask(broker, request)
+    if item.api_key == JOIN_GROUP_KEY and exchange.outcome is Outcome.SILENT:
+        raise Unjudged(
+            f"no response within {SLOWEST_ANSWER_S:g} s: a broker may wait for further members of the group"
+        )
     try:
         payload = payload_of(exchange)
         if item.api_key == API_VERSIONS_KEY:

@@ -14,6 +14,7 @@ from hypothesis.errors import UnsatisfiedAssumption
 
 from conformance.assertions import other_apis
 from conformance.assertions.items import Item, Problem, Refusal
+from conformance.assertions.judging import Unjudged
 from conformance.assertions.other_apis import (
     advertised_items,
     check_not_served,
@@ -167,6 +168,19 @@ def test_only_a_refusal_shows_that_a_version_is_not_served(
     above = LIST_GROUPS._replace(api_version=-1)
     with pytest.raises(Problem, match=what) if what else nullcontext():
         check_not_served(NEVER_ASKED, above)
+
+
+def test_group_may_wait_for_members(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broker that takes in an unknown member may answer JoinGroup later than we wait; no other API has such a reason."""
+    monkeypatch.setattr(
+        other_apis,
+        "ask_anyhow",
+        lambda broker, request: Exchange(request=request, outcome=Outcome.SILENT),
+    )
+    with pytest.raises(Unjudged, match="wait for further members"):
+        check_served(NEVER_ASKED, Item("JoinGroup", 11, 0))
+    with pytest.raises(Problem, match="fell silent"):
+        check_served(NEVER_ASKED, LIST_GROUPS)
 
 
 @pytest.mark.parametrize("outcome", [Outcome.SILENT, Outcome.IGNORED])

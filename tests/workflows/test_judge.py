@@ -87,17 +87,17 @@ def test_inputs_that_do_not_fit_are_refused(inputs: dict[str, str]) -> None:
 def test_an_image_becomes_a_registry_entry(tmp_path: Path) -> None:
     """The registry reads the inputs about an image unchanged, including quotes and line breaks."""
     inputs = {
-        "INPUT_IMAGE": 'some/broker:"1"',
+        "INPUT_IMAGE": "some/broker:1",
         "INPUT_IMAGE_PORT": "19092",
-        "INPUT_IMAGE_COMMAND": "serve\n--advertise\n{address}",
+        "INPUT_IMAGE_COMMAND": 'serve\n--name="a b"\n{address}',
         "INPUT_IMAGE_ENVIRONMENT": "LISTEN=0.0.0.0:19092\n\nOPTIONS=a=b",
     }
     path = tmp_path / "given.toml"
     path.write_text(image_entry(inputs))
     assert load_target(path).launchers["container"] == {
-        "image": 'some/broker:"1"',
+        "image": "some/broker:1",
         "port": 19092,
-        "command": ("serve", "--advertise", "{address}"),
+        "command": ("serve", '--name="a b"', "{address}"),
         "environment": {"LISTEN": "0.0.0.0:19092", "OPTIONS": "a=b"},
     }
 

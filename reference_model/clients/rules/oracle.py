@@ -90,7 +90,7 @@ def _stays_in_range(move: Move, history: History) -> Forbidden:
     if seen.api_key not in known_apis() and seen.api_version > HIGHEST_VERSION_OF_ANY_API:
         yield (
             "KIP-35.client-uses-overlap",
-            "is no request: a SASL token without a SaslHandshake before it looks like this",
+            "is no request: it looks like a bare SASL token, which may only follow SaslHandshake v0",
         )
     elif seen.api_version > HIGHEST_VERSION_OF_ANY_API:
         yield "KIP-35.client-uses-overlap", "has a version that no client knows"

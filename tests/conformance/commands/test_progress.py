@@ -58,16 +58,16 @@ def test_waiting_is_shown_on_a_terminal(command: str, words: str, tmp_path: Path
 @pytest.mark.parametrize(
     ("command", "waits_for", "words"),
     [
-        pytest.param("replay .", "replay.launch", "judging the failure again", id="replay"),
+        pytest.param("replay .", "roles.broker.launch", "judging the failure again", id="replay"),
         pytest.param(
             "pin-artefacts apache-kafka-4.4.0",
-            "pinning.pin",
+            "commands.pinning.pin",
             "resolving the artefacts of apache-kafka-4.4.0",
             id="pin-artefacts",
         ),
         pytest.param(
             "record-tables apache-kafka-4.4.0",
-            "pinning.record",
+            "commands.pinning.record",
             "recording the version table and default responses of apache-kafka-4.4.0",
             id="record-tables",
         ),
@@ -88,7 +88,7 @@ def test_waiting_for_a_target_is_shown_on_a_terminal(
         **texts, target="reference", example="", sent={}, needs_earlier_requests=False
     )
     monkeypatch.setattr("conformance.commands.replay.read_failure", lambda _path: failure)
-    monkeypatch.setattr(f"conformance.commands.{waits_for}", in_vain)
+    monkeypatch.setattr(f"conformance.{waits_for}", in_vain)
     on_terminal, piped = on_terminal_and_piped(command.split())
     assert on_terminal.exit_code == piped.exit_code == 10, on_terminal.output
     assert words in on_terminal.stderr
