@@ -11,7 +11,8 @@ from packaging.utils import canonicalize_name
 
 from tests.conformance.suite_runs import REPOSITORY
 
-PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+WHOLE = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = WHOLE["project"]
 ONLY_FOR_THE_GRID = {"numpy", "pandas", "py4j", "pyspark"}
 
 
@@ -43,3 +44,10 @@ def test_grid_and_images_are_extras() -> None:
     extras = PROJECT["optional-dependencies"]
     assert names(extras["grid"]) | {"py4j"} == ONLY_FOR_THE_GRID
     assert names((*extras["grid"], *extras["images"])) - names(pins("run.txt")) == set()
+
+
+def test_image_is_built_from_all_of_the_wheel() -> None:
+    """`.dockerignore` lets in every folder that the wheel consists of; hatch leaves out a missing one without an error."""
+    lines = (REPOSITORY / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    wheel = WHOLE["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert {f"!{name}" for name in wheel["only-include"]} <= set(lines)

@@ -103,14 +103,18 @@ def replay(
         client=client,
         client_command=client_cmd,
     )
-    statuses = [_replayed(path, wanted) for path in paths]
+    try:
+        # One that cannot be read is refused before any is judged.
+        failures = [read_failure(path) for path in paths]
+    except NoStoredFailure as error:
+        raise UnknownName(str(error)) from error
+    statuses = [_replayed(failure, wanted) for failure in failures]
     raise SystemExit(min(statuses, key=[1, ExitStatus.HARNESS_ERROR, 0].index))
 
 
-def _replayed(path: Path, wanted: Wanted) -> int:
+def _replayed(failure: StoredFailure, wanted: Wanted) -> int:
     """Judge one failure again and say what came of it; return the exit status."""
     try:
-        failure = read_failure(path)
         with (
             status_line("judging the failure again"),
             ROLES[failure.role].from_stored(failure, wanted) as judged,

@@ -45,8 +45,12 @@ def _unable_to_start(config: pytest.Config, chosen: Sequence[ChosenClient]) -> i
     is_command = config.getoption("--client-cmd") is not None and len(chosen) == 1
     if not is_command or config.option.collectonly or config.option.help:
         return None
-    with closing(PlayPool(1)) as pool, client_under_test(chosen[0].client, pool) as client:
-        play = client.plays.of(HEALTHY_SCRIPT)
+    try:
+        with closing(PlayPool(1)) as pool, client_under_test(chosen[0].client, pool) as client:
+            play = client.plays.of(HEALTHY_SCRIPT)
+    except HarnessError:
+        # The run says so in its cells.
+        return None
     if play.recording.all_connections or play.result.exit_status not in COULD_NOT_START:
         return None
     said = f"{chosen[0].id} does not start, so nothing was judged: {play.result.summary}"

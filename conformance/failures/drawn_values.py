@@ -39,7 +39,8 @@ KNOWN: Mapping[str, Callable[..., Any]] = {
         *(Script, NodeScript, ConnectionScript, Answer, Table),
         range,
     )
-}
+} | {"Token": PlainToken, "Entry": CorpusEntry}
+"""The kinds of values by name, with the earlier names of two of them, which older run folders have."""
 MEMBERS: Mapping[str, Given] = {str(member): member for member in Given}
 DEEPEST = 40
 

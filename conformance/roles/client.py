@@ -172,7 +172,7 @@ class ClientRole(RoleInRun[ClientUnderTest]):
         here = self.config.invocation_params.dir
         asked = [(here / argument.partition("::")[0]).resolve() for argument in self.config.args]
         if not self.config.stash[CLIENTS] and any(
-            path.is_relative_to(self.folder) for path in asked
+            path.is_relative_to(folder) for path in asked for folder in self.folders()
         ):
             raise pytest.UsageError(
                 "these properties judge clients: choose one with --client or --client-cmd"
@@ -190,9 +190,10 @@ class ClientRole(RoleInRun[ClientUnderTest]):
         Raises:
             HarnessError: the client fails with a healthy broker.
         """
+        self._client = judged
         if note_started(recorder, judged.target, LAUNCHER, judged.artefacts):
             recorder.client_commands[judged.target.id] = judged.client.given
-            self._client, self._failing = judged, FailingExamples(recorder)
+            self._failing = FailingExamples(recorder)
             if judged.works:
                 recorder.stopped_short[judged.target.id] = stops_short(judged.healthy.recording)
                 same = [each for each in item.session.items if is_about(each, judged.target)]

@@ -162,9 +162,9 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     try:
         role.begin(item, judged, recorder, clauses)
         reasons = [role.why_not_applicable(clause, needs, judged) for clause in clauses]
+        for clause in clauses:
+            label_result(clause, listener_of(item).id)
         if not any(reasons):
-            for clause in clauses:
-                label_result(clause, listener_of(item).id)
             yield from role.judge(item, judged, recorder, clauses)
             return
     except NoCredentials as lack:

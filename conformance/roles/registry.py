@@ -1,4 +1,4 @@
-"""The roles. A new one is a module in this folder, and a name here."""
+"""The roles. A new one is a module in this folder and a name here; its target also needs a fixture in `fixtures/plugin.py`."""
 
 from __future__ import annotations
 

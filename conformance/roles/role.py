@@ -65,7 +65,10 @@ class RoleInRun(ABC, Generic[Judged]):
 
     @abstractmethod
     def choose(self) -> Sequence[Chosen]:
-        """Return what the command line asks to be judged in this role, in order; empty if that is another role's."""
+        """Return what the command line asks to be judged in this role, in order; empty if that is another role's.
+
+        `registry._ROLES` has an order, and the first role that chooses anything is that of the run.
+        """
 
     @abstractmethod
     def judges(self, chosen: Chosen) -> bool:

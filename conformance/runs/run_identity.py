@@ -13,7 +13,7 @@ from fixtures.registry.clients import CLIENT_FILE, CLIENTS_FOLDER
 from fixtures.registry.targets import BROKERS_FOLDER, Target
 from reports.run.target_facts import TargetFacts
 
-SUITE = Path(__file__).parents[1]
+SUITE = Path(__file__).resolve().parents[1]
 WHOLE_FOLDERS = (SUITE.parent, SUITE, SUITE / "brokers", SUITE / "clients", SUITE / "operations")
 """Naming any of these folders selects every property."""
 PARTIAL_OPTIONS = ("listener", "ignore", "ignore_glob", "lf")

@@ -10,9 +10,6 @@ from reports.records import VIOLATED_VERDICTS, Verdict, gates
 from reports.run.recorder import RunRecorder
 from reports.run.vacuous_clients import vacuous_clients
 
-ENDED_EARLY = (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR)
-"""pytest's statuses of a run that did not judge everything that it planned."""
-
 
 class ExitStatus(enum.IntEnum):
     """Exit statuses beyond pytest's."""
@@ -20,6 +17,14 @@ class ExitStatus(enum.IntEnum):
     HARNESS_ERROR = 10
     INCOMPLETE = 11
     STALE_EXPECTATION = 12
+
+
+ENDED_EARLY = (
+    pytest.ExitCode.INTERRUPTED,
+    pytest.ExitCode.INTERNAL_ERROR,
+    ExitStatus.HARNESS_ERROR,
+)
+"""pytest's statuses of a run that did not judge everything that it planned; a fixture that can start nothing ends it with the last."""
 
 
 def exit_status_of(recorder: RunRecorder, *, pytest_status: int, strict: bool) -> int:

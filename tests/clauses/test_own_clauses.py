@@ -127,9 +127,13 @@ def test_defect_breaks_clauses_that_exist(defect: Defect) -> None:
         assert clause in catalogue()
 
 
-@pytest.mark.parametrize(
-    "path", sorted(Path(str(FOLDER)).glob("*.toml")), ids=lambda path: path.name
+FILES = (
+    *sorted(Path(str(FOLDER)).glob("*.toml")),
+    *(Path(str(each.folder / each.clauses)) for each in proposals() if each.clauses),
 )
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_file_holds_the_clauses_of_one_source(path: Path) -> None:
     """All clauses of a file come from one source, and the file is named after it."""
     entries = tomllib.loads(path.read_text("utf-8"))["clause"]

@@ -69,6 +69,15 @@ def test_run_has_the_role_of_what_it_chooses(role: str, *, clients: bool, broker
     assert all(list(folder.glob("test_*.py")) for folder in first.folders())
 
 
+def test_properties_of_clients_need_a_client() -> None:
+    """Also those of a proposal; the command line is refused before anything is collected."""
+    for folder in ROLES["client"].folders():
+        config = config_of(clients=False, brokers=True)
+        config.args, config.invocation_params = [str(folder)], SimpleNamespace(dir=Path("/"))
+        with pytest.raises(pytest.UsageError, match="choose one with --client"):
+            ClientRole(config).refuse()
+
+
 def test_properties_of_a_proposal_are_those_of_a_role() -> None:
     """They are found next to the suite's own; operations have none of a proposal."""
     expected = [Path(str(each.folder)) / "properties" for each in proposals()]

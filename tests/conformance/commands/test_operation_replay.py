@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 
 from conformance.commands import replay as replay_module
 from conformance.commands.replay import replay
+from conformance.failures.stored_failures import NoStoredFailure
 from conformance.roles import operation as operation_module
 from fixtures.client.running_broker import Address, RunningBroker, RunningCluster
 from fixtures.client_processes.driver_process import DriverResult
@@ -142,9 +143,28 @@ def test_several_failures_are_judged_one_after_the_other(
 ) -> None:
     """The gravest outcome is the exit status."""
     left = list(statuses)
+    monkeypatch.setattr(replay_module, "read_failure", lambda path: path)
     monkeypatch.setattr(replay_module, "_replayed", lambda *_, **__: left.pop(0))
     ended = CliRunner().invoke(replay, [str(tmp_path)] * len(statuses))
     assert (ended.exit_code, left) == (status, [])
+
+
+def test_none_is_judged_if_one_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So a status of 4 never hides a failure that was judged."""
+
+    def read(path: Path) -> str:
+        if path.name == "empty":
+            raise NoStoredFailure("nothing here")
+        return "failure"
+
+    judged: list[object] = []
+    monkeypatch.setattr(replay_module, "read_failure", read)
+    monkeypatch.setattr(replay_module, "_replayed", lambda failure, _: judged.append(failure))
+    (tmp_path / "empty").mkdir()
+    ended = CliRunner().invoke(replay, [str(tmp_path), str(tmp_path / "empty")])
+    assert (ended.exit_code, judged) == (4, [])
 
 
 def test_folder_of_a_run_is_no_failure(tmp_path: Path) -> None:

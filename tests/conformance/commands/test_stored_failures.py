@@ -22,7 +22,7 @@ from conformance.assertions.items import Item
 from conformance.commands.expectations import expectations
 from conformance.commands.replay import replay
 from conformance.failures.declaration_entries import entries_for, match_for
-from conformance.failures.drawn_values import UnreadableValues, read_values
+from conformance.failures.drawn_values import KNOWN, UnreadableValues, read_values
 from conformance.failures.stored_failures import (
     SWEEPS,
     NoStoredFailure,
@@ -194,6 +194,13 @@ def test_drawn_values_come_back() -> None:
     sent = build_request(version=3, body_tags=(TaggedField(tag=-0, data=b"\xff"),), client_id=None)
     values = {"sent": sent, "cuts": [1, -2], "every": range(3), "client_id": PLAIN_CLIENT_ID}
     assert read_values(repr(values)) == values
+
+
+@pytest.mark.parametrize("earlier", ["Token", "Entry"])
+def test_values_of_older_runs_come_back(earlier: str) -> None:
+    """Two kinds had other names in run folders of before; they are still those that are drawn."""
+    assert earlier in KNOWN
+    assert KNOWN[earlier] is KNOWN[{"Token": "PlainToken", "Entry": "CorpusEntry"}[earlier]]
 
 
 def client_properties() -> Iterator[Property]:

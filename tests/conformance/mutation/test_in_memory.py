@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from itertools import chain
 
+import pytest
+
 from conformance.mutation.in_memory import (
     QUICK_BYSTANDER_SHARE,
     bystanders,
+    clauses_in_memory,
     judged_in_memory,
     kills_of_standard_run,
 )
@@ -20,6 +23,14 @@ BROKER = SUBJECTS[REFERENCE]
 DEEP = "test_every_negative_version_gets_unsupported_version"
 CLAUSE = "KIP-35.negative-version-gives-35"
 DEFECT = "negative-versions-are-served-as-v0"
+
+
+@pytest.mark.parametrize("name", [name for name, each in SUBJECTS.items() if each is not BROKER])
+def test_every_fault_of_a_model_is_judged_in_memory(name: str) -> None:
+    """Only defects of the broker may need sockets: a fault whose clause no property judges would count as nothing."""
+    subject = SUBJECTS[name]
+    broken = {clause for fault in subject.faults.values() for clause in fault.breaks}
+    assert broken <= clauses_in_memory(subject)
 
 
 def test_quick_bystanders_meet_properties_of_other_clauses() -> None:
