@@ -42,7 +42,7 @@ class Proposal:
         model: the id of the model in which its faults are planted; empty for none.
         faults: the planted faults of that model, by name.
         in_memory: the function that returns that model as a target without sockets, given the name of a fault or an empty one.
-        client: the class of the model client that follows it.
+        client: the class of the model client that follows it; the model client can follow one proposal only.
         client_apis: the APIs with the versions that scripted brokers serve to clients that follow it, by key.
         sasl_apis: the same of those by which a client authenticates.
         api_versions_headers: maps versions of ApiVersions after the newest one to their request headers.
@@ -120,8 +120,18 @@ def proposed_brokers() -> dict[str, Proposal]:
 
 
 def merged(part: str) -> dict[Any, Any]:
-    """Return the entries of a part that is a mapping, of all proposals."""
-    return {key: value for each in provided(part) for key, value in each.items()}
+    """Return the entries of a part that is a mapping, of all proposals.
+
+    Raises:
+        ValueError: two proposals have an entry of the same name.
+    """
+    entries: dict[Any, Any] = {}
+    for each in provided(part):
+        twice = entries.keys() & each.keys()
+        if twice:
+            raise ValueError(f"two proposals have {part} of the same name: {sorted(twice)}")
+        entries |= each
+    return entries
 
 
 def provided(part: str) -> Iterator[Any]:

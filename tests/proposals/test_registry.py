@@ -43,3 +43,11 @@ def test_parts_of_all_proposals_are_asked_for() -> None:
 def test_properties_have_a_folder_per_role() -> None:
     """It need not exist."""
     assert BARE.properties(BROKERS) == proposals.FOLDER / "properties" / "brokers"
+
+
+def test_two_proposals_cannot_have_entries_of_one_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One would hide the other."""
+    monkeypatch.setattr(proposals, "proposals", lambda: (WITH_PARTS, WITH_PARTS))
+    monkeypatch.setattr(Proposal, "load", lambda self, part: {"same": part})
+    with pytest.raises(ValueError, match="client_apis of the same name"):
+        merged("client_apis")
