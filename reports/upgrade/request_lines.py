@@ -108,6 +108,15 @@ class RequestLines:
         """The requests of clients of which versions are not served any more."""
         return tuple(line for line in self.of(*LOSSES) if line.is_for_clients)
 
+    @property
+    def gone_with_zookeeper(self) -> tuple[RequestLine, ...]:
+        """The requests of clients that only brokers with ZooKeeper serve."""
+        return tuple(
+            line
+            for line in self.with_quorum
+            if line.is_for_clients and line.kind is RequestKind.GONE
+        )
+
 
 def request_lines(before: RecordedRelease, after: RecordedRelease) -> RequestLines:
     """Return what changes for clients on a listener of brokers."""

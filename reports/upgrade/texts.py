@@ -84,6 +84,9 @@ def _failing(upgrade: Upgrade) -> Section:
         TextLine(f"{clients[:1].upper()}{clients[1:]}", f"fail if they send {', '.join(names)}")
         for clients, names in by_clients.items()
     ]
+    if gone := upgrade.requests.gone_with_zookeeper:
+        names = ", ".join(line.name for line in gone)
+        lines.append(TextLine("All clients", f"fail if they send {names}: gone with ZooKeeper"))
     if not lines:
         lines = [
             TextLine("", "No client, by the recorded tables: no version of a request is lost.")

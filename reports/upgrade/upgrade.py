@@ -107,11 +107,13 @@ def _parts(upgrade: Upgrade) -> Iterator[str]:
         yield f"Kafka does not support clients older than {OLDEST_WITH_IT} any more"
     if must_leave_zookeeper(upgrade.before, upgrade.after):
         yield "you have to leave ZooKeeper first"
-    lost = upgrade.requests.lost_by_clients
+    lost, gone = upgrade.requests.lost_by_clients, len(upgrade.requests.gone_with_zookeeper)
     if lost:
         old = "" if any(line.kind in _NOT_OLD for line in lost) else "old "
         yield f"{counted(len(lost), 'request')} of clients {_agree(len(lost), 'loses', 'lose')} {old}versions"
-    else:
+    if gone:
+        yield f"{counted(gone, 'request')} of clients {_agree(gone, 'is', 'are')} gone with ZooKeeper"
+    if not lost and not gone:
         yield "no request of clients loses a version"
     new = len(upgrade.requests.of(RequestKind.NEW))
     if new:

@@ -37,6 +37,11 @@ def between(before: str, after: str) -> Upgrade:
         ),
         ("4.3.1", "4.4.0", "In short: no request of clients loses a version; 2 requests are new."),
         ("2.3.1", "3.9.2", "In short: no request of clients loses a version; 16 requests are new."),
+        (
+            "3.2.3",
+            "3.3.2",
+            "In short: 6 requests of clients are gone with ZooKeeper; 14 requests come or go with KRaft, not with the release.",
+        ),
     ],
 )
 def test_sentence_follows_from_the_tables(before: str, after: str, sentence: str) -> None:
@@ -151,6 +156,15 @@ def test_report_begins_with_who_fails() -> None:
     assert lines[0] == "Java clients up to 2.0: fail if they send OffsetForLeaderEpoch"
     assert any("up to 0.10.2: fail if they send Produce, Fetch" in line for line in lines)
     assert "watch --bootstrap-server HOST:PORT --for apache-kafka-4.4.0" in lines[-1]
+
+
+def test_what_is_gone_with_zookeeper_fails_too() -> None:
+    """3.3.2 with KRaft serves no delegation tokens, so whoever sends these requests fails."""
+    first, *_ = sections_of(between("3.2.3", "3.3.2"))[0].lines
+    assert str(first) == (
+        "All clients: fail if they send CreateDelegationToken, RenewDelegationToken, ExpireDelegationToken, "
+        "DescribeDelegationToken, DescribeUserScramCredentials, AlterUserScramCredentials: gone with ZooKeeper"
+    )
 
 
 def test_nobody_fails_if_no_version_is_lost() -> None:
