@@ -176,7 +176,7 @@ def _kept_failures(listener: ListenerCell, kept: Failures) -> Iterator[KeptFailu
     if listener.row is not None:
         for failure in listener.row.failures:
             place = (listener.row.run_id, failure.signature)
-            if place in kept:
+            if place in kept and not kept[place].leaves_open:
                 yield kept[place]
 
 

@@ -6,6 +6,7 @@ recorded; it never counts as an empty table.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,6 +14,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+from reports.failure_classes import stored_leave_open
 from reports.grid.row_keys import ROW_KEYS
 from reports.grid.table_rows import read_rows
 from reports.records import NOT_RECORDED, TABLES_FOLDER, Verdict
@@ -170,6 +172,14 @@ class KeptFailure:
     reproducer: str
     pcap: bytes | None
     known_violation: str = ""
+
+    @property
+    def leaves_open(self) -> bool:
+        """Whether its repeats leave open whether the target is at fault: it is no evidence then."""
+        try:
+            return stored_leave_open(json.loads(self.facts).get("repeats"))
+        except (ValueError, AttributeError):
+            return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

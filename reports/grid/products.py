@@ -202,7 +202,10 @@ def _product(
 def evidence_of(
     own: OwnCell, kept: Mapping[tuple[str, str], KeptFailure], verdicts: Collection[Verdict]
 ) -> Iterator[tuple[GridCell, Evidence]]:
-    """Yield each failure by which a cell has one of some verdicts, with the row of its listener; one without a stored failure if there is none.
+    """Yield each failure by which a cell has one of some verdicts, with the row of its listener.
+
+    A failure whose repeats leave open whether the target is at fault is no evidence. If a violation of the cell is not stored, and
+    no stored one is evidence, it yields one without a stored failure.
 
     Args:
         own: the cell.
@@ -212,11 +215,15 @@ def evidence_of(
     for listener in own.cell.listeners:
         if listener.verdict not in verdicts or listener.row is None:
             continue
-        found = (
+        found = [
             kept.get((listener.row.run_id, each.signature)) for each in listener.row.violations
-        )
-        stored: list[KeptFailure | None] = [each for each in found if each is not None]
-        for failure in stored or [None]:
+        ]
+        shown: list[KeptFailure | None] = [
+            each for each in found if each is not None and not each.leaves_open
+        ]
+        if not shown and (not found or None in found):
+            shown = [None]
+        for failure in shown:
             evidence = Evidence(
                 clause=own.clause,
                 target=own.column,

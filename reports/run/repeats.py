@@ -7,25 +7,13 @@ it recurred in no repeat at all, or a control shows that the machine or the brok
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, TypedDict
 
+from reports.failure_classes import FailureClass
 from reports.intervals import wilson_interval
 from reports.records import FlakeRate
-
-
-class FailureClass(enum.StrEnum):
-    """Why a failure may or may not recur."""
-
-    DETERMINISTIC = "deterministic"
-    ORDER = "order"
-    LOAD = "load"
-    ENVIRONMENT = "environment"
-    TOO_SLOW = "too slow"
-    FLAKY = "flaky"
-
 
 MEANINGS = {
     FailureClass.DETERMINISTIC: "fails every time",

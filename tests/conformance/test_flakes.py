@@ -21,8 +21,8 @@ from fixtures.launchers.address import address_target, launch_address
 from fixtures.launchers.given_broker import parse_address
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.spare_target import SpareTarget
+from reports.failure_classes import FailureClass
 from reports.records import Verdict
-from reports.run.repeats import FailureClass
 from strategies.api_versions import build_request
 from tests.conformance.fake_targets import (
     Behaviour,

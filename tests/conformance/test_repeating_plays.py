@@ -28,7 +28,8 @@ from fixtures.under_test.in_memory_client import play_in_memory
 from fixtures.under_test.plays import PlayCache
 from fixtures.under_test.trial import ChosenTrial, Trial
 from reference_model.clients.scripts.script import Answer, Script, one_node
-from reports.run.repeats import FailureClass, Repeats, Tally
+from reports.failure_classes import FailureClass
+from reports.run.repeats import Repeats, Tally
 from tests.conformance.client_plays import WELL
 from tests.conformance.test_slow_answers import SLOW, recording_of
 

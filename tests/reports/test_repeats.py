@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from reports.failure_classes import FailureClass, stored_leave_open
 from reports.intervals import wilson_interval
 from reports.run.repeats import (
-    FailureClass,
     Repeats,
     Tally,
     rate_of,
@@ -83,8 +83,9 @@ def test_rate_is_of_both_brokers() -> None:
     ids=str,
 )
 def test_only_two_classes_leave_open_who_is_at_fault(repeats: Repeats, expected: str) -> None:
-    """A failure that recurs at all counts, unless a control was too slow."""
+    """A failure that recurs at all counts, unless a control was too slow; the stored form says the same."""
     assert repeats.leaves_open == expected
+    assert stored_leave_open(repeat_facts(repeats)) is bool(expected)
 
 
 GONE, AGAIN, BUSY = (

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_summary import summarise
@@ -108,3 +112,38 @@ def test_crash_is_a_word_of_the_cell(tmp_path: Path) -> None:
     cell = folded.cells["C.should"][1]
     assert cell.worst.text == "✕ crashes"
     assert (cell.examples, folded.cells["C.must"][0].examples) == (100, 100)
+
+
+BUSY = {"class": "too slow", "rate": {"failed": 2, "repeats": 2}}
+GONE = {"class": "flaky", "rate": {"failed": 0, "repeats": 3}}
+SOMETIMES = {"class": "flaky", "rate": {"failed": 1, "repeats": 3}}
+
+
+@pytest.mark.parametrize(
+    ("repeats", "titles"),
+    [
+        (BUSY, ["It loops"]),
+        (GONE, ["It loops"]),
+        (SOMETIMES, ["It loops", "It hangs"]),
+        (None, ["It loops", "It hangs"]),
+    ],
+    ids=["busy", "gone", "sometimes", "not repeated"],
+)
+def test_failure_that_proves_nothing_is_no_bug(
+    repeats: dict[str, Any] | None, titles: list[str], tmp_path: Path
+) -> None:
+    """A red cell may have such failures next to those that make it red."""
+    facts = json.dumps({"repeats": repeats})
+    folder = write_tables(
+        tmp_path,
+        targets=[target_row(NEW)],
+        clauses=[clause_row("C.must")],
+        cells=[cell_row("C.must", NEW, "violates", failures=[SIGNATURE, CRASH])],
+        failures=[
+            failure_row(SIGNATURE, "C.must", NEW, message="it hangs", facts=facts),
+            failure_row(CRASH, "C.must", NEW, message="it loops", facts="{}"),
+        ],
+    )
+    failures = read_history_tables(folder).failures
+    (product,) = products_of(FoldedGrid(read_grid(folder)), failures)
+    assert sorted(bug.title for bug in product.bugs) == sorted(titles)
