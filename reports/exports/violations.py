@@ -18,7 +18,7 @@ from reports.exports.issue_texts import evidence_lines, first_line, marker, scri
 from reports.grid import addresses
 from reports.grid.grid_tables import GridClause
 from reports.grid.grid_view import FoldedCell, FoldedGrid, ListenerCell
-from reports.grid.history_tables import KeptFailure, failures_by_run
+from reports.grid.history_tables import KeptFailure, failures_by_run, leaves_open
 from reports.grid.products import OwnCell, Product, products_of
 from reports.records import GATING_LEVELS, OPERATION, VIOLATED_VERDICTS, WORST_FIRST, Verdict, gates
 from reports.verdict_labels import CRASHES
@@ -176,7 +176,7 @@ def _kept_failures(listener: ListenerCell, kept: Failures) -> Iterator[KeptFailu
     if listener.row is not None:
         for failure in listener.row.failures:
             place = (listener.row.run_id, failure.signature)
-            if place in kept and not kept[place].leaves_open:
+            if place in kept and not leaves_open(kept[place]):
                 yield kept[place]
 
 

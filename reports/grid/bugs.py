@@ -138,7 +138,7 @@ def bugs_of(evidence: Iterable[Evidence]) -> tuple[Bug, ...]:
     for each in evidence:
         grouped.setdefault(_cause(each), []).append(each)
     bugs = [
-        Bug(title=_title(alike), cause=cause, evidence=tuple(sorted(alike, key=_usefulness)))
+        Bug(title=title_of(alike), cause=cause, evidence=tuple(sorted(alike, key=_usefulness)))
         for cause, alike in grouped.items()
     ]
     return tuple(sorted(bugs, key=lambda bug: (not bug.crashes, not bug.gates, -len(bug.clauses))))
@@ -203,8 +203,14 @@ def _key_and_version(data: str) -> tuple[bytes, bytes]:
     return both[:2], both[2:]
 
 
-def _title(alike: Sequence[Evidence]) -> str:
-    in_order = sorted(alike, key=_usefulness)
+def title_of(alike: Sequence[Evidence], shown: Evidence | None = None) -> str:
+    """Return the title of a bug.
+
+    Args:
+        alike: its failures.
+        shown: the one whose message and numbers the title has; None for the best one.
+    """
+    in_order = sorted(alike, key=lambda each: (each is not shown, *_usefulness(each)))
     first = in_order[0]
     if not first.message:
         return first.clause.statement or first.clause.clause

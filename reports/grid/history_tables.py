@@ -173,14 +173,6 @@ class KeptFailure:
     pcap: bytes | None
     known_violation: str = ""
 
-    @property
-    def leaves_open(self) -> bool:
-        """Whether its repeats leave open whether the target is at fault: it is no evidence then."""
-        try:
-            return stored_leave_open(json.loads(self.facts).get("repeats"))
-        except (ValueError, AttributeError):
-            return False
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbour:
@@ -194,6 +186,14 @@ class Neighbour:
     error_code: int | None
     verdict: str
     answer_sha256: str | None
+
+
+def leaves_open(failure: KeptFailure) -> bool:
+    """Return whether the repeats of a failure leave open whether the target is at fault: it is no evidence then."""
+    try:
+        return stored_leave_open(json.loads(failure.facts).get("repeats"))
+    except (ValueError, AttributeError):
+        return False
 
 
 def failures_by_run(failures: Iterable[KeptFailure]) -> dict[tuple[str, str], KeptFailure]:

@@ -15,7 +15,7 @@ from clauses.catalogue import Level, Role
 from reports.grid.bugs import Bug, Evidence, bugs_of
 from reports.grid.grid_tables import GridCell, GridClause, implementation_name
 from reports.grid.grid_view import FoldedCell, FoldedGrid, TargetColumn
-from reports.grid.history_tables import KeptFailure, failures_by_run
+from reports.grid.history_tables import KeptFailure, failures_by_run, leaves_open
 from reports.records import OPERATION, VIOLATED_VERDICTS, WORST_FIRST, Verdict, gates
 from reports.verdict_labels import CRASHES, SYMBOLS, counted
 
@@ -219,7 +219,7 @@ def evidence_of(
             kept.get((listener.row.run_id, each.signature)) for each in listener.row.violations
         ]
         shown: list[KeptFailure | None] = [
-            each for each in found if each is not None and not each.leaves_open
+            each for each in found if each is not None and not leaves_open(each)
         ]
         if not shown and (not found or None in found):
             shown = [None]

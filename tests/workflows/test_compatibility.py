@@ -108,6 +108,26 @@ def test_failures_of_two_versions_with_one_cause_are_one_finding(data: Compatibi
     assert loop.script == "../../play_broker.py"
 
 
+def test_title_has_the_numbers_of_the_shown_failure(tmp_path: Path) -> None:
+    """That is the one that recurs each time, although another one stands first."""
+    always = json.dumps({"repeats": {"class": "deterministic"}})
+    folder = write_tables(
+        tmp_path / "grid",
+        targets=[target_row("libone-1.0", role="client")],
+        clauses=[clause_row(CLIENTS, role="client")],
+        cells=[cell_row(CLIENTS, "libone-1.0", "violates", failures=["aa", "bb"])],
+        failures=[
+            failure_row("aa", CLIENTS, "libone-1.0", message=LOOPS.format(309), facts="{}"),
+            failure_row("bb", CLIENTS, "libone-1.0", message=LOOPS.format(2179), facts=always),
+        ],
+    )
+    collected = collected_from(folder)
+    (finding,) = collected.data.findings
+    shown = collected.evidence[finding.id]
+    assert "2179 ApiVersions" in shown.message
+    assert "2179 ApiVersions" in finding.title
+
+
 def test_names_of_findings_have_no_numbers(data: Compatibility) -> None:
     """Numbers differ from night to night, and a folder keeps its name."""
     assert [each.id for each in data.findings] == [

@@ -16,7 +16,7 @@ from reference_model.profiles.release_tables import RecordedRelease, recorded_re
 from reference_model.profiles.version_tables import RequestKind
 from reports.escaping import one_line
 from reports.failure_classes import FailureClass
-from reports.grid.bugs import Bug, Evidence, bugs_of
+from reports.grid.bugs import Bug, Evidence, bugs_of, title_of
 from reports.grid.grid_tables import implementation_name
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import KeptFailure, failures_by_run
@@ -176,8 +176,8 @@ def _finding(
     newest = next(owner for owner in order if owner in broken)
     # The title describes the newest version; a declaration has one text for all versions.
     own = [each for each in bug.evidence if _owner(each) == newest]
-    title = bug.title if reason else bugs_of(own)[0].title
     shown = min((each for each in own if each.failure is not None), key=_usefulness, default=None)
+    title = bug.title if reason else title_of(own, shown)
     finding = Finding(
         id=finding_id(family, title, taken),
         family=family,
