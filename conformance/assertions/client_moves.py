@@ -30,6 +30,8 @@ NOT_STARTED = (126, 127)
 """Exit statuses of a shell that cannot start a program."""
 FROM_OUTSIDE = frozenset({"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"})
 """Signals that a process does not send itself: somebody or the system ended it."""
+TOO_MUCH_MEMORY = "the client's process uses more memory than it may"
+"""The start of the message about a client whose processes use more than `Client.memory_mb`."""
 MEMORY, TIME, STOPPED = "memory", "time", "stopped"
 _MOST_MOVES = 5
 
@@ -273,9 +275,7 @@ def assert_ends_by_itself(client: PlayableClient, play: Play) -> None:
         raise ClientAborted(
             f"the client's process is aborted by {result.signal}\n{_last_lines(result)}"
         )
-    assert result.killed_for != MEMORY, (
-        f"the client's process uses more memory than it may: {result.peak_rss_mb:,.0f} MB"
-    )
+    assert result.killed_for != MEMORY, f"{TOO_MUCH_MEMORY}: {result.peak_rss_mb:,.0f} MB"
     assert result.killed_for != TIME, (
         f"the client's process hangs: it has to be killed{cause_of_hang(play.recording)}"
     )

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from conformance.assertions.client_moves import TOO_MUCH_MEMORY
+from reports.grid.bugs import Evidence
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import read_history_table
@@ -23,10 +25,10 @@ from tests.reports.roll_up_tables import (
 )
 from workflows.compatibility.__main__ import main
 from workflows.compatibility.collecting import Collected, collect, finding_id, step_between
-from workflows.compatibility.data import Compatibility, counts_of, read_data, write_data
+from workflows.compatibility.data import Compatibility, Finding, counts_of, read_data, write_data
 from workflows.compatibility.document import MOST_BYTES, document, step_sentence
 from workflows.compatibility.finding_files import play_of, write_findings
-from workflows.compatibility.finding_texts import finding_text, linked, shortened, without_folders
+from workflows.compatibility.finding_texts import finding_text, linked, without_folders
 
 MUST, SHOULD, KNOWN = (
     "KIP-35.keys-unique",
@@ -312,46 +314,55 @@ def test_product_without_latin_letters_has_a_folder() -> None:
     assert finding_id("Кафка", "12", taken={"product/finding"}) == "product/finding-2"
 
 
-def table_of(*keys: int) -> list[str]:
-    """Return the rows of a table."""
-    return [
-        f"      {key}  00  api_keys[{place}].{name} = {key if name == 'api_key' else 9}"
-        for place, key in enumerate(keys)
-        for name in ("api_key", "min_version", "max_version")
-    ]
+@pytest.mark.parametrize(
+    ("declared", "kind", "facts", "said"),
+    [
+        ("", "AssertionError", {"repeats": None}, "Not repeated in the run: its values cannot be drawn again, or "),
+        ("", "TargetEnded", {"repeats": None}, "Not repeated in the run: a crash only has to end a second broker"),
+        ("On purpose.", "AssertionError", {}, "Not repeated in the run: what is declared as known is not repeated."),
+        ("", "AssertionError", {"repeats": {"sentence": "failed 3 of 3 again"}}, "Repeated by the suite: failed 3 of 3 again."),
+    ],
+    ids=["time", "crash", "declared", "repeated"],
+)  # fmt: skip
+def test_text_says_whether_it_was_repeated(
+    declared: str, kind: str, facts: dict[str, object], said: str, grid: Path
+) -> None:
+    """And if not, why."""
+    finding, evidence = _broker_finding(grid)
+    assert evidence.failure is not None
+    failure = replace(evidence.failure, kind=kind, facts=json.dumps(facts))
+    shown = replace(evidence, failure=failure)
+    data = collected_from(grid).data
+    text = "\n".join(finding_text(data, replace(finding, declared=declared), shown))
+    assert f"\n\n{said}" in text
 
 
-def test_dump_keeps_the_rows_that_explain_it() -> None:
-    """Those of APIs that were requested or are named, and lines with a mark."""
-    dump = "\n".join(
-        [
-            "connection 0: answer",
-            *table_of(0, 1, 3, 12, 60),
-            ">  41  wrong",
-            "connection 0: sent",
-            "  4  00 03  request_api_key = 3",
-        ]
-    )
-    assert shortened(dump, "Heartbeat v2 is listed").split("\n") == [
-        "connection 0: answer",
-        "... (2 other APIs)",
-        *table_of(0, 1, 3, 12)[6:],
-        "... (1 other API)",
-        ">  41  wrong",
-        "connection 0: sent",
-        "  4  00 03  request_api_key = 3",
-    ]
+def _broker_finding(grid: Path) -> tuple[Finding, Evidence]:
+    collected = collected_from(grid)
+    finding = next(each for each in collected.data.findings if "silent" in each.title)
+    return finding, collected.evidence[finding.id]
 
 
-def test_long_dump_keeps_both_ends_and_what_is_named() -> None:
-    """A client may send hundreds of requests, and the wrong one stands between them."""
-    metadata = "  4  00 03  request_api_key = 3"
-    parts = ["connection 0: sent\n  4  00 12  request_api_key = 18\n"] * 99
-    parts[50] = f"connection 0: sent\n{metadata}\n"
-    lines = shortened("".join(parts), "Metadata v2 was sent").split("\n")
-    assert len(lines) == 122
-    assert metadata in lines
-    assert [line for line in lines if "more" in line] == [
-        "... (42 more lines)",
-        "... (36 more lines)",
-    ]
+def test_address_in_a_declaration_is_a_link(grid: Path) -> None:
+    """Only the project itself writes declarations; the text around it stays escaped."""
+    finding, evidence = _broker_finding(grid)
+    address = "https://github.com/a/b/blob/1.0/C_d.java#L1-L2"
+    declared = replace(finding, declared=f"On *purpose*. ({address})")
+    lines = list(finding_text(collected_from(grid).data, declared, evidence))
+    assert f"Declared as known: On \\*purpose\\*. \\([{address}]({address})\\)" in lines
+
+
+@pytest.mark.parametrize(
+    ("client", "limit"), [("aiokafka-0.14.0", 300), ("kafka-clients-3.9.2-admin", 400)]
+)
+def test_memory_finding_says_the_limit(client: str, limit: int, grid: Path) -> None:
+    """Nobody outside the project knows how much a client may use."""
+    collected = collected_from(grid)
+    finding = next(each for each in collected.data.findings if "loops" in each.title)
+    evidence = collected.evidence[finding.id]
+    assert evidence.failure is not None
+    failure = replace(evidence.failure, message=f"{TOO_MUCH_MEMORY}: 512 MB")
+    of_client = replace(finding, target=client)
+    text = finding_text(collected.data, of_client, replace(evidence, failure=failure))
+    (expected,) = (line for line in text if line.startswith("**Expected**"))
+    assert expected.endswith(f"MUST) This client may use {limit} MB.")

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import ast
 import json
-import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,11 +29,9 @@ from workflows.compatibility.data import Finding
 from workflows.compatibility.finding_texts import finding_text, without_folders
 
 README = "README.md"
-_MOST_LINES_OF_PART, _MOST_DUMP_LINES = 10, 48
 _MOST_SENT_BYTES = 8 * 1024
 _KEPT_FACTS = ("signature", "clause", "statement", "property_name", "target", "listener")
 _MORE_KEPT_FACTS = ("message", "example", "role", "script", "driver", "repeats")
-_FOLDERS = re.compile(r"/(?:home|root|tmp|Users|work)/(?:[\w.@+-]+/)*")
 _OVERVIEW = """\
 # Findings
 

@@ -7,34 +7,27 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Sequence, Set
-from itertools import chain, groupby
+from collections.abc import Iterator
 
 from clauses.source_links import REFERENCE, source_url
+from conformance.assertions.client_moves import TOO_MUCH_MEMORY
 from fixtures.registry.clients import Client, all_clients
-from reference_model.profiles.known_apis import known_apis
 from reports.escaping import markdown_code_block, markdown_text, one_line
 from reports.exports.issue_texts import driver_of, reported_of
 from reports.failure_classes import FailureClass
 from reports.grid.bugs import Evidence, request_of
 from reports.grid.history_tables import KeptFailure
 from reports.records import FACTS_FILE, REPRODUCER_FILE
-from reports.verdict_labels import counted
+from reports.verdict_labels import CRASH_KINDS
 from workflows.compatibility.collecting import PLAYER
 from workflows.compatibility.data import Compatibility, Finding
+from workflows.compatibility.short_dumps import shortened
 
 FOLDER = "docs/findings"
-_MOST_LINES_OF_PART, _MOST_DUMP_LINES = 40, 120
-_LONGEST_LINE = 160
 _MOST_HEX = 600
 _FOLDERS = re.compile(r"/(?:home|root|tmp|Users|work)/(?:[\w.@+-]+/)*")
-_PART = re.compile(r"^(?=connection )", re.MULTILINE)
-_ROW = re.compile(r"\bapi_keys\[(?P<place>\d+)\]\.\w+ = ")
-_KEY = re.compile(r"\b(?:api_keys\[\d+\]\.api_key|request_api_key) = (?P<key>-?\d+)$")
-_ASKED_FOR = re.compile(r"\brequest_api_key = (?P<key>-?\d+)$", re.MULTILINE)
-_API_NAME = re.compile(r"\b[A-Z]\w+(?= v-?\d)|\bAPI -?\d+")
-_LAST_WORDS, _ASSERT = "stderr: ", "assert "
-_API_VERSIONS = 18
+_ADDRESS = re.compile(r"(https?://[^\s<>\"'()\[\]]+)")
+_LAST_WORDS = "stderr: "
 _PORT = 9092
 LISTENERS = {
     "sasl_plaintext": "with SASL (PLAIN), without TLS",
@@ -70,7 +63,7 @@ def finding_text(data: Compatibility, finding: Finding, evidence: Evidence | Non
         yield f"It was met on a listener {LISTENERS[finding.listener]}."
     if finding.declared:
         yield ""
-        yield f"Declared as known: {markdown_text(finding.declared)}"
+        yield f"Declared as known: {_with_addresses(finding.declared)}"
     if evidence is None:
         return
     yield from _rule(data, finding, evidence)
@@ -89,7 +82,7 @@ def finding_text(data: Compatibility, finding: Finding, evidence: Evidence | Non
 def _rule(data: Compatibility, finding: Finding, evidence: Evidence) -> Iterator[str]:
     clause = evidence.clause
     yield ""
-    yield f"**Expected**: {markdown_text(clause.statement)} ({markdown_text(clause.clause)}, {clause.level})"
+    yield f"**Expected**: {markdown_text(clause.statement)} ({markdown_text(clause.clause)}, {clause.level}){_limit(finding, evidence)}"
     yield ""
     yield f"Source: {linked(clause.location)}"
     yield ""
@@ -98,6 +91,35 @@ def _rule(data: Compatibility, finding: Finding, evidence: Evidence) -> Iterator
     if others:
         yield ""
         yield f"Other rules that it breaks: {markdown_text(', '.join(others))}"
+
+
+def _limit(finding: Finding, evidence: Evidence) -> str:
+    """Return the limit that a client used more memory than; empty if the failure is another one."""
+    client = _client(finding)
+    if client is None or not evidence.message.startswith(TOO_MUCH_MEMORY):
+        return ""
+    return f" This client may use {client.memory_mb} MB."
+
+
+def _client(finding: Finding) -> Client | None:
+    return next((each for each in all_clients() if each.id == finding.target), None)
+
+
+def _with_addresses(reason: str) -> str:
+    """Return the reason of a declaration, which this project writes itself, as Markdown with links."""
+    return "".join(
+        f"[{part}]({part})" if _ADDRESS.fullmatch(part) else _spaced(part)
+        for part in _ADDRESS.split(reason)
+    )
+
+
+def _spaced(text: str) -> str:
+    """Return a part of a line as Markdown, with the spaces at its ends."""
+    shown = text.strip()
+    if not shown:
+        return " " if text else ""
+    before, after = text[:1].isspace(), text[-1:].isspace()
+    return f"{' ' * before}{markdown_text(shown)}{' ' * after}"
 
 
 def linked(location: str) -> str:
@@ -138,90 +160,6 @@ def _seen(failure: KeptFailure, *, is_client: bool) -> Iterator[str]:
         yield from markdown_code_block(shortened(failure.hex_dump, failure.message), "text")
 
 
-def shortened(dump: str, message: str = "") -> str:
-    """Return the dump of an exchange without the rows of tables that say nothing about a failure; of a long one only some messages.
-
-    What explains a failure stays: rows about APIs that were requested or that the message names, lines with a mark, requests that
-    the message names, and the first and the last messages.
-
-    Args:
-        dump: the dump.
-        message: the failure's message.
-    """
-    known = {f"API {key}": key for key in range(-1, 1000)}
-    known |= {api.name: key for key, api in known_apis().items()}
-    first = message.partition("\n")[0]
-    named = {known[name] for name in _API_NAME.findall(first) if name in known} - {_API_VERSIONS}
-    keys = {_API_VERSIONS, *named, *(int(found["key"]) for found in _ASKED_FOR.finditer(dump))}
-    parts = [_short_part(part.rstrip("\n").split("\n"), keys) for part in _PART.split(dump) if part]
-    kept = _kept_parts(parts, named)
-    lines: list[str] = []
-    for is_kept, run in groupby(range(len(parts)), key=kept.__contains__):
-        own = [line for place in run for line in parts[place]]
-        lines += own if is_kept else [f"... ({counted(len(own), 'more line')})"]
-    cut = (line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]} ..." for line in lines)
-    return "\n".join(cut)
-
-
-def _short_part(lines: Sequence[str], keys: Collection[int]) -> Sequence[str]:
-    own = list(_without_other_apis(lines, keys))
-    rest = own[_MOST_LINES_OF_PART:]
-    if len(rest) <= 1:
-        return own
-    marked = [line for line in rest if line.startswith(">")]
-    more = f"... ({len(rest) - len(marked)} more lines)"
-    return [*own[:_MOST_LINES_OF_PART], more, *marked]
-
-
-def _kept_parts(parts: Sequence[Sequence[str]], named: Set[int]) -> Collection[int]:
-    """Return the places of the messages that are shown: as many as fit, those that requested what is named first of all."""
-    asked = [place for place, part in enumerate(parts) if named & _requested(part)][:2]
-    both_ends = chain.from_iterable(
-        zip(reversed(range(len(parts))), range(len(parts)), strict=True)
-    )
-    kept: set[int] = set()
-    left = _MOST_DUMP_LINES
-    for place in (*(each for first in asked for each in (first, first + 1)), *both_ends):
-        if place in kept or place >= len(parts):
-            continue
-        left -= len(parts[place])
-        if left < 0:
-            break
-        kept.add(place)
-    return kept
-
-
-def _requested(part: Sequence[str]) -> set[int]:
-    return {int(found["key"]) for line in part if (found := _ASKED_FOR.search(line))}
-
-
-def _without_other_apis(lines: Sequence[str], keys: Collection[int]) -> Iterator[str]:
-    """Yield the lines of a message; entries of a table about APIs other than `keys` become one line."""
-    left = 0
-    for place, entry in groupby(lines, key=_place):
-        own = list(entry)
-        key = _KEY.search(own[0])
-        if (
-            place
-            and key is not None
-            and int(key["key"]) not in keys
-            and not any(line.startswith(">") for line in own)
-        ):
-            left += 1
-            continue
-        if left:
-            yield f"... ({counted(left, 'other API')})"
-            left = 0
-        yield from own
-    if left:
-        yield f"... ({counted(left, 'other API')})"
-
-
-def _place(line: str) -> str:
-    found = _ROW.search(line)
-    return found["place"] if found else ""
-
-
 def _again(project: str, finding: Finding, evidence: Evidence) -> Iterator[str]:
     assert evidence.failure is not None
     yield ""
@@ -229,7 +167,9 @@ def _again(project: str, finding: Finding, evidence: Evidence) -> Iterator[str]:
     yield ""
     if sentence := _repeats(evidence.failure):
         yield f"Repeated by the suite: {markdown_text(sentence)}."
-        yield ""
+    else:
+        yield f"Not repeated in the run: {_why_not_repeated(finding, evidence.failure)}."
+    yield ""
     if evidence.is_client and finding.script:
         yield from _against_the_script(project, finding)
     elif not evidence.is_client:
@@ -242,6 +182,14 @@ def _again(project: str, finding: Finding, evidence: Evidence) -> Iterator[str]:
 def _repeats(failure: KeptFailure) -> str:
     repeats = json.loads(failure.facts).get("repeats") or {}
     return one_line(str(repeats.get("sentence", "")))
+
+
+def _why_not_repeated(finding: Finding, failure: KeptFailure) -> str:
+    if finding.declared:
+        return "what is declared as known is not repeated"
+    if failure.kind in CRASH_KINDS:
+        return "a crash only has to end a second broker, if the suite can start one"
+    return "its values cannot be drawn again, or the time for repeats was used up"
 
 
 def _against_the_broker(
@@ -299,7 +247,7 @@ def _only_request(facts: dict[str, object]) -> str:
 
 
 def _against_the_script(project: str, finding: Finding) -> Iterator[str]:
-    client = next((each for each in all_clients() if each.id == finding.target), None)
+    client = _client(finding)
     yield (
         f"{_file(project, '', PLAYER)} plays the broker, as {_file(project, finding.id, FACTS_FILE)} says; it needs only Python. Start it in an empty folder:"
     )
