@@ -10,7 +10,7 @@ from pathlib import Path
 from clauses.catalogue import Level
 from reports.grid.grid_view import FoldedCell, FoldedGrid
 from reports.grid.history_tables import KeptFailure
-from reports.grid.products import BrokenRules, Product, products_of
+from reports.grid.products import BrokenRules, Product, products_of, those_counted
 from reports.records import UNSETTLED_VERDICTS, VIOLATED_VERDICTS, Verdict
 from reports.verdict_labels import SYMBOLS
 
@@ -108,10 +108,10 @@ def breaking_products(products: Sequence[Product], breaking: Sequence[Product]) 
     """Return how many products break a MUST, by role: "6 of 17 brokers and 1 of 7 clients break MUST rules"."""
     parts = []
     for role in dict.fromkeys(product.role for product in products):
-        number = sum(product.role == role for product in breaking)
-        every = sum(product.role == role for product in products)
-        if number:
-            parts.append(f"{number} of {_counted(every, role)}")
+        own = [product for product in breaking if product.role == role]
+        every = those_counted([product for product in products if product.role == role], own)
+        if own:
+            parts.append(f"{len(own)} of {_counted(len(every), role)}")
     verb = "breaks" if len(breaking) == 1 else "break"
     return f"{' and '.join(parts)} {verb} MUST rules"
 

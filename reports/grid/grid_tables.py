@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,6 +15,7 @@ from reports.records import Verdict, failure_verdict
 from reports.refused_runs import NoticedRun, RefusedRun
 
 _NAMES = {APACHE_KAFKA: "Apache Kafka"}
+_SIGNS = re.compile(r"[@/]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,11 +120,13 @@ class GridTarget:
     def target_name(self) -> str:
         """The target's display name: "Apache Kafka 4.4.0", "Apache Kafka 3.9.2 zookeeper"."""
         known = implementation_name(self.implementation)
-        release = f"{self.implementation}-{self.release}"
-        if self.target == release:
-            return f"{known} {self.release}"
-        if self.target.startswith(f"{release}-"):
-            return f"{known} {self.release} {self.target.removeprefix(f'{release}-')}"
+        # The id of a library with a scope, "@platformatic/kafka", is its name without signs.
+        for name in (self.implementation, _SIGNS.sub("-", self.implementation).strip("-")):
+            release = f"{name}-{self.release}"
+            if self.target == release:
+                return f"{known} {self.release}"
+            if self.target.startswith(f"{release}-"):
+                return f"{known} {self.release} {self.target.removeprefix(f'{release}-')}"
         return self.target
 
     @property

@@ -168,6 +168,18 @@ def products_of(
     return tuple(replace(each, counts_bugs=failures is not None) for each in products)
 
 
+def those_counted(products: Sequence[Product], breaking: Collection[Product]) -> Sequence[Product]:
+    """Return the products of one role that "2 of 5 break rules" counts: clients that were only tried do not count if others were judged.
+
+    Args:
+        products: the products of one role.
+        breaking: those that break rules, which always count.
+    """
+    if not any(each.column for each in products):
+        return products
+    return [each for each in products if each.column or each in breaking]
+
+
 def owner_of(clause: GridClause, target: str, role: str) -> str:
     """Return the id of the product that answers for a cell: the client of an operation, else the target itself."""
     return clause.source if role == OPERATION else target

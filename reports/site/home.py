@@ -10,7 +10,7 @@ from reference_model.profiles.profile import APACHE_KAFKA
 from reports.grid import addresses
 from reports.grid.grid_tables import GridRun
 from reports.grid.grid_view import FoldedGrid
-from reports.grid.products import BrokenRules, Product
+from reports.grid.products import BrokenRules, Product, those_counted
 from reports.records import OPERATION, SOUND_VERDICTS, UNSETTLED_VERDICTS, Verdict
 from reports.site.rendering import Site
 from reports.site.upgrade_pages import releases_in
@@ -116,11 +116,11 @@ def _groups(products: Sequence[Product]) -> Iterator[Cards]:
     for role in (Role.BROKER, Role.CLIENT):
         own = [each for each in worst_first if each.role == role and each not in kafka]
         if own:
-            broken = sum(each.broken.must > 0 for each in own)
+            breaking = [each for each in own if each.broken.must]
             is_judged = any(each.column for each in own)
             yield Cards(
                 title=f"{'Other ' if kafka and role == Role.BROKER else ''}{role}s".capitalize(),
-                result=f"{broken} of {len(own)} break at least one MUST rule",
+                result=f"{len(breaking)} of {len(those_counted(own, breaking))} break at least one MUST rule",
                 href=addresses.role_page(role if is_judged else OPERATION),
                 cards=tuple(_card(each) for each in own),
             )
@@ -156,7 +156,7 @@ def _words(product: Product) -> str:
         words = f"{bugs[0][:1].upper()}{bugs[0][1:].rstrip('.')}.{rest}"
     else:
         words = " ".join(_kept(product))
-    unsettled = sum(product.counts.get(verdict, 0) for verdict in UNSETTLED_VERDICTS)
+    unsettled = _unsettled([product])
     return f"{words} {counted(unsettled, 'cell')} could not be judged." if unsettled else words
 
 
@@ -168,7 +168,9 @@ def _kept(product: Product) -> Iterator[str]:
     declared = rules.count(Verdict.KNOWN_VIOLATION)
     if kept or declared:
         exceptions = f", except for {counted(declared, 'declared violation')}" if declared else ""
-        yield f"Keeps all of the {counted(kept + declared, 'rule')} that apply{exceptions}."
+        open_rules = any(verdict in UNSETTLED_VERDICTS for verdict in rules)
+        which = "could be judged" if open_rules else "apply"
+        yield f"Keeps all of the {counted(kept + declared, 'rule')} that {which}{exceptions}."
     elif rules:
         yield "No rule was judged."
     if tried:
@@ -192,14 +194,14 @@ def _kafka_card(products: Sequence[Product], page: str) -> Card:
     """Return the card of all releases of Apache Kafka together: most of them behave alike."""
     broken = [each for each in products if each.broken]
     releases = counted(len(products), "release")
+    unsettled = _unsettled(products)
     if broken:
         titles = dict.fromkeys(bug.title for each in broken for bug in each.bugs)
         names = _some([each.name.removeprefix("Apache Kafka ") for each in broken])
         words = f"Rules are broken by {len(broken)} of {releases}: {names}. {_some(list(titles))}."
     else:
-        words = (
-            f"{f'All {releases} keep' if len(products) > 1 else 'Keeps'} every rule that applies"
-        )
+        who = f"All {releases} keep" if len(products) > 1 else "Keeps"
+        words = f"{who} every rule that {'could be judged' if unsettled else 'applies'}"
         declared = [
             own.clause
             for each in products
@@ -209,9 +211,6 @@ def _kafka_card(products: Sequence[Product], page: str) -> Card:
         rules = counted(len({clause.clause for clause in declared}), "rule")
         exceptions = f", except for {counted(len(declared), 'declared violation')} of {rules}"
         words += f"{exceptions}." if declared else "."
-    unsettled = sum(
-        each.counts.get(verdict, 0) for each in products for verdict in UNSETTLED_VERDICTS
-    )
     if unsettled:
         words += f" {counted(unsettled, 'verdict')} could not be reached."
     return Card(
@@ -221,6 +220,11 @@ def _kafka_card(products: Sequence[Product], page: str) -> Card:
         count=_count(BrokenRules.of(broken)),
         words=words,
     )
+
+
+def _unsettled(products: Sequence[Product]) -> int:
+    """Return how many cells of some products could not be judged."""
+    return sum(each.counts.get(verdict, 0) for each in products for verdict in UNSETTLED_VERDICTS)
 
 
 def _some(texts: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from reports.grid.grid_reading import read_grid
 from reports.grid.grid_summary import summarise
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import read_history_tables
-from reports.grid.products import BrokenRules, Product, products_of
+from reports.grid.products import BrokenRules, Product, products_of, those_counted
 from reports.records import Verdict
 from tests.reports.roll_up_tables import (
     cell_row,
@@ -147,3 +147,35 @@ def test_failure_that_proves_nothing_is_no_bug(
     failures = read_history_tables(folder).failures
     (product,) = products_of(FoldedGrid(read_grid(folder)), failures)
     assert sorted(bug.title for bug in product.bugs) == sorted(titles)
+
+
+def test_clients_that_were_only_tried_do_not_count(tmp_path: Path) -> None:
+    """A client whose operations work was not judged by any rule; one whose operation fails counts."""
+    folder = write_tables(
+        tmp_path,
+        targets=[target_row(CLIENT, role="client"), target_row(NEW, role="operation")],
+        clauses=[
+            clause_row("C.must", role="client"),
+            clause_row(OF_OTHER, 1, role="operation", source="other-lib-1.0"),
+        ],
+        cells=[cell_row("C.must", CLIENT, "violates"), cell_row(OF_OTHER, NEW)],
+    )
+    folded = FoldedGrid(read_grid(folder))
+    assert summarise(folded, folder).sentence == "✕ 1 of 1 client breaks MUST rules: 1 MUST."
+    judged, tried = products_of(folded)
+    assert those_counted([judged, tried], [judged]) == [judged]
+    assert those_counted([judged, tried], [tried]) == [judged, tried]
+    assert those_counted([tried], []) == [tried]
+
+
+def test_library_with_a_scope_has_its_name(tmp_path: Path) -> None:
+    """Its id cannot have the signs of its name."""
+    row = target_row("some-kafka-2.1", role="client", implementation="@some/kafka")
+    folder = write_tables(
+        tmp_path,
+        targets=[row],
+        clauses=[clause_row("C.must", role="client")],
+        cells=[cell_row("C.must", "some-kafka-2.1")],
+    )
+    (product,) = products_of(FoldedGrid(read_grid(folder)))
+    assert (product.name, product.column and product.column.short) == ("@some/kafka 2.1", "2.1")
