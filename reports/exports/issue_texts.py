@@ -40,7 +40,9 @@ def issue_title(product: Product, bug: Bug) -> str:
     return title if len(title) <= _LONGEST_TITLE else f"{title[: _LONGEST_TITLE - 1]}…"
 
 
-def issue_body(product: Product, bug: Bug, *, suite: str, pages: str) -> str:
+def issue_body(
+    product: Product, bug: Bug, *, suite: str, pages: str, with_script: bool = True
+) -> str:
     """Return the body of an issue about a bug, for the tracker of the product.
 
     Args:
@@ -48,6 +50,7 @@ def issue_body(product: Product, bug: Bug, *, suite: str, pages: str) -> str:
         bug: the bug.
         suite: what found it, and when, in words.
         pages: the address at which the site is published, with a slash at its end; empty if it is not published.
+        with_script: whether the script is a part of it, if it fits; otherwise a link to it is.
     """
     first = bug.first
     lines = [markdown_text(each.statement) for each in bug.clauses[:1]]
@@ -60,7 +63,9 @@ def issue_body(product: Product, bug: Bug, *, suite: str, pages: str) -> str:
         lines += ["", f"Seen with: {markdown_text(', '.join(bug.targets))}"]
     if first.failure is not None:
         lines += evidence_lines(first.failure)
-        lines += script_lines(first.failure)
+        lines += (
+            script_lines(first.failure) if with_script else _script_elsewhere(first.failure, pages)
+        )
     lines += ["", f"Found by {markdown_text(suite)}."]
     if pages:
         lines[-1] += f" Full record: {_page(bug, pages)}"
@@ -128,6 +133,25 @@ def script_lines(failure: KeptFailure) -> Iterator[str]:
     elif files:
         yield ""
         yield f"The script that reproduces it has {size:,} bytes, too many for this text; it is next to the full record."
+    yield from _judged_again(failure)
+
+
+def _script_elsewhere(failure: KeptFailure, pages: str) -> Iterator[str]:
+    """Yield where the files of the script are, instead of the script."""
+    names = [name for name, _ in script_files(failure)]
+    if names:
+        files = " and ".join(
+            f"[{name}]({pages}{addresses.failure_file(failure.signature, name)})" if pages else name
+            for name in names
+        )
+        yield ""
+        yield (
+            f"A script that reproduces it, using only Python: {files}{'' if pages else ', attached'}."
+        )
+    yield from _judged_again(failure)
+
+
+def _judged_again(failure: KeptFailure) -> Iterator[str]:
     yield ""
     yield "To judge it again, if you have the run folder:"
     yield ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from reports.exports.issue_texts import issue_body, issue_title, reported_of
 from reports.grid import addresses
@@ -23,12 +24,13 @@ from reports.grid.grid_view import (
 from reports.grid.products import Product, client_name, library_of
 from reports.records import OPERATION, UNSETTLED_VERDICTS, WORST_FIRST, Verdict
 from reports.site.drill_down import in_order, page_of
+from reports.site.evidence import script_addresses
 from reports.site.rendering import Site
 from reports.site.upgrade_pages import neighbours_of, releases_in
 from reports.verdict_labels import counted, verdict_word
 
 _LONGEST_SHOWN = 24 * 1024
-"""A longer text of an issue, with a client's script in it, is only a file next to the page."""
+"""A longer text of an issue, with a client's script in it, is shown without the script."""
 _MOST_TEXT = 64 * 1024
 """How much of a page the texts of issues may fill; the texts of the bugs after that are only files."""
 _MOST_EVIDENCE = 12
@@ -43,9 +45,10 @@ class ShownBug:
     Attributes:
         bug: the bug.
         title: the title of an issue about it.
-        text: the body of the issue; empty if it is too long for the page.
+        text: the body of the issue, without its script if that makes it too long for the page; empty if it is too long even so.
         file: the address of the file with title and body, from the site's root.
         size: how many bytes that file has.
+        script: the addresses of the files of its script, from the site's root, by name; empty if the text has the script, or there is none.
         evidence: address and text of the page of each of its failures.
         reported: status and address of reports that exist already; empty if none is known.
     """
@@ -55,6 +58,7 @@ class ShownBug:
     text: str
     file: str
     size: int
+    script: Mapping[str, str]
     evidence: tuple[tuple[str, str], ...]
     reported: str
 
@@ -161,19 +165,24 @@ def _shown_bug(
     failure = bug.first.failure
     run = runs.get(failure.run_id) if failure else next(iter(runs.values()), None)
     title = issue_title(product, bug)
-    text = issue_body(product, bug, suite=found_by(run), pages=site.folded.grid.pages)
+    body = partial(issue_body, product, bug, suite=found_by(run), pages=site.folded.grid.pages)
+    text = body()
     stem = addresses.target_page(product.id).removesuffix(".html")
     file = f"{stem}-bug-{number}.md"
     content = f"{title}\n\n{text}".encode()
     path = site.out_dir / file
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
+    is_long = failure is not None and len(text) > _LONGEST_SHOWN
+    script = script_addresses(failure) if failure is not None and is_long else {}
+    shown = body(with_script=False) if script else text
     return ShownBug(
         bug=bug,
         title=title,
-        text=text if len(text) <= _LONGEST_SHOWN else "",
+        text=shown if len(shown) <= _LONGEST_SHOWN else "",
         file=file,
         size=len(content),
+        script=script,
         evidence=tuple(_evidence(bug))[:_MOST_EVIDENCE],
         reported=reports_of(bug.evidence),
     )

@@ -144,6 +144,30 @@ def test_bug_can_be_copied_as_an_issue(site: Path) -> None:
     assert file.split("\n\n", 1)[1].strip() == text.strip()
 
 
+@pytest.mark.parametrize("pages", ["", PAGES])
+def test_long_script_is_a_link_of_the_text(pages: str, tmp_path: Path) -> None:
+    """The script of a client has about 36 kB; the text can be copied all the same, and the file has both."""
+    script = "print('again')\n" + "# a line of a script\n" * 2000
+    write_tables(
+        tmp_path,
+        targets=[target_row(CLIENT, role="client")],
+        clauses=[clause_row("C.must", role="client")],
+        cells=[cell_row("C.must", CLIENT, "violates", failures=[BROKEN])],
+        failures=[failure_row(BROKEN, "C.must", CLIENT, reproducer=script)],
+    )
+    write_grid(tmp_path, pages=pages)
+    page = parse(tmp_path / addresses.target_page(CLIENT))
+    text = next(all_of(page, "textarea")).text or ""
+    assert "Seen: assert NONE" in text
+    assert "print('again')" not in text
+    file = f"failures/{BROKEN}/reproducer.py"
+    where = f"[reproducer.py]({PAGES}{file})" if pages else "reproducer.py, attached"
+    assert f"A script that reproduces it, using only Python: {where}." in text
+    assert f"../{file}" in [link.get("href") for link in all_of(page, "a")]
+    assert (tmp_path / file).read_text() == script
+    assert "print('again')" in (tmp_path / "targets" / f"{CLIENT}-bug-1.md").read_text()
+
+
 def test_failure_of_an_operation_says_what_the_client_did_and_runs(site: Path) -> None:
     """It names the client first, shows the sentence that matters and the driver's lines, and promises no script."""
     page = parse(site / addresses.failure_page(HANGS))
