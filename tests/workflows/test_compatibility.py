@@ -356,7 +356,7 @@ def test_address_in_a_declaration_is_a_link(grid: Path) -> None:
     ("client", "limit"), [("aiokafka-0.14.0", 300), ("kafka-clients-3.9.2-admin", 400)]
 )
 def test_memory_finding_says_the_limit(client: str, limit: int, grid: Path) -> None:
-    """Nobody outside the project knows how much a client may use."""
+    """A reader outside the project cannot know how much a client may use."""
     collected = collected_from(grid)
     finding = next(each for each in collected.data.findings if "loops" in each.title)
     evidence = collected.evidence[finding.id]
