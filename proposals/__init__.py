@@ -49,6 +49,7 @@ class Proposal:
         client_faults: the planted faults that it adds to the model client, by name.
         broker_needs: what its properties may require of a broker: by name, whether a broker provides it, and why a clause does not apply otherwise.
         client_needs: the same of clients.
+        drawn_values: the classes of what its properties draw, by name, by which stored values are read back.
         about_plain_requests: its clauses that state for some targets what a clause about plain requests states for all of them.
         why_not_logged: the function that returns why a broker may log a request under another client id than its own; empty for no reason.
     """
@@ -72,6 +73,7 @@ class Proposal:
     client_faults: str = ""
     broker_needs: str = ""
     client_needs: str = ""
+    drawn_values: str = ""
     about_plain_requests: tuple[str, ...] = ()
     why_not_logged: str = ""
 

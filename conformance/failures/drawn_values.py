@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
+from uuid import UUID
 
 from conformance.assertions.items import Item
 from conformance.corpus.entries import CorpusEntry
+from proposals import merged
 from reference_model.clients.scripts.script import (
     Answer,
     ConnectionScript,
@@ -38,15 +41,24 @@ KNOWN: Mapping[str, Callable[..., Any]] = {
         *(CorpusEntry, Ids, Item, UnservedRequest, ManyTags, TaggedHeader),
         *(Script, NodeScript, ConnectionScript, Answer, Table),
         range,
+        UUID,
     )
 } | {"Token": PlainToken, "Entry": CorpusEntry}
-"""The kinds of values by name, with the earlier names of two of them, which older run folders have."""
+"""What the suite's own properties draw, by name, with the earlier names of two kinds, which older run folders have.
+
+`merged("drawn_values")` is what the properties of proposals draw.
+"""
 MEMBERS: Mapping[str, Given] = {str(member): member for member in Given}
 DEEPEST = 40
 
 
 class UnreadableValues(Exception):
     """The stored values cannot be read back."""
+
+
+@cache
+def _known() -> Mapping[str, Callable[..., Any]]:
+    return {**merged("drawn_values"), **KNOWN}
 
 
 def read_values(text: str) -> Mapping[str, Any]:
@@ -82,9 +94,9 @@ def _value(node: ast.expr, depth: int) -> Any:
             return list(map(inner, parts))
         case ast.Dict(keys=keys, values=values):
             return {inner(k): inner(v) for k, v in zip(keys, values, strict=True) if k is not None}
-        case ast.Call(func=ast.Name(id=name), args=parts, keywords=named) if name in KNOWN:
+        case ast.Call(func=ast.Name(id=name), args=parts, keywords=named) if name in _known():
             keywords = {each.arg: inner(each.value) for each in named if each.arg is not None}
-            return KNOWN[name](*map(inner, parts), **keywords)
+            return _known()[name](*map(inner, parts), **keywords)
         case ast.Attribute() if (text := ast.unparse(node)) in MEMBERS:
             return MEMBERS[text]
     raise ValueError(f"{ast.unparse(node)[:60]} is not a supported kind of value")

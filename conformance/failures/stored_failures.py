@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
@@ -29,6 +29,7 @@ from conformance.engine.repeating import FailingExample, run_again
 from conformance.failures.drawn_values import UnreadableValues, read_values
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.judged_target import JudgedTarget
+from proposals import proposals
 from reports.records import FACTS_FILE, HEADER_FILE, OPERATION, Verdict
 from strategies.hypothesis_adapter import body_of
 
@@ -137,7 +138,7 @@ def read_failure(path: Path) -> StoredFailure:
             sent=sent,
             needs_earlier_requests=bool(facts.get("served_before", 0)),
             verdict=str(facts.get("verdict", Verdict.VIOLATES.value)),
-            role=str(facts.get("role", Role.BROKER.value)),
+            role=_known_role(facts.get("role", Role.BROKER.value)),
             client_command=dict(facts.get("client_command", {})),
             origin={key: str(value) for key, value in facts.get("origin", {}).items()},
             **{name: str(facts[name]) for name in _TEXTS},
@@ -154,6 +155,12 @@ def read_failure(path: Path) -> StoredFailure:
         ) from error
 
 
+def _known_role(role: object) -> str:
+    if not isinstance(role, str) or role not in PROPERTY_FOLDERS:
+        raise ValueError(f"role is {role!r}, and not one of {', '.join(PROPERTY_FOLDERS)}")
+    return role
+
+
 def property_named(name: str, role: str) -> Callable[..., None]:
     """Return the body of a property, or one of the checks that a property makes of stored input.
 
@@ -164,12 +171,21 @@ def property_named(name: str, role: str) -> Callable[..., None]:
     Raises:
         NoStoredFailure: there is no longer a property or check of that name.
     """
-    folder = PROPERTY_FOLDERS[role]
-    for path in sorted((SUITE / folder).glob("test_*.py")):
-        found = getattr(import_module(f"conformance.{folder}.{path.stem}"), name, None)
+    for module in _property_modules(PROPERTY_FOLDERS[role]):
+        found = getattr(import_module(module), name, None)
         if found is not None:
             return body_of(found)
     raise NoStoredFailure(f"the property {name} no longer exists")
+
+
+def _property_modules(folder: str) -> Iterator[str]:
+    """Yield the names of the modules of properties in a folder, and then of those that proposals have for it."""
+    places = {f"conformance.{folder}": SUITE / folder}
+    for each in proposals():
+        places[f"{each.package}.properties.{folder}"] = each.properties(folder)
+    for package, place in places.items():
+        for path in sorted(place.glob("test_*.py")):
+            yield f"{package}.{path.stem}"
 
 
 def still_fails(

@@ -27,6 +27,7 @@ PROPOSAL = Proposal(
     client_faults="client_faults:FAULTS",
     broker_needs="needs:BROKER_NEEDS",
     client_needs="needs:CLIENT_NEEDS",
+    drawn_values="requests:DRAWN_VALUES",
     about_plain_requests=("KIP-1313.discovery-survives",),
     why_not_logged="assertions:why_not_logged",
 )

@@ -54,6 +54,10 @@ class InstanceIdRequest:
         return dataclasses.replace(self, client_id=client_id)
 
 
+DRAWN_VALUES = {InstanceIdRequest.__name__: InstanceIdRequest}
+"""What properties draw that the suite itself does not."""
+
+
 def sasl_handshake() -> Request:
     """Return a SaslHandshake request, the only one that needs no client instance id on any connection."""
     body = encode(SASL_HANDSHAKE.request(mechanism=PLAIN), version=1)

@@ -19,19 +19,25 @@ from hypothesis import Phase, given, settings
 
 import conformance.clients
 from conformance.assertions.items import Item
+from conformance.commands.errors import USAGE_ERROR
 from conformance.commands.expectations import expectations
 from conformance.commands.replay import replay
 from conformance.failures.declaration_entries import entries_for, match_for
 from conformance.failures.drawn_values import KNOWN, UnreadableValues, read_values
 from conformance.failures.stored_failures import (
+    PROPERTY_FOLDERS,
     SWEEPS,
     NoStoredFailure,
     StoredFailure,
+    property_named,
     read_failure,
 )
-from conformance.mutation.properties import Property, all_properties
+from conformance.mutation import properties as mutation_properties
+from conformance.mutation.properties import Property, all_properties, properties_of
+from conformance.roles.registry import ROLES
 from fixtures.errors import InvalidTargetFile
 from fixtures.registry.targets import load_target
+from proposals import proposals
 from reference_model.clients.scripts.script import Answer, ConnectionScript, Table, all_connections
 from strategies.api_versions import build_request
 from strategies.hypothesis_adapter import strategies_of
@@ -189,6 +195,22 @@ def test_folder_without_a_failure_is_refused(tmp_path: Path) -> None:
         read_failure(tmp_path)
 
 
+@pytest.mark.parametrize("role", ["proxy", "", 5, None, ["broker"], {"broker": 1}], ids=repr)
+def test_failure_of_an_unknown_role_is_refused(role: object, tmp_path: Path) -> None:
+    """As wrong usage, with a sentence, and not as a failure that still fails."""
+    texts = ("signature", "clause", "property_name", "target", "listener", "message", "example")
+    facts = {**dict.fromkeys(texts, "x"), "role": role}
+    (tmp_path / "failure.json").write_text(json.dumps(facts))
+    result = CliRunner().invoke(replay, [str(tmp_path)])
+    assert result.exit_code == USAGE_ERROR, result.output
+    assert "does not describe a failure" in result.output
+
+
+def test_every_role_has_a_folder_of_properties() -> None:
+    """So `replay` finds a role for each failure that can be read."""
+    assert PROPERTY_FOLDERS.keys() == ROLES.keys()
+
+
 def test_drawn_values_come_back() -> None:
     """Requests and plain values are read back as they were written."""
     sent = build_request(version=3, body_tags=(TaggedField(tag=-0, data=b"\xff"),), client_id=None)
@@ -219,6 +241,24 @@ def test_a_script_comes_back() -> None:
     assert read_values(repr(values)) == values
 
 
+def proposed_properties() -> Iterator[tuple[str, Property]]:
+    """Yield every property that a proposal brings, after the role that it judges."""
+    for proposal in proposals():
+        yield from (("broker", each) for each in properties_of(proposal).values())
+    suites_own = {each.name for each in client_properties()}
+    for name, each in mutation_properties.client_properties().items():
+        if name not in suites_own:
+            yield "client", each
+
+
+@pytest.mark.parametrize(
+    ("role", "judged"), [pytest.param(*each, id=each[1].name) for each in proposed_properties()]
+)
+def test_property_of_a_proposal_is_found_again(role: str, judged: Property) -> None:
+    """`replay` searches the folders of proposals as well."""
+    assert property_named(judged.name, role) is judged.body
+
+
 @pytest.mark.parametrize("judged", list(client_properties()), ids=lambda each: each.name)
 def test_what_a_property_of_clients_draws_can_be_replayed(judged: Property) -> None:
     """Pinned and drawn scripts of every property of clients are read back, and are equal."""
@@ -236,9 +276,16 @@ def test_what_a_property_of_clients_draws_can_be_replayed(judged: Property) -> N
         assert read_values(repr(dict(values))) == values
 
 
-@pytest.mark.parametrize("judged", all_properties().values(), ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "judged",
+    [
+        *all_properties().values(),
+        *(each for proposal in proposals() for each in properties_of(proposal).values()),
+    ],
+    ids=lambda each: each.name,
+)
 def test_what_a_property_draws_can_be_replayed(judged: Property) -> None:
-    """Pinned and drawn values of every property are read back: a new type has to be added to `drawn_values.KNOWN`."""
+    """Pinned and drawn values of every property are read back: a new type has to be added to `drawn_values.KNOWN`, or to those of its proposal."""
     examples = list(judged.pinned)
 
     def take(values: Mapping[str, Any]) -> None:
