@@ -24,10 +24,14 @@ def check_writable(folder: Path) -> None:
     """Write a file where a folder is or will be.
 
     Raises:
-        OSError: nothing can be written there.
+        OSError: nothing can be written there; it names the folder nearest to it that exists.
     """
     existing = next(
         each for each in (folder.absolute(), *folder.absolute().parents) if each.is_dir()
     )
-    with TemporaryFile(dir=existing):
-        pass
+    try:
+        with TemporaryFile(dir=existing):
+            pass
+    except OSError as error:
+        # The system's error names the temporary file, which nobody gave.
+        raise OSError(error.errno, error.strerror, str(existing)) from error

@@ -78,7 +78,7 @@ def command(
 
 def _rolled_up(asked: RollUpRequest) -> RollUpResult:
     try:
-        for folder in (asked.out, asked.history):
+        for folder in (asked.out, asked.history if asked.changes_history else None):
             # Before Java starts, because Hadoop does not say why it cannot write.
             if folder is not None and not is_uri(folder):
                 check_writable(Path(folder))

@@ -53,6 +53,11 @@ class RollUpRequest:
     mutation: str | None = None
     changes: str | None = None
 
+    @property
+    def changes_history(self) -> bool:
+        """Whether runs may be added or removed; otherwise the history needs no lock, and may be one that cannot be written to."""
+        return self.history is not None and (bool(self.roots) or self.keep_days is not None)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollUpResult:
@@ -95,9 +100,7 @@ def aggregate(spark: SparkSession, request: RollUpRequest) -> RollUpResult:
     given = given_tables(spark, mutation=request.mutation, changes=request.changes)
     if request.history is None:
         return _rolled_up(spark, request, None, given)
-    # One that adds and removes nothing needs no lock, and may read a history that it cannot write to.
-    writes = bool(request.roots) or request.keep_days is not None
-    with only_writer(request.history) if writes else nullcontext(False) as alone:
+    with only_writer(request.history) if request.changes_history else nullcontext(False) as alone:
         history = RunHistory(spark, request.history, alone=alone)
         with history.writing():
             return _rolled_up(spark, request, history, given)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+import os
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -15,6 +16,7 @@ from spark_aggregation.errors import CannotWrite, HistoryMoved, fault_of_disk
 from spark_aggregation.history.history import Batch, RunHistory
 from spark_aggregation.history.writer_lock import only_writer
 from spark_aggregation.job import main
+from spark_aggregation.run_roll_up import RollUpResult
 from tests.spark_aggregation.histories import SmallRun
 
 
@@ -175,23 +177,31 @@ def test_full_disk_ends_the_command_with_10(
     )
 
 
+@pytest.fixture
+def closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in which no file can be made."""
+    folder = tmp_path / "closed"
+    folder.mkdir()
+
+    def file_in(*, dir: Path) -> io.BytesIO:
+        if dir == folder:
+            # As Python does, with the name of a file that nobody gave.
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(dir / "tmp8x2_j1qk"))
+        return io.BytesIO()
+
+    monkeypatch.setattr("reports.disk_faults.TemporaryFile", file_in)
+    return folder
+
+
 @pytest.mark.parametrize("place", ["out", "history"])
 def test_roll_up_says_why_it_cannot_write_before_java_starts(
     place: str,
+    closed: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Hadoop would say only that it could not create a folder."""
-    closed = tmp_path / "closed"
-    closed.mkdir()
-
-    def file_in(*, dir: Path) -> io.BytesIO:
-        if dir == closed:
-            raise OSError(errno.EROFS, "", str(dir))
-        return io.BytesIO()
-
-    monkeypatch.setattr("reports.disk_faults.TemporaryFile", file_in)
     monkeypatch.setattr("spark_aggregation.job.start_session", Mock(side_effect=AssertionError))
     run = SmallRun(number=1, day=1).write(tmp_path / "runs")
     folders = {"out": tmp_path / "out", "history": tmp_path / "h", place: closed / "not" / "yet"}
@@ -201,3 +211,25 @@ def test_roll_up_says_why_it_cannot_write_before_java_starts(
     assert capsys.readouterr().err == (
         f"Error: the roll-up could not be written: {closed}: Read-only file system\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("more", "reads_only"), [((), True), (("--keep-days=3",), False)], ids=["read", "removed from"]
+)
+def test_history_that_is_only_read_need_not_be_writable(
+    more: tuple[str, ...],
+    reads_only: bool,
+    closed: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without new runs and without a retention nothing in it changes."""
+    aggregated = Mock(return_value=RollUpResult())
+    monkeypatch.setattr("spark_aggregation.job.start_session", Mock())
+    monkeypatch.setattr("spark_aggregation.job.aggregate", aggregated)
+    monkeypatch.setattr("spark_aggregation.job.Storage", Mock())
+    arguments = [f"--history={closed}", f"--out={tmp_path / 'out'}", *more]
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == (0 if reads_only else CannotWrite.exit_status)
+    assert aggregated.called == reads_only
