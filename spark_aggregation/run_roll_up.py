@@ -111,7 +111,7 @@ def _rolled_up(
 ) -> RollUpResult:
     """Load what is known, add the given runs to it, commit both, and make the tables; each happens once.
 
-    Facts and state are frames that are computed only when they are needed: nothing but `RunHistory` reads or writes files.
+    Facts and state are frames that are computed only when they are needed: nothing but `RunHistory` reads or writes files of the history.
     """
     state = history.state() if history and not request.rebuild else empty_state(spark)
     result = RollUpResult()

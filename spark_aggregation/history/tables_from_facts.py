@@ -23,12 +23,12 @@ def shown(state: State) -> tuple[State, DataFrame]:
     """Choose the run that the grid shows in each column; see `run_selection.shown_runs`.
 
     Returns:
-        The state, in which the frames that several tables use are checkpointed; and the chosen runs.
+        The state, checkpointed, because several tables use it, and because the next roll-up removes the files of the state
+        from which this one was made; and the chosen runs.
     """
     often_used = checkpointed_together(
         {
-            "runs": state.runs,
-            "transitions": state.transitions,
+            **state.by_name(),
             "chosen": shown_runs(state.columns, state.runs),
         },
         whole=True,

@@ -5,19 +5,22 @@ from __future__ import annotations
 import errno
 import io
 import os
+import shutil
 from pathlib import Path
 from unittest.mock import Mock
 
 import filelock
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
 from spark_aggregation.errors import CannotWrite, HistoryMoved, fault_of_disk
 from spark_aggregation.history.history import Batch, RunHistory
+from spark_aggregation.history.state import State
 from spark_aggregation.history.writer_lock import only_writer
 from spark_aggregation.job import main
-from spark_aggregation.run_roll_up import RollUpResult
-from tests.spark_aggregation.histories import SmallRun
+from spark_aggregation.run_roll_up import RollUpRequest, RollUpResult, aggregate
+from tests.spark_aggregation.histories import TARGETS, SmallRun
 
 
 def test_one_roll_up_at_a_time_holds_the_lock(tmp_path: Path) -> None:
@@ -116,6 +119,35 @@ def test_state_read_at_the_start_is_the_one_at_the_commit(
     _others_committed(tmp_path, "00000002.json")
     with pytest.raises(HistoryMoved):
         late.commit(batch, state)
+
+
+def test_tables_need_no_earlier_state_after_the_commit(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next roll-up may remove that state at once, while this one still writes its tables."""
+    history = str(tmp_path / "history")
+    flaky = {"verdicts": ("violates",), "flaky": True}
+    first, second = (SmallRun(number=n, day=n, target=TARGETS[n], **flaky) for n in (0, 1))
+    aggregate(
+        spark,
+        RollUpRequest(roots=[str(first.write(tmp_path))], out=str(tmp_path / "1"), history=history),
+    )
+    commit = RunHistory.commit
+
+    def commit_and_lose_the_earlier(self: RunHistory, batch: Batch, state: State) -> None:
+        commit(self, batch, state)
+        for folder in (tmp_path / "history" / "states").iterdir():
+            if folder.name != batch.name:
+                shutil.rmtree(folder)
+
+    monkeypatch.setattr(RunHistory, "commit", commit_and_lose_the_earlier)
+    out = tmp_path / "2"
+    aggregate(
+        spark, RollUpRequest(roots=[str(second.write(tmp_path))], out=str(out), history=history)
+    )
+    for table in ("flakes", "speed"):
+        targets = pq.read_table(out / "tables" / f"{table}.parquet")["target"].to_pylist()
+        assert {*targets} == {first.target, second.target}, table
 
 
 def test_failure_that_another_roll_up_caused_is_explained(
