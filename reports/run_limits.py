@@ -3,19 +3,24 @@
 Run folders may come from strangers, and a small file can hold a lot: compressed, as a text that many rows repeat, or as a
 link to something else. Real folders stay far below the limits: the largest had 1,200 files and 20 MB, their tables 20,000
 rows and 6 MB in a file.
+
+Nor may a folder have files that only some readers see: Spark lists no empty and no hidden ones.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from reports.records import RunRefusal
+from reports.records import HEADER_FILE, MACHINES_FOLDER, RunRefusal
 
+HASHED_PARTS = ("examples", "exchanges", "answers", "failures", MACHINES_FOLDER)
+"""Parts of a run folder that the footer has hashes of: its rows, failures and machines."""
 MOST_FILES = 20_000
 """Files and folders in a run folder."""
 LARGEST_FILE_BYTES = 2**24
@@ -37,7 +42,7 @@ _ADVICE = "this suite writes nothing like it; leave the folder out"
 
 
 def fault_of_files(folder: Path) -> tuple[RunRefusal, str] | None:
-    """Find out why a run folder must not be read, without opening any of its files.
+    """Find out why a run folder must not be read, without opening any file of its tables.
 
     Args:
         folder: the run folder; it may itself be reached through a link.
@@ -45,7 +50,7 @@ def fault_of_files(folder: Path) -> tuple[RunRefusal, str] | None:
     Returns:
         The kind of reason and the reason as a sentence; None if there is none.
     """
-    size = 0
+    size, unseen = 0, []
     for files, (path, status) in enumerate(_content(folder), start=1):
         name = path.relative_to(folder).as_posix()
         is_folder = stat.S_ISDIR(status.st_mode)
@@ -58,7 +63,36 @@ def fault_of_files(folder: Path) -> tuple[RunRefusal, str] | None:
             return _too_large("it has too many files", MOST_FILES)
         if size > LARGEST_FOLDER_BYTES:
             return _too_large("its files are too large together", LARGEST_FOLDER_BYTES, "bytes")
+        if not is_folder and (status.st_size == 0 or is_hidden(name)):
+            unseen.append(name)
+    return _fault_of_unseen(folder, unseen)
+
+
+def is_hidden(name: str) -> bool:
+    """Return whether Spark may leave a file out because of its name.
+
+    Args:
+        name: its name below the run folder, with slashes.
+    """
+    return name.endswith("._COPYING_") or any(part[0] in "._" for part in name.split("/"))
+
+
+def _fault_of_unseen(folder: Path, unseen: Iterable[str]) -> tuple[RunRefusal, str] | None:
+    """Find a file that Spark does not see among those that were added to a run whose footer has hashes."""
+    hashed = sorted(name for name in unseen if name.partition("/")[0] in HASHED_PARTS)
+    if hashed and (listed := _listed_files(folder)):
+        for name in hashed:
+            if name not in listed:
+                return RunRefusal.CHANGED_FILE, f"{name} was added since the run was written"
     return None
+
+
+def _listed_files(folder: Path) -> frozenset[str]:
+    """Return the names of the files that a run's footer lists; of no file if there is none to be read."""
+    try:
+        return frozenset(json.loads((folder / HEADER_FILE).read_bytes())["footer"]["files"])
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return frozenset()
 
 
 def is_special(status: os.stat_result) -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,7 @@ import pyarrow.parquet as pq
 
 from reports.hash_list import hashes_of
 from reports.records import RunRefusal
-from reports.run.written_files import HASHED_PARTS
-from reports.run_limits import LARGEST_FILE_BYTES
+from reports.run_limits import HASHED_PARTS, LARGEST_FILE_BYTES
 from tests.run_folders import (
     clause_entry,
     example_row,
@@ -201,6 +202,18 @@ def _after_hashing_a_failure(change: Callable[[Path], object]) -> Callable[[Path
     return damage
 
 
+def _copy_rows(dump: Path, *, name: str) -> None:
+    folder = dump.parents[2]
+    copy = folder / "examples" / name
+    copy.parent.mkdir(exist_ok=True)
+    shutil.copy(_rows_file(folder), copy)
+
+
+def _hide_rows(folder: Path, *, name: str) -> None:
+    rows = _rows_file(folder)
+    rows.rename(rows.with_name(name))
+
+
 BROKEN: Mapping[str, tuple[Callable[[Path], object], RunRefusal]] = {
     "a link to a file of the system": (
         lambda folder: write_failure_file(folder).symlink_to("/etc/hostname"),
@@ -322,6 +335,21 @@ BROKEN: Mapping[str, tuple[Callable[[Path], object], RunRefusal]] = {
         _after_hashing_a_failure(lambda dump: dump.with_name("more.txt").write_text("00")),
         RunRefusal.CHANGED_FILE,
     ),
+    "an empty file that the run did not write": (
+        _after_hashing_a_failure(lambda dump: dump.with_name("more.txt").touch()),
+        RunRefusal.CHANGED_FILE,
+    ),
+    **{
+        f"rows as {name} that the run did not write": (
+            _after_hashing_a_failure(partial(_copy_rows, name=name)),
+            RunRefusal.CHANGED_FILE,
+        )
+        for name in (".more.parquet", "_more.parquet", "_more/part-0.parquet")
+    },
+    **{
+        f"rows as {name} alone": (partial(_hide_rows, name=name), RunRefusal.ROW_COUNT_DIFFERS)
+        for name in (".part-0.parquet", "_part-0.parquet")
+    },
 }
 """Maps each defect of a run folder to how to make a correct run defective, and how it is refused."""
 

@@ -32,7 +32,7 @@ from reports.records import (
 )
 from reports.run.row_faults import fault_of_rows
 from reports.run.written_files import unlisted_files
-from reports.run_limits import excess_of, fault_of_files
+from reports.run_limits import excess_of, fault_of_files, is_hidden
 
 _ROW_TABLES = {"examples": EXAMPLE_FIELDS, "exchanges": EXCHANGE_FIELDS}
 _UNKNOWN = {"clause": RunRefusal.UNKNOWN_CLAUSE, "target": RunRefusal.UNKNOWN_TARGET}
@@ -180,8 +180,9 @@ def _rows_by_file(folder: Path, table: str) -> Mapping[str, int | None]:
 
 
 def _files_of(folder: Path) -> list[Path]:
-    """Return the files of a table; an empty one counts as missing, as it does in Spark."""
-    return [path for path in sorted(folder.glob("*.parquet")) if path.stat().st_size > 0]
+    """Return the files of a table; an empty or hidden one counts as missing, as it does in Spark."""
+    files = (path for path in sorted(folder.glob("*.parquet")) if not is_hidden(path.name))
+    return [path for path in files if path.stat().st_size > 0]
 
 
 def _rows_of(path: Path, columns: Sequence[Column]) -> int | None:

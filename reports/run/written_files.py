@@ -10,11 +10,8 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from reports.hash_list import altered_files, hashes_of
-from reports.records import MACHINES_FOLDER
-
-HASHED_PARTS = ("examples", "exchanges", "answers", "failures", MACHINES_FOLDER)
-"""Parts of a run folder that the footer has hashes of: all that a grid is made from, except `run.json` itself."""
+from reports.hash_list import altered_files
+from reports.run_limits import HASHED_PARTS
 
 
 class WrittenFiles:
@@ -54,5 +51,14 @@ class WrittenFiles:
 
 
 def unlisted_files(folder: Path, listed: Mapping[str, str]) -> list[str]:
-    """Return the sorted names of files below `HASHED_PARTS` of a run folder that its footer does not list."""
-    return sorted(hashes_of(folder, HASHED_PARTS).keys() - listed.keys())
+    """Return the sorted names of files below `HASHED_PARTS` of a run folder that its footer does not list.
+
+    Hidden and empty ones count, and so do links and pipes.
+    """
+    found = set()
+    for part in HASHED_PARTS:
+        place = folder / part
+        for path in (place, *place.rglob("*")):
+            if path.is_symlink() or (path.exists() and not path.is_dir()):
+                found.add(path.relative_to(folder).as_posix())
+    return sorted(found - listed.keys())

@@ -115,9 +115,11 @@ def test_reason_says_what_is_wrong(fault: str, reason: str, tmp_path: Path) -> N
     [
         (lambda rows: rows.write_bytes(b"forged"), "part-00000.parquet has changed"),
         (lambda rows: rows.with_name("more.parquet").write_bytes(b""), "more.parquet was added"),
+        (lambda rows: rows.with_name(".more").touch(), ".more was added"),
+        (lambda rows: rows.with_name("_more").symlink_to("/etc"), "_more was added"),
         (Path.unlink, "part-00000.parquet is missing"),
     ],
-    ids=["changed", "added", "removed"],
+    ids=["changed", "added", "hidden", "linked", "removed"],
 )
 def test_client_that_writes_into_the_run_folder_is_found_out(
     change: Callable[[Path], object], fault: str, tmp_path: Path

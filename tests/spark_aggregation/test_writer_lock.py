@@ -126,8 +126,10 @@ def test_tables_need_no_earlier_state_after_the_commit(
 ) -> None:
     """The next roll-up may remove that state at once, while this one still writes its tables."""
     history = str(tmp_path / "history")
-    flaky = {"verdicts": ("violates",), "flaky": True}
-    first, second = (SmallRun(number=n, day=n, target=TARGETS[n], **flaky) for n in (0, 1))
+    first, second = (
+        SmallRun(number=n, day=n, target=TARGETS[n], verdicts=("violates",), flaky=True)
+        for n in (0, 1)
+    )
     aggregate(
         spark,
         RollUpRequest(roots=[str(first.write(tmp_path))], out=str(tmp_path / "1"), history=history),
