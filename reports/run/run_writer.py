@@ -148,6 +148,11 @@ def load() -> float:
     return round(os.getloadavg()[0], 1)
 
 
+def _reason(error: OSError) -> str:
+    # Arrow puts sentences of its own around the system's.
+    return str(error) if error.errno is None else os.strerror(error.errno)
+
+
 class RunWriter:
     """One run folder while it is written.
 
@@ -245,9 +250,7 @@ class RunWriter:
         try:
             write()
         except OSError as error:
-            # Arrow puts sentences of its own around the system's.
-            reason = str(error) if error.errno is None else os.strerror(error.errno)
-            self.fault = f"the records could not be written to {self.folder}: {reason}"
+            self.fault = f"the records could not be written to {self.folder}: {_reason(error)}"
 
     def write_header(self) -> None:
         """Write `run.json` again, without a footer."""
@@ -306,11 +309,17 @@ class RunWriter:
     def close(self, exit_status: int) -> None:
         """Flush, and write the footer unless something of the run could not be written.
 
-        If anything else wrote in the folder, `fault` says so afterwards, and readers refuse it.
+        If anything else wrote in the folder, or made it unreadable, `fault` says so afterwards; readers refuse what has changed.
         """
         self.flush()
         self.attempt(lambda: self._write_footer(exit_status))
-        changes = [] if self.fault or not self._keeps else list(self._files.foreign_changes())
+        if self.fault or not self._keeps:
+            return
+        try:
+            changes = list(self._files.foreign_changes())
+        except OSError as error:
+            self.fault = f"the records in {self.folder} could not be read again: {_reason(error)}"
+            return
         if changes:
             self.fault = (
                 f"something else wrote in {self.folder} during the run, perhaps the client: "

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
+from unittest.mock import Mock
 
 import pytest
 
@@ -15,6 +16,7 @@ from reports import plugin
 from reports.errors import RunRefused
 from reports.records import Verdict
 from reports.run import run_writer
+from reports.run.exit_status import exit_status_of
 from reports.run.run_folder import read_run_header
 from tests.reports.recorders import example_of, key_of, recorder_for
 
@@ -108,6 +110,22 @@ def test_folder_that_cannot_be_made_is_noted(tmp_path: Path) -> None:
     (tmp_path / "runs").touch()
     recorder = recorder_for(tmp_path / "runs", {key_of(): "MUST"})
     assert recorder.writer.fault.endswith(os.strerror(errno.ENOTDIR))
+
+
+def test_records_that_cannot_be_read_again_are_a_fault_of_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client may have taken the permission away: the run ends with 10 and a sentence, and with no traceback."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
+    recorder.judged(example_of(Verdict.CONFORMS))
+    closed = Mock(side_effect=PermissionError(errno.EACCES, os.strerror(errno.EACCES), "x"))
+    monkeypatch.setattr("reports.hash_list.sha256_of", closed)
+    recorder.finish(0)
+    folder = recorder.writer.folder
+    assert recorder.writer.fault == (
+        f"the records in {folder} could not be read again: {os.strerror(errno.EACCES)}"
+    )
+    assert exit_status_of(recorder, pytest_status=0, strict=False) == HARNESS_ERROR
 
 
 def test_run_without_records_judges_no_further(tmp_path: Path) -> None:
