@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import ClassVar
 
 from reports.disk_faults import DISK_FAULTS, sentence_of
@@ -47,6 +49,27 @@ class CannotWrite(RollUpError):
     """A disk is full, or a folder cannot be written to: nothing can be said of the runs."""
 
     exit_status = 10
+
+
+@contextmanager
+def disk_faults_explained(what: str) -> Iterator[None]:
+    """Turn an error in the block that is about a disk or folder into one of the command's.
+
+    Args:
+        what: the beginning of the sentence, such as "the roll-up could not be written".
+
+    Raises:
+        CannotWrite: there was such an error.
+    """
+    try:
+        yield
+    except RollUpError:
+        raise
+    except Exception as error:
+        fault = fault_of_disk(error)
+        if fault is None:
+            raise
+        raise CannotWrite(f"{what}: {fault}") from error
 
 
 _IN_WORDS = (

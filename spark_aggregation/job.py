@@ -17,7 +17,7 @@ import click
 
 from reports.disk_faults import check_writable
 from reports.refused_runs import RunLists
-from spark_aggregation.errors import CannotWrite, RollUpError, SparkUnavailable, fault_of_disk
+from spark_aggregation.errors import RollUpError, SparkUnavailable, disk_faults_explained
 from spark_aggregation.held_back import stderr_held_back
 from spark_aggregation.reading.given_runs import is_small
 from spark_aggregation.reading.screening import screened
@@ -77,7 +77,7 @@ def command(
 
 
 def _rolled_up(asked: RollUpRequest) -> RollUpResult:
-    try:
+    with disk_faults_explained("the roll-up could not be written"):
         for folder in (asked.out, asked.history if asked.changes_history else None):
             # Before Java starts, because Hadoop does not say why it cannot write.
             if folder is not None and not is_uri(folder):
@@ -88,14 +88,7 @@ def _rolled_up(asked: RollUpRequest) -> RollUpResult:
         outcome = aggregate(spark, asked)
         for name, text in outcome.lists.texts().items():
             Storage(spark, asked.out).write_text(name, text)
-    except RollUpError:
-        raise
-    except Exception as error:
-        fault = fault_of_disk(error)
-        if fault is None:
-            raise
-        raise CannotWrite(f"the roll-up could not be written: {fault}") from error
-    return outcome
+        return outcome
 
 
 def _is_explained(error: BaseException) -> bool:

@@ -2,7 +2,8 @@
 
     kafka-conformance rejudge RUN... --out FILE
 
-Exit status: 0 if the oracle allows everything, 1 if it does not, 2 for wrong usage, 3 if Spark does not start here.
+Exit status: 0 if the oracle allows everything, 1 if it does not, 2 for wrong usage, 3 if Spark does not start here, 10 if a
+disk is full or a folder cannot be read or written to.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 import click
 import pyarrow as pa
@@ -29,15 +31,16 @@ from reference_model.judging.rejudging import (
     oracles_for,
 )
 from reference_model.profiles.profile import PINNED_IMPLEMENTATIONS
+from reports.disk_faults import check_writable
 from reports.records import Phase
-from spark_aggregation.errors import RollUpError
+from spark_aggregation.errors import RollUpError, disk_faults_explained
 from spark_aggregation.history.ingest import ingest
 from spark_aggregation.reading.frames import empty_frame
 from spark_aggregation.reading.given_runs import is_small
 from spark_aggregation.reading.partials import CELL
 from spark_aggregation.reading.run_files import read_answers, read_examples, read_exchanges
 from spark_aggregation.reading.screening import screened
-from spark_aggregation.reading.storage import Storage
+from spark_aggregation.reading.storage import Storage, is_uri
 from spark_aggregation.session import start_session
 
 _EXAMPLE = ("run_id", *CELL, "property", "example_number")
@@ -172,8 +175,12 @@ def command(runs: tuple[str, ...], out: str) -> None:
     if not given.roots:
         raise click.UsageError("none of the given folders can be read")
     try:
-        spark = start_session(quick=is_small(given.roots))
-        judged, found = _rejudge(spark, given.roots, out)
+        with disk_faults_explained("the differences could not be found and written"):
+            if not is_uri(out):
+                # Before Java starts, because Hadoop does not say why it cannot write.
+                check_writable(Path(out).parent)
+            spark = start_session(quick=is_small(given.roots))
+            judged, found = _rejudge(spark, given.roots, out)
     except RollUpError as error:
         click.echo(f"Error: {error}", err=True)
         sys.exit(error.exit_status)

@@ -3,7 +3,8 @@
     python -m spark_aggregation.request_logs_job URI...
 
 Each URI is a file, a folder or a pattern, on any file system that Hadoop knows. What was counted goes to standard output, as
-`wire.request_log_counts.LogCounts` writes it. Exit status: 0, 2 for a path that does not exist, 3 if Spark does not start here.
+`wire.request_log_counts.LogCounts` writes it. Exit status: 0, 2 for a path that does not exist, 3 if Spark does not start here, 10 if a
+file cannot be read or a disk is full.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
-from spark_aggregation.errors import PathNotFound, RollUpError
+from spark_aggregation.errors import PathNotFound, RollUpError, disk_faults_explained
 from spark_aggregation.session import start_session
 from wire.request_log_counts import LogCounts
 
@@ -62,7 +63,8 @@ def _count_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
 def command(uris: tuple[str, ...]) -> None:
     """Count the requests in request logs of brokers, at any URI that Hadoop knows."""
     try:
-        counts = count_logs(start_session(), uris)
+        with disk_faults_explained("the requests could not be counted"):
+            counts = count_logs(start_session(), uris)
     except RollUpError as error:
         click.echo(f"Error: {error}", err=True)
         sys.exit(error.exit_status)

@@ -340,11 +340,15 @@ BROKEN: Mapping[str, tuple[Callable[[Path], object], RunRefusal]] = {
         RunRefusal.CHANGED_FILE,
     ),
     **{
-        f"rows as {name} that the run did not write": (
+        f"rows in a {kind} that the run did not write": (
             _after_hashing_a_failure(partial(_copy_rows, name=name)),
             RunRefusal.CHANGED_FILE,
         )
-        for name in (".more.parquet", "_more.parquet", "_more/part-0.parquet")
+        for kind, name in {
+            "hidden file": ".more.parquet",
+            "file hidden from Spark": "_more.parquet",
+            "folder hidden from Spark": "_more/part-0.parquet",
+        }.items()
     },
     **{
         f"rows as {name} alone": (partial(_hide_rows, name=name), RunRefusal.ROW_COUNT_DIFFERS)

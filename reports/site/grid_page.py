@@ -29,8 +29,20 @@ def write_grid(out_dir: Path, *, pages: str = "") -> GridSummary:
     Raises:
         StatementWithoutEvidence: a range statement has an exception that nothing explains.
     """
-    grid = replace(read_grid(out_dir), pages=pages)
-    history = read_history_tables(out_dir)
+    return write_read_grid(*read_tables(out_dir, pages=pages), out_dir)
+
+
+def read_tables(out_dir: Path, *, pages: str = "") -> tuple[Grid, HistoryTables]:
+    """Read the tables of a roll-up; see `write_grid`."""
+    return replace(read_grid(out_dir), pages=pages), read_history_tables(out_dir)
+
+
+def write_read_grid(grid: Grid, history: HistoryTables, out_dir: Path) -> GridSummary:
+    """Draw what `render_grid` needs, and render it.
+
+    Raises:
+        StatementWithoutEvidence: a range statement has an exception that nothing explains.
+    """
     draw_machines(history, out_dir)
     return render_grid(grid, history, out_dir)
 

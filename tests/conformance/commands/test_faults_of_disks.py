@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 from pathlib import Path
 from types import ModuleType
 from unittest.mock import Mock
@@ -13,9 +14,10 @@ import pytest
 from click.testing import CliRunner
 
 from conformance import __main__ as console_script
-from conformance.commands import errors, site, start, verify, watch
+from conformance.commands import errors, site, spark_jobs, start, verify, watch
 from conformance.commands import grid as grid_command
 from reports.disk_faults import DISK_FAULTS, FULL_DISK
+from spark_aggregation import rejudge_job, request_logs_job
 
 FAULTS = sorted(DISK_FAULTS)
 
@@ -73,12 +75,81 @@ def test_full_disk_blames_no_grid(
     for raised, status in ((OSError(number, ""), 10), (ValueError(), errors.USAGE_ERROR)):
         fault = Mock(side_effect=raised)
         monkeypatch.setattr(verify, "differing_files", fault)
-        monkeypatch.setattr(site, "write_site", fault)
+        monkeypatch.setattr(site, "read_tables", fault)
         monkeypatch.setattr(site, "_missing", lambda grid: [])
         for arguments in commands:
             ended = CliRunner().invoke(console_script.main, arguments)
             assert ended.exit_code == status
             assert ("cannot be read as a grid" in ended.output) == (status != 10)
+
+
+@pytest.mark.parametrize("number", FAULTS, ids=errno.errorcode.get)
+def test_site_that_cannot_be_written_blames_no_grid(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its tables were read."""
+    place = str(tmp_path / "index.html")
+    monkeypatch.setattr(site, "_missing", lambda grid: [])
+    monkeypatch.setattr(site, "read_tables", lambda grid, pages: (Mock(), Mock()))
+    monkeypatch.setattr(
+        "reports.site.grid_page.draw_machines", Mock(side_effect=OSError(number, "", place))
+    )
+    ended = CliRunner().invoke(console_script.main, ["site", str(tmp_path)])
+    assert (ended.exit_code, ended.output) == (10, f"Error: {place}: {os.strerror(number)}\n")
+
+
+@pytest.mark.parametrize("number", FAULTS, ids=errno.errorcode.get)
+@pytest.mark.parametrize(
+    ("module", "function", "arguments"),
+    [
+        (rejudge_job, "_rejudge", ["--out", "differences.jsonl"]),
+        (request_logs_job, "count_logs", []),
+    ],
+    ids=["rejudge", "request logs"],
+)
+def test_jobs_of_spark_end_with_10_as_well(
+    module: ModuleType,
+    function: str,
+    arguments: list[str],
+    number: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """1 would say that the oracle forbids something, or that a client breaks."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(module, "start_session", Mock())
+    monkeypatch.setattr(module, function, Mock(side_effect=OSError(number, "", "/a/b")))
+    ended = CliRunner().invoke(module.command, [str(tmp_path), *arguments])
+    assert ended.exit_code == 10
+    assert ended.stderr.endswith(f": /a/b: {os.strerror(number)}\n")
+
+
+def test_rejudge_says_why_it_cannot_write_before_java_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the roll-up does."""
+    closed = OSError(errno.EROFS, "", "/closed")
+    monkeypatch.setattr(rejudge_job, "check_writable", Mock(side_effect=closed))
+    monkeypatch.setattr(rejudge_job, "start_session", Mock(side_effect=AssertionError))
+    ended = CliRunner().invoke(rejudge_job.command, [str(tmp_path), "--out", "/closed/found.jsonl"])
+    assert (ended.exit_code, ended.stderr) == (
+        10,
+        f"Error: the differences could not be found and written: /closed: {os.strerror(errno.EROFS)}\n",
+    )
+
+
+@pytest.mark.parametrize(("ended_with", "status"), [(1, 10), (-9, 10), (2, 2), (3, 3), (10, 10)])
+def test_logs_that_spark_cannot_count_break_no_client(
+    ended_with: int, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """1 of `watch` says that a client breaks with a release, and not that the job did."""
+    program = (
+        f"import os, signal; {ended_with} > 0 and os._exit({ended_with}); os.kill(os.getpid(), 9)"
+    )
+    monkeypatch.setattr(spark_jobs, "spark_job", lambda *_: [sys.executable, "-c", program])
+    with pytest.raises(SystemExit) as ended:
+        spark_jobs.count_with_spark(["file:/logs"])
+    assert ended.value.code == status
 
 
 @pytest.mark.parametrize(
