@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -56,15 +56,27 @@ HOSTILE: Mapping[str, Callable[[Path], None]] = {
 }
 
 
+def run_quietly(command: Sequence[str]) -> None:
+    """Run a program, and show what it writes to standard error only if it fails.
+
+    Raises:
+        SystemExit: it failed.
+    """
+    ended = subprocess.run(command, check=False, stderr=subprocess.PIPE, encoding="utf-8")
+    if ended.returncode:
+        click.echo(ended.stderr, err=True, nl=False)
+        raise SystemExit(f"{' '.join(command)} ended with {ended.returncode}")
+
+
 def peak_gib(runs: Path, out: Path, *, refused: int) -> float:
     """Roll runs up; return the peak memory of all processes.
 
     Raises:
-        SystemExit: the good run did not count, or another number of folders was refused.
+        SystemExit: the roll-up failed, or another number of folders was refused.
     """
     command = [sys.executable, "-m", "conformance", "roll-up", str(runs), "--out", str(out)]
     with peak_memory() as peak:
-        subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+        run_quietly(command)
     found = json.loads((out / REFUSED_FILE).read_text())
     if len(found) != refused:
         raise SystemExit(f"{len(found)} folders were refused in place of {refused}")

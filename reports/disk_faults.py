@@ -33,5 +33,5 @@ def check_writable(folder: Path) -> None:
         with TemporaryFile(dir=existing):
             pass
     except OSError as error:
-        # The system's error names the temporary file, which nobody gave.
+        # The system's error names the temporary file, and not the folder that was given.
         raise OSError(error.errno, error.strerror, str(existing)) from error

@@ -24,7 +24,7 @@ class RefusedRun:
 
     Attributes:
         folder: its path if it is local, else its URI.
-        refusal: a value of `reports.records.Refusal`.
+        refusal: a value of `reports.records.RunRefusal`.
         reason: the same as a sentence.
     """
 

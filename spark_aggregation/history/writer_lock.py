@@ -1,7 +1,7 @@
 """Lets only one roll-up at a time write to a history on a local disk.
 
 Other file systems have no lock that the kernel frees when a process dies. There the commit finds out that another
-roll-up was faster (`History.commit`).
+roll-up was faster (`RunHistory.commit`).
 """
 
 from __future__ import annotations

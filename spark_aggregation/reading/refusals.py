@@ -44,7 +44,7 @@ def refusals(
 
     Returns:
         One row per folder: `folder`, `sha256` and `header` as they were read; `counts`; `refusal` (a value of
-        `reports.records.Refusal`; null if the folder counts or is a copy of a run that counts), `reason` (a sentence
+        `reports.records.RunRefusal`; null if the folder counts or is a copy of a run that counts), `reason` (a sentence
         for readers).
     """
     per_folder = _files(contents).join(_wrong_rows(headers, partials), on="folder", how="left")

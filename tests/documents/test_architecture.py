@@ -9,6 +9,7 @@ import tomllib
 from packaging.requirements import Requirement
 
 from reference_model.broker.model.stages import Stage
+from spark_aggregation.py_files import PACKAGES as JOB_PACKAGES
 from tests.conformance.suite_runs import REPOSITORY
 
 PACKAGES = tuple(path.parent.name for path in REPOSITORY.glob("*/__init__.py"))
@@ -51,6 +52,25 @@ def test_every_dependency_has_a_reason() -> None:
 def test_stages_of_planted_defects_are_counted() -> None:
     """The text gives the number of stages that `Stage` has."""
     assert f"one of {NUMBERS[len(Stage)]} stages" in ARCHITECTURE
+
+
+def test_what_the_roll_up_imports_of_reports_is_listed() -> None:
+    """The sentence and the rule name the same modules."""
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
+    allowed = {
+        each.rpartition("-> reports.")[2]
+        for contract in project["tool"]["importlinter"]["contracts"]
+        for each in contract.get("ignore_imports", ())
+        if each.startswith("spark_aggregation.** -> reports.")
+    }
+    line = ARCHITECTURE.partition("- Of `reports`, `spark_aggregation` imports only ")[2]
+    assert set(re.findall("`([a-z_]+)`", line.partition("\n")[0])) == allowed
+
+
+def test_packages_of_the_job_are_counted() -> None:
+    """The document about clusters gives their number."""
+    text = (REPOSITORY / "docs" / "run-on-a-cluster.md").read_text(encoding="utf-8")
+    assert f"The job needs {NUMBERS[len(JOB_PACKAGES)]} of the suite's packages" in text
 
 
 def test_modules_are_short() -> None:

@@ -35,6 +35,11 @@ FALSE = {
     "red where a planned target was not judged": "a target with an inconclusive cell makes the job red, too",
     "has no run that ended with 0, 1 or 12.": "a target with an inconclusive cell makes the job red, too",
     "one of four stages": "there are nine",
+    "reports.records.refusal": "its name is RunRefusal",
+    "`history.commit`": "its name is RunHistory",
+    "costs `grid` in memory": "the benchmark measures a roll-up",
+    "a file above 256 mb": "the limit is LARGEST_FILE_BYTES",
+    "among the files of the run is found": "files at the top of a run folder, such as summary.md, have no hashes",
 }
 """Each with the reason why it is false."""
 

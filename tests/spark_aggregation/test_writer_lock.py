@@ -219,7 +219,7 @@ def closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     def file_in(*, dir: Path) -> io.BytesIO:
         if dir == folder:
-            # As Python does, with the name of a file that nobody gave.
+            # As Python does, with the name of the temporary file.
             raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(dir / "tmp8x2_j1qk"))
         return io.BytesIO()
 
