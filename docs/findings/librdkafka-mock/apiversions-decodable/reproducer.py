@@ -136,7 +136,11 @@ def main():
     if {"-h", "--help"} & set(sys.argv[1:]):
         print(__doc__)
         return 0
-    given = dict(argument.split("=", 1) for argument in sys.argv[2:] if "=" in argument)
+    unknown = [argument for argument in sys.argv[2:] if "=" not in argument]
+    if unknown:
+        print(f"wrong usage: one HOST:PORT, then NAME=VALUE; not {' '.join(unknown)}\n{__doc__}")
+        return 3
+    given = dict(argument.split("=", 1) for argument in sys.argv[2:])
     if len(sys.argv) < 2 or not given.keys() >= set([]):
         print(__doc__)
         return 3
@@ -189,5 +193,8 @@ if __name__ == "__main__":
         status = main()
     except ValueError as error:
         print(f"wrong usage: {error}")
+        status = 3
+    except Exception as error:  # Only what was seen may end with 1.
+        print(f"the failure cannot be tried: {error!r}")
         status = 3
     sys.exit(status)
