@@ -12,7 +12,6 @@ from pathlib import Path
 
 import click
 
-from conformance.commands.errors import CouldNotTell
 from conformance.commands.progress import status_line
 from fixtures.cleanup.ending_signals import interrupts_held_back
 from fixtures.cleanup.temporary_folder import temporary_folder
@@ -123,6 +122,9 @@ def count_with_spark(uris: Sequence[str]) -> LogCounts:
     with status_line("reading with Spark"), running(job, stdout=subprocess.PIPE) as process:
         output, _ = process.communicate()
     if process.returncode:
+        # Imported late: it brings pytest, which `grid` does without.
+        from conformance.commands.errors import CouldNotTell  # noqa: PLC0415
+
         # 1 is a fault of the program, and what a signal ended is below 0.
         raise SystemExit(process.returncode if process.returncode > 1 else CouldNotTell.exit_code)
     return LogCounts.from_json(output.splitlines()[-1])
