@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
 
 from clauses.catalogue import catalogue
+from reports import plugin
 from reports.records import Phase, PlannedCell, Verdict
 from reports.run.failures import Failure
 from reports.run.judged_examples import CellKey, JudgedExample
@@ -108,3 +113,14 @@ def example_of(
         steps=(answered_step(),),
         failure=failure_of(key, message, verdict=verdict) if message else None,
     )
+
+
+def finished_session(recorder: RunRecorder, status: int) -> Any:
+    """Let the plugin finish a session of pytest that ended with a status; return the session, which then has that of the run."""
+    config: Any = SimpleNamespace(
+        stash=pytest.Stash(), getoption=lambda name: False, get_verbosity=lambda: 0
+    )
+    config.stash[plugin.RECORDER] = recorder
+    session: Any = SimpleNamespace(config=config, exitstatus=status)
+    plugin.pytest_sessionfinish(session, status)
+    return session

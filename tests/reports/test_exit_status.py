@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
 
 import pytest
 
-from reports import plugin
 from reports.records import Verdict
 from reports.run.exit_status import exit_status_of
 from reports.run.repeats import Repeats, Tally
-from tests.reports.recorders import example_of, key_of, recorder_for
+from tests.reports.recorders import example_of, finished_session, key_of, recorder_for
 
 OTHER = "KIP-511.names-accepted"
 CONFORMS, VIOLATES, DOUBT = Verdict.CONFORMS, Verdict.VIOLATES, Verdict.INCONCLUSIVE
@@ -159,12 +156,7 @@ def test_internal_error_stays_one_where_nothing_is_kept(tmp_path: Path) -> None:
 def test_run_that_pytest_ended_early_is_not_complete(status: int, tmp_path: Path) -> None:
     """Interrupted, or ended because nothing can be started: without a footer no reader takes it for a run."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
-    config: Any = SimpleNamespace(
-        stash=pytest.Stash(), getoption=lambda name: False, get_verbosity=lambda: 0
-    )
-    config.stash[plugin.RECORDER] = recorder
-    session = SimpleNamespace(config=config, exitstatus=status)
-    plugin.pytest_sessionfinish(cast(pytest.Session, session), status)
+    session = finished_session(recorder, status)
     assert session.exitstatus == status
     assert recorder.stopped
     header = json.loads((recorder.writer.folder / "run.json").read_text(encoding="utf-8"))

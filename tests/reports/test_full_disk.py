@@ -18,7 +18,7 @@ from reports.records import Verdict
 from reports.run import run_writer
 from reports.run.exit_status import exit_status_of
 from reports.run.run_folder import read_run_header
-from tests.reports.recorders import example_of, key_of, recorder_for
+from tests.reports.recorders import example_of, finished_session, key_of, recorder_for
 
 NO_SPACE = os.strerror(errno.ENOSPC)
 HARNESS_ERROR = 10
@@ -52,16 +52,11 @@ def test_end_that_cannot_be_written_is_a_fault_of_ours(
     recorder.judged(example_of(Verdict.CONFORMS))
     monkeypatch.setattr(Path, "write_text", full_for(Path.write_text, name))
     monkeypatch.setattr(Path, "write_bytes", full_for(Path.write_bytes, name))
-    config: Any = SimpleNamespace(
-        stash=pytest.Stash(), getoption=lambda name: False, get_verbosity=lambda: 0
-    )
-    config.stash[plugin.RECORDER] = recorder
-    session = SimpleNamespace(config=config, exitstatus=0)
-    plugin.pytest_sessionfinish(cast(pytest.Session, session), 0)
+    session = finished_session(recorder, 0)
     assert session.exitstatus == HARNESS_ERROR
     told: list[str] = []
     terminal = SimpleNamespace(
-        config=config,
+        config=session.config,
         section=told.append,
         write_line=lambda line, **_: told.append(line),
         _tw=SimpleNamespace(fullwidth=80),
