@@ -94,7 +94,7 @@ class Cell:
             Verdict(failure.verdict),
             known_violation=bool(self.planned.known_violation),
             flaky=self.planned.flaky is not None,
-            unproven=bool(self.planned.unproven),
+            unproven=failure.repeats is not None and bool(failure.repeats.leaves_open),
         )
 
     @property

@@ -73,6 +73,7 @@ def failure_lines(
     for verdict in reversed(WORST_FIRST):
         if verdict is Verdict.INCONCLUSIVE:
             yield from _problems(recorder, width)
+            yield from _without_proof(recorder, width)
         elif verdict is Verdict.UNEXPECTED_PASS:
             yield from _unexpected_passes(recorder, width)
         elif verdict is Verdict.INFORMATIONAL and recorder.role == OPERATION:
@@ -218,6 +219,21 @@ def _problems(recorder: RunRecorder, width: int) -> Iterator[Line]:
         clauses = list(dict.fromkeys(key.clause for key in keys))
         lines = [*_problem_lines(problem, width), f"  clauses: {_as_many_as_fit(clauses, width)}"]
         yield from _block(head, lines, Verdict.INCONCLUSIVE)
+
+
+def _without_proof(recorder: RunRecorder, width: int) -> Iterator[Line]:
+    """Name the failures beside others of their cell whose repeats leave open whether the target is at fault."""
+    found: dict[str, dict[str, None]] = {}
+    for key, cell in recorder.cells.items():
+        for failure in cell.violations:
+            if failure.repeats is None or not failure.repeats.leaves_open or cell.planned.unproven:
+                continue
+            text = f"  {key.clause}: {failure.first_line}: {failure.repeats.leaves_open}"
+            line = shortened(text, ROWS_OF_TEXT * width, complete_in="failures/")
+            found.setdefault(key.target, {}).setdefault(line)
+    for target, lines in found.items():
+        head = f"{SYMBOLS[Verdict.INCONCLUSIVE]} {counted(len(lines), 'failure')} on {target} that proved nothing:"
+        yield from _block(head, list(lines)[:MOST_TOLD], Verdict.INCONCLUSIVE)
 
 
 def _problem_lines(problem: str, width: int) -> Iterator[str]:

@@ -15,7 +15,7 @@ from reports.exports.issue_texts import driver_of, replay_command
 from reports.grid import addresses
 from reports.grid.grid_tables import GridCell, GridClause, GridTarget
 from reports.grid.grid_view import TargetColumn
-from reports.grid.history_tables import KeptFailure, Neighbour
+from reports.grid.history_tables import KeptFailure, Neighbour, leaves_open
 from reports.grid.products import client_name, owner_of
 from reports.records import OPERATION, REPRODUCER_FILE, Verdict
 from reports.run.hex_dump import BARE_ANSWER
@@ -120,7 +120,8 @@ def write_failures(site: Site) -> None:
         if place is not None and _SIGNATURE.fullmatch(failure.signature):
             cell, found = place
             others = neighbours.get(failure.signature, [])
-            _write_failure(site, lookups, failure, cell, cell.verdict_of(found), others)
+            said = Verdict.INCONCLUSIVE if leaves_open(failure) else cell.verdict_of(found)
+            _write_failure(site, lookups, failure, cell, said, others)
 
 
 def _write_failure(

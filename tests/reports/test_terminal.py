@@ -248,6 +248,24 @@ def test_note_in_a_violated_cell_is_told_as_a_note(tmp_path: Path) -> None:
     assert "✕ violates 1" in summary_markdown(recorder)
 
 
+def test_failure_that_never_recurred_is_no_violation(tmp_path: Path) -> None:
+    """Beside one that recurs it is named with the reason why it proves nothing."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
+    for number, (message, failed) in enumerate((("once", 0), ("always", 3))):
+        failure = failure_of(key_of(), message, f"{number:016}")
+        recorder.judged(dataclasses.replace(example_of(Verdict.VIOLATES), failure=failure))
+        recorder.repeated(key_of(), failure.signature, Repeats(used=Tally(failed, 3)))
+    lines = _failures(recorder)
+    assert lines[1:4] == [
+        "? 1 failure on reference that proved nothing:",
+        "  KIP-35.keys-unique: once: it recurred in none of 3 repeats",
+        "",
+    ]
+    assert [line for line in lines if line.startswith("✕")] == [
+        "✕ KIP-35.keys-unique on reference (plaintext): violates"
+    ]
+
+
 def test_a_crash_has_its_own_word(tmp_path: Path) -> None:
     """A failure that ended the target "crashes", in its heading and in the summary, and no other failure does."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST", key_of(OTHER): "PIN"})

@@ -204,6 +204,18 @@ def test_script_is_offered_with_the_bytes_that_it_reads(
     assert ("is too large for this site. The run folder has both." in text) == (not is_there)
 
 
+def test_failure_that_never_recurred_is_no_violation(tmp_path: Path) -> None:
+    """Another failure may make its cell a violation; this one's page says that it leaves the verdict open."""
+    open_ = {"repeats": {"class": "flaky", "rate": {"failed": 0, "repeats": 3}}}
+    known = failure_row(SIGNATURE, NAMES, HOSTILE, facts=json.dumps(open_))
+    others = [row for row in site_tables()["failures"] if row["signature"] != SIGNATURE]
+    for failures, word in ((None, "violates"), ([*others, known], "inconclusive")):
+        tables = {} if failures is None else {"failures": failures}
+        write_small_site(tmp_path / word, **tables)
+        page = parse(tmp_path / word / "failures" / f"{SIGNATURE}.html")
+        assert word in text_of(next(all_of(page, "h1")))
+
+
 def test_other_targets_are_grouped_by_answer(small_site: Path) -> None:
     """Targets with the same outcome, error code and verdict are listed together."""
     page = parse(small_site / "failures" / f"{SIGNATURE}.html")
