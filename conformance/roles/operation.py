@@ -23,7 +23,7 @@ from conformance.runs.run_identity import SUITE
 from fixtures.choosing.clients import CLIENTS
 from fixtures.choosing.trials import chosen_trials, targets_of, tries_operations
 from fixtures.errors import HarnessError
-from fixtures.launchers import choose_launcher, launch
+from fixtures.launchers import launch
 from fixtures.registry.clients import all_clients
 from fixtures.registry.targets import Target
 from fixtures.scripted_broker.play_pool import PlayPool
@@ -107,8 +107,7 @@ class OperationRole(RoleInRun[Trial]):
         tried = ChosenTrial(target, *able_client(failure, wanted))
         if tried.why_not_applicable:
             raise click.UsageError(f"{tried.operation} cannot be tried: {tried.why_not_applicable}")
-        launcher, _ = choose_launcher(target, wanted.launcher)
-        with closing(PlayPool(1)) as pool, launch(target, launcher) as running:
+        with closing(PlayPool(1)) as pool, launch(target, wanted.launcher) as running:
             yield Trial(tried, Trials(running, pool))
 
 

@@ -12,7 +12,7 @@ from conformance.commands.progress import status_line
 from conformance.commands.selection import EVERY_RELEASE, runnable_targets
 from fixtures.choosing.listeners import LAUNCHERS
 from fixtures.errors import HarnessError
-from fixtures.launchers import choose_launcher, launch
+from fixtures.launchers import launch
 from fixtures.registry.targets import Target
 from proposals.kip_1313.discovery import (
     RECORDED,
@@ -81,6 +81,5 @@ def discovery(
 
 
 def _measured(target: Target, launcher: str, uuids: int, seed: int) -> Discovery:
-    chosen, _ = choose_launcher(target, launcher)
-    with launch(target, chosen) as broker:
+    with launch(target, launcher) as broker:
         return measure(target, broker.addresses[PLAINTEXT], uuids=uuids, seed=seed)

@@ -96,7 +96,6 @@ def replayed(
     monkeypatch.setattr(trial_module, "installed", lambda client: client.id)
     monkeypatch.setattr(operation_module, "PlayPool", lambda _: Prepared(play))
     monkeypatch.setattr(operation_module, "launch", running)
-    monkeypatch.setattr(operation_module, "choose_launcher", lambda target, _: ("process", target))
     path = write_failure(folder, failure)
     return CliRunner().invoke(replay, [str(path), *options])
 
