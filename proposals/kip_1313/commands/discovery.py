@@ -14,6 +14,7 @@ from fixtures.choosing.listeners import LAUNCHERS
 from fixtures.errors import HarnessError
 from fixtures.launchers import launch
 from fixtures.registry.targets import Target
+from fixtures.under_test.broker import Broker
 from proposals.kip_1313.discovery import (
     RECORDED,
     UUIDS,
@@ -68,7 +69,7 @@ def discovery(
             ThreadPoolExecutor(jobs) as pool,
         ):
             found = list(pool.map(lambda each: _measured(each, launcher, uuids, seed), targets))
-    except (HarnessError, OSError) as error:
+    except HarnessError as error:
         raise CouldNotTell(str(error)) from error
     write_figures(found, out)
     for each in found:
@@ -81,5 +82,5 @@ def discovery(
 
 
 def _measured(target: Target, launcher: str, uuids: int, seed: int) -> Discovery:
-    with launch(target, launcher) as broker:
-        return measure(target, broker.addresses[PLAINTEXT], uuids=uuids, seed=seed)
+    with launch(target, launcher) as running:
+        return measure(Broker(running, PLAINTEXT), uuids=uuids, seed=seed)
