@@ -32,7 +32,7 @@ from conformance.engine.planning import note_started
 from conformance.engine.property_judge import JUDGE, PropertyJudge
 from conformance.engine.repeating import FailingExample, Repeater
 from conformance.failures.stored_failures import StoredFailure
-from conformance.roles.role import FAILED_ELSEWHERE, Chosen, RoleInRun
+from conformance.roles.role import FAILED_ELSEWHERE, RoleInRun
 from conformance.roles.stored_targets import Wanted, target_for
 from conformance.runs.run_identity import SUITE
 from fixtures.choosing.listeners import TARGETS, ListenerOfTarget
@@ -40,6 +40,7 @@ from fixtures.errors import HarnessError
 from fixtures.launchers import launch
 from fixtures.tiers import tier_in
 from fixtures.under_test.broker import Broker
+from fixtures.under_test.judged_target import Chosen
 from fixtures.under_test.pre_api_versions_broker import outcome_of_api_versions
 from fixtures.under_test.spare_target import SpareTarget
 from proposals import provided
