@@ -3,7 +3,7 @@
     kafka-conformance rejudge RUN... --out FILE
 
 Exit status: 0 if the oracle allows everything, 1 if it does not, 2 for wrong usage, 3 if Spark does not start here, 10 if a
-disk is full or a folder cannot be read or written to.
+disk is full or a folder cannot be read or written to, or for an error of the job itself.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ from reference_model.judging.rejudging import (
 from reference_model.profiles.profile import PINNED_IMPLEMENTATIONS
 from reports.disk_faults import check_writable
 from reports.records import Phase
-from spark_aggregation.errors import RollUpError, disk_faults_explained
+from reports.suite_command import SuiteCommand
+from spark_aggregation.errors import disk_faults_explained
 from spark_aggregation.history.ingest import ingest
 from spark_aggregation.reading.frames import empty_frame
 from spark_aggregation.reading.given_runs import is_small
@@ -164,7 +165,7 @@ def write_differences(found: DataFrame, out: Storage, name: str) -> None:
     out.take_only_part(parts, name)
 
 
-@click.command(name="spark_aggregation.rejudge_job")
+@click.command(cls=SuiteCommand, name="spark_aggregation.rejudge_job")
 @click.argument("runs", nargs=-1, required=True)
 @click.option("--out", required=True, help="File for the differences, as JSON lines.")
 def command(runs: tuple[str, ...], out: str) -> None:
@@ -174,16 +175,12 @@ def command(runs: tuple[str, ...], out: str) -> None:
         click.echo(f"refused {run.folder}: {run.reason}", err=True)
     if not given.roots:
         raise click.UsageError("none of the given folders can be read")
-    try:
-        with disk_faults_explained("the differences could not be found and written"):
-            if not is_uri(out):
-                # Before Java starts, because Hadoop does not say why it cannot write.
-                check_writable(Path(out).parent)
-            spark = start_session(quick=is_small(given.roots))
-            judged, found = _rejudge(spark, given.roots, out)
-    except RollUpError as error:
-        click.echo(f"Error: {error}", err=True)
-        sys.exit(error.exit_status)
+    with disk_faults_explained("the differences could not be found and written"):
+        if not is_uri(out):
+            # Before Java starts, because Hadoop does not say why it cannot write.
+            check_writable(Path(out).parent)
+        spark = start_session(quick=is_small(given.roots))
+        judged, found = _rejudge(spark, given.roots, out)
     click.echo(json.dumps({"examples": judged, "differences": found}))
     if found:
         sys.exit(1)
