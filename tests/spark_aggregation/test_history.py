@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -15,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -394,10 +396,33 @@ def test_history_in_another_layout_is_refused_until_it_is_made_anew(
     history = str(tmp_path / "history")
     storage, commit = Storage(spark, history), "commits/00000001.json"
     storage.write_text(commit, storage.read_text(commit).replace(f'"layout": {LAYOUT}, ', ""))
-    with pytest.raises(ForeignHistory, match=rf"layout 1, but .* only {LAYOUT}: .* --rebuild"):
+    with pytest.raises(
+        ForeignHistory, match=rf"layout 1, but .* only 3 and {LAYOUT}: .* --rebuild"
+    ):
         roll_up_into(spark, tmp_path / "out", second, history=history)
     rebuilt = roll_up_into(spark, tmp_path / "out", first, second, history=history, rebuild=True)
     assert rebuilt == never_killed
+
+
+@pytest.mark.slow
+def test_state_of_the_layout_before_is_read(
+    spark: SparkSession, tmp_path: Path, first_night: Path, never_killed: Tables
+) -> None:
+    """A night is added to it as to one whose columns have today's names."""
+    shutil.copytree(first_night / "history", tmp_path / "history")
+    history = tmp_path / "history"
+    storage, commit = Storage(spark, str(history)), "commits/00000001.json"
+    today = storage.read_text(commit)
+    storage.write_text(commit, today.replace(f'"layout": {LAYOUT}, ', '"layout": 3, '))
+    (file,) = history.glob("states/*/columns/part-*.parquet")
+    columns = pq.read_table(file)
+    old = ["gives" if name == "supplies" else name for name in columns.column_names]
+    assert "gives" in old
+    pq.write_table(columns.rename_columns(old), file)
+    file.with_name(f".{file.name}.crc").unlink()
+    second = roll_up_into(spark, tmp_path / "out", first_night / "second", history=str(history))
+    assert second == never_killed
+    assert json.loads(storage.read_text("commits/00000002.json"))["layout"] == LAYOUT
 
 
 def test_file_is_published_whole_and_once(spark: SparkSession, tmp_path: Path) -> None:
