@@ -42,12 +42,12 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.duckdb_grid import COUNTED_TABLES, by_key, duckdb_tables
-from benchmarks.goals import Goal, last_line, missed_goals
+from benchmarks.goals import Goal, last_line, missed_goals, quick_option
 from benchmarks.memory import peak_memory
-from benchmarks.rates import quick_option
 from benchmarks.synthetic_runs import night, write_runs
 from reports.records import TABLES_FOLDER
 from reports.site.grid_page import write_grid
+from reports.suite_command import SuiteCommand
 from spark_aggregation.concurrency import checkpointed_together
 from spark_aggregation.history.facts import facts_of
 from spark_aggregation.history.ingest import ingest
@@ -265,7 +265,7 @@ class Figures:
         self.of_goals.append((goal, figure))
 
 
-@click.command(name="benchmarks.roll_up")
+@click.command(cls=SuiteCommand, name="benchmarks.roll_up")
 @click.option(
     "--full", is_flag=True, help="The size that the goals are about: 10^8 rows, 365 days."
 )
