@@ -10,7 +10,6 @@ none was; 2 for wrong usage; 3 if Spark does not start here; 4 if another roll-u
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -100,10 +99,5 @@ def _name(lists: RunLists) -> None:
         click.echo(f"noticed {noticed.folder}: {noticed.notice}", err=True)
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Run the command. `argv` excludes the program's name; None means this process's own arguments."""
-    command.main(None if argv is None else list(argv), prog_name="kafka-conformance roll-up")
-
-
 if __name__ == "__main__":
-    main()
+    command(prog_name="kafka-conformance roll-up")

@@ -7,7 +7,7 @@ Packing the same sources again produces the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from shutil import copyfile
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
@@ -52,10 +52,5 @@ def command(folder: Path) -> None:
         raise CannotWork(f"{error.filename or folder}: {error.strerror}") from error
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Run the command. `argv` excludes the program's name; None means this process's own arguments."""
-    command.main(None if argv is None else list(argv), prog_name="kafka-conformance py-files")
-
-
 if __name__ == "__main__":
-    main()
+    command(prog_name="kafka-conformance py-files")

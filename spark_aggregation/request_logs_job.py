@@ -67,10 +67,5 @@ def command(uris: tuple[str, ...]) -> None:
     click.echo(counts.to_json())
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Run the command. `argv` excludes the program's name; None means this process's own arguments."""
-    command.main(args=None if argv is None else list(argv))
-
-
 if __name__ == "__main__":
-    main()
+    command()

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from reports.suite_command import CannotWork
-from spark_aggregation.py_files import ARCHIVE, SCRIPTS, main
+from spark_aggregation.py_files import ARCHIVE, SCRIPTS
+from spark_aggregation.py_files import command as main
 
 
 def test_archive_and_scripts_are_written(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from spark_aggregation.errors import CannotWrite, HistoryMoved, fault_of_disk
 from spark_aggregation.history.history import Batch, RunHistory
 from spark_aggregation.history.state import State
 from spark_aggregation.history.writer_lock import only_writer
-from spark_aggregation.job import main
+from spark_aggregation.job import command as main
 from spark_aggregation.run_roll_up import RollUpRequest, RollUpResult, aggregate
 from tests.spark_aggregation.histories import TARGETS, SmallRun
 
