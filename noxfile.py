@@ -87,18 +87,9 @@ def mutation(session: nox.Session) -> None:
 
 @nox.session
 def benchmarks(session: nox.Session) -> None:
-    """Measure judging, corpus replay, hostile targets and folders, far targets, request logs, the roll-up and `watch`, as ratios of one run."""
+    """Measure hostile targets and folders, the roll-up and `watch`, as ratios of one run."""
     install(session)
-    for name in (
-        "throughput",
-        "corpus_replay",
-        "hostile_targets",
-        "hostile_folders",
-        "far_targets",
-        "request_logs",
-        "roll_up",
-        "watch",
-    ):
+    for name in ("hostile_targets", "hostile_folders", "roll_up", "watch"):
         session.run("python", "-m", f"benchmarks.{name}", *session.posargs)
 
 

@@ -32,8 +32,8 @@ from fixtures.errors import HarnessError
 from fixtures.launchers import launch
 from fixtures.registry.clients import RINGS, select_clients
 from reports.escaping import markdown_text, one_line
-from reports.job_log import ForeignWords
 from reports.records import FACTS_FILE, REPRODUCER_FILE
+from reports.suite_command import SuiteCommand
 from workflows.compatibility.collecting import PLAYER
 from workflows.job_outputs import write_summary
 
@@ -148,7 +148,7 @@ def _status_of(ended: subprocess.CompletedProcess[str]) -> int | None:
     return None if "Traceback (most recent call last)" in ended.stderr else ended.returncode
 
 
-@click.command(cls=ForeignWords, name="workflows.check_findings")
+@click.command(cls=SuiteCommand, name="workflows.check_findings")
 @click.argument("findings", type=click.Path(path_type=Path, file_okay=False, exists=True))
 @click.argument("patterns", metavar="[PATTERN]...", nargs=-1)
 @click.option("--launcher", type=click.Choice(LAUNCHERS), default="auto", show_default=True)

@@ -14,7 +14,7 @@ import spark_aggregation.job
 import spark_aggregation.rejudge_job
 from reports.verify.verification import differing_rows
 from spark_aggregation.py_files import write_archive
-from spark_aggregation.rejudge_job import main as rejudge_here
+from spark_aggregation.rejudge_job import command as rejudge_here
 from spark_aggregation.run_roll_up import RollUpRequest, aggregate
 from tests.conformance.suite_runs import run_suite
 from tests.run_folders import example_row, planned_cell, run_header, write_header, write_run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -394,10 +395,33 @@ def test_history_in_another_layout_is_refused_until_it_is_made_anew(
     history = str(tmp_path / "history")
     storage, commit = Storage(spark, history), "commits/00000001.json"
     storage.write_text(commit, storage.read_text(commit).replace(f'"layout": {LAYOUT}, ', ""))
-    with pytest.raises(ForeignHistory, match=rf"layout 1, but .* only {LAYOUT}: .* --rebuild"):
+    with pytest.raises(
+        ForeignHistory, match=rf"layout 1, but .* only 3 and {LAYOUT}: .* --rebuild"
+    ):
         roll_up_into(spark, tmp_path / "out", second, history=history)
     rebuilt = roll_up_into(spark, tmp_path / "out", first, second, history=history, rebuild=True)
     assert rebuilt == never_killed
+
+
+@pytest.mark.slow
+def test_state_of_the_layout_before_is_read(
+    spark: SparkSession, tmp_path: Path, first_night: Path, never_killed: Tables
+) -> None:
+    """A night is added to it as to one whose columns have today's names."""
+    shutil.copytree(first_night / "history", tmp_path / "history")
+    history = tmp_path / "history"
+    storage, commit = Storage(spark, str(history)), "commits/00000001.json"
+    today = storage.read_text(commit)
+    storage.write_text(commit, today.replace(f'"layout": {LAYOUT}, ', '"layout": 3, '))
+    (columns,) = history.glob("states/*/columns")
+    today_named = spark.read.parquet(str(columns))
+    assert "supplies" in today_named.columns
+    today_named.withColumnRenamed("supplies", "gives").write.parquet(str(tmp_path / "columns"))
+    shutil.rmtree(columns)
+    (tmp_path / "columns").rename(columns)
+    second = roll_up_into(spark, tmp_path / "out", first_night / "second", history=str(history))
+    assert second == never_killed
+    assert json.loads(storage.read_text("commits/00000002.json"))["layout"] == LAYOUT
 
 
 def test_file_is_published_whole_and_once(spark: SparkSession, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from reports.grid.table_rows import inputs_sha256
 from reports.records import TABLES_FOLDER, Verdict
 from reports.site import building
 from reports.site.grid_page import write_grid
-from spark_aggregation.job import main
+from spark_aggregation.job import command as main
 from spark_aggregation.tables.table_schemas import TABLES
 from tests.broken_run_folders import BROKEN, write_whole_run
 from tests.conformance.suite_runs import run_suite

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from spark_aggregation.rejudge_job import main
+from spark_aggregation.rejudge_job import command as main
 from tests.conformance.suite_runs import run_suite
 
 DEFECT = "reference+names-are-not-checked"

@@ -196,7 +196,7 @@ def test_reports_of_other_commands_become_tables(spark: SparkSession, tmp_path: 
     ("text", "reason"),
     [
         pytest.param(None, "is not a file", id="missing"),
-        pytest.param('{"seeds": 30, "kills"', "is not JSON", id="cut off"),
+        pytest.param('{"seeds": 30, "kills"', "was not written by", id="cut off"),
         pytest.param('{"seeds": 30}', "was not written by", id="without kills"),
         pytest.param('{"seeds": 30, "kills": {}}', "was not written by", id="no list"),
         pytest.param(
