@@ -87,19 +87,10 @@ def mutation(session: nox.Session) -> None:
 
 @nox.session
 def benchmarks(session: nox.Session) -> None:
-    """Measure judging, corpus replay, hostile targets, clients and folders, far targets, request logs, the roll-up and `watch`, as ratios of one run."""
+    """Measure hostile targets, clients and folders, far targets, the roll-up and `watch`, as ratios of one run."""
     install(session)
-    for name in (
-        "throughput",
-        "corpus_replay",
-        "hostile_targets",
-        "hostile_clients",
-        "hostile_folders",
-        "far_targets",
-        "request_logs",
-        "roll_up",
-        "watch",
-    ):
+    names = "hostile_targets hostile_clients hostile_folders far_targets roll_up watch"
+    for name in names.split():
         session.run("python", "-m", f"benchmarks.{name}", *session.posargs)
 
 

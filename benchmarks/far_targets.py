@@ -21,10 +21,11 @@ import click
 from rich.console import Console
 
 from benchmarks.far_connects import ROUND_TRIP_MS
-from benchmarks.goals import Goal, last_line, missed_goals
-from benchmarks.rates import chosen_target, quick_option
+from benchmarks.goals import Goal, last_line, missed_goals, quick_option
 from fixtures.client.running_broker import Address
 from fixtures.launchers import launch
+from fixtures.launchers.built_in import reference_targets
+from fixtures.registry.targets import newest_release, select_targets
 from reports.records import Verdict
 from tests.conformance.suite_runs import run_suite
 
@@ -119,7 +120,11 @@ def main(
     quick: bool,
 ) -> None:
     """Judge a target near and far; exit with 1 if verdicts differ or, without --quick, a goal is missed."""
-    target, launcher = chosen_target(target_id)
+    if target_id is None:
+        target, launcher = newest_release(), "process"
+    else:
+        (target,) = select_targets([target_id], extra=reference_targets())
+        launcher = "auto"
     console = Console()
     records = Path(tempfile.mkdtemp(prefix="far-targets-"))
     options = ("--tier", tier, *EVERYTHING)

@@ -19,9 +19,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.goals import Goal, last_line, missed_goals
+from benchmarks.goals import Goal, last_line, missed_goals, quick_option
 from benchmarks.memory import peak_memory
-from benchmarks.rates import quick_option
 from tests.conformance.suite_runs import REPOSITORY, start_suite
 
 TIME_GOAL = Goal(name="time", most=3)

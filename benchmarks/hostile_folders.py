@@ -22,11 +22,11 @@ import pyarrow.parquet as pq
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.goals import Goal, last_line, missed_goals
+from benchmarks.goals import Goal, last_line, missed_goals, quick_option
 from benchmarks.memory import peak_memory
-from benchmarks.rates import quick_option
 from benchmarks.synthetic_runs import night, write_runs
 from reports.refused_runs import REFUSED_FILE
+from reports.suite_command import SuiteCommand
 
 MEMORY_GOAL = Goal(name="memory next to a hostile folder", most=2)
 GOOD_ROWS = 20_000
@@ -83,7 +83,7 @@ def peak_gib(runs: Path, out: Path, *, refused: int) -> float:
     return peak.gib
 
 
-@click.command(name="benchmarks.hostile_folders")
+@click.command(cls=SuiteCommand, name="benchmarks.hostile_folders")
 @quick_option
 def main(quick: bool) -> None:
     """Measure each kind of folder, or only the first; exit with 1 if one costs too much."""

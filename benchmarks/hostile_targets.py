@@ -23,10 +23,10 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.goals import last_line
-from benchmarks.rates import quick_option
+from benchmarks.goals import last_line, quick_option
 from clauses.tiers import Tier
 from fixtures.client.patience import PATIENCE_S
+from reports.suite_command import SuiteCommand
 from tests.conformance import tls_target
 from tests.conformance.fake_targets import (
     Behaviour,
@@ -194,7 +194,7 @@ def measure(bounds: Bounds, hostile: Mapping[str, Behaviour], tier: Tier, *, on_
         bounds.add(name, cost, reference)
 
 
-@click.command(name="benchmarks.hostile_targets")
+@click.command(cls=SuiteCommand, name="benchmarks.hostile_targets")
 @click.argument("tier", type=click.Choice(tuple(map(str, Tier))), default=str(TIER))
 @quick_option
 def main(tier: str, quick: bool) -> None:

@@ -15,9 +15,8 @@
   counts one row;
 - pages: pages and exports from that command's tables.
 
-The goals apply to the size of `--full`: if one is missed, the benchmark ends with 1, otherwise with 0, and its
-last line names the missed goals. Without `--full` everything is small enough for CI, the ratios show the minimum
-cost of a roll-up, and no goal applies.
+If a goal is missed, the benchmark ends with 1, otherwise with 0, and its last line names the missed goals. With `--quick`
+everything is small enough for CI, the ratios show the minimum cost of a roll-up, and no goal applies.
 """
 
 from __future__ import annotations
@@ -42,12 +41,12 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.duckdb_grid import COUNTED_TABLES, by_key, duckdb_tables
-from benchmarks.goals import Goal, last_line, missed_goals
+from benchmarks.goals import Goal, last_line, missed_goals, quick_option
 from benchmarks.memory import peak_memory
-from benchmarks.rates import quick_option
 from benchmarks.synthetic_runs import night, write_runs
 from reports.records import TABLES_FOLDER
 from reports.site.grid_page import write_grid
+from reports.suite_command import SuiteCommand
 from spark_aggregation.concurrency import checkpointed_together
 from spark_aggregation.history.facts import facts_of
 from spark_aggregation.history.ingest import ingest
@@ -89,7 +88,6 @@ class Size:
     rounds: int
 
 
-SMALL = Size(rows=10**6, night_rows=10**5, days=30, targets=4, night_targets=4, rounds=1)
 QUICK = Size(rows=3 * 10**5, night_rows=3 * 10**4, days=10, targets=4, night_targets=4, rounds=1)
 FULL = Size(rows=10**8, night_rows=10**7, days=365, targets=31, night_targets=38, rounds=3)
 _BARE_START = """
@@ -207,20 +205,18 @@ def _add(spark: SparkSession, runs: Path, history: Path, out: Path) -> None:
     aggregate(spark, RollUpRequest(roots=[str(runs)], out=str(out), history=str(history)))
 
 
-def command_and_pages(folder: Path, run: Path | None, rounds: int) -> tuple[Ratio, float]:
-    """Time the command on one run, and separately its pages and exports.
+def command_and_pages(folder: Path, rounds: int) -> tuple[Ratio, float]:
+    """Time the command on a standard run on the reference broker, and separately its pages and exports.
 
     Args:
         folder: where the output goes.
-        run: a run folder; None for a standard run on the reference broker.
         rounds: how often the command is run.
 
     Returns:
         Seconds of the command and of starting Spark, round by round; and seconds of the pages.
     """
-    if run is None:
-        # Synthetic runs lack the evidence of their failures, which the site requires.
-        run = run_suite("--broker", "reference", "--tier", "standard", runs=folder / "one").folder
+    # Synthetic runs lack the evidence of their failures, which the site requires.
+    run = run_suite("--broker", "reference", "--tier", "standard", runs=folder / "one").folder
     out = folder / "site"
     command = ["-m", "conformance", "grid", str(run), "--out", str(out)]
     seconds = [(_python(*command), _python("-c", _BARE_START)) for _ in range(rounds)]
@@ -244,7 +240,7 @@ class Figures:
     def __init__(self, title: str) -> None:
         self.table = Table(title=title, box=None)
         self.of_goals: list[tuple[Goal, float]] = []
-        for column in ("measured", "figures", "ratio", "goal at --full"):
+        for column in ("measured", "figures", "ratio", "goal"):
             self.table.add_column(column)
 
     def add_times(self, name: str, seconds: Ratio, goal: Goal | None = None) -> None:
@@ -265,40 +261,30 @@ class Figures:
         self.of_goals.append((goal, figure))
 
 
-@click.command(name="benchmarks.roll_up")
-@click.option(
-    "--full", is_flag=True, help="The size that the goals are about: 10^8 rows, 365 days."
-)
+@click.command(cls=SuiteCommand, name="benchmarks.roll_up")
 @quick_option
-@click.option("--rows", type=click.IntRange(1_000), help="Rows of the grid instead.")
 @click.option("--only", type=click.Choice(PARTS), multiple=True, help="Some of it; repeatable.")
-@click.option("--run", type=click.Path(path_type=Path, exists=True), help="A real run folder.")
-def main(
-    full: bool, quick: bool, rows: int | None, only: tuple[str, ...], run: Path | None
-) -> None:
-    """Measure the roll-up; with --full, exit with 1 if a goal is missed."""
-    chosen = FULL if full else QUICK if quick else SMALL
-    size = chosen if rows is None else replace(chosen, rows=rows, night_rows=max(rows // 10, 1_000))
+def main(quick: bool, only: tuple[str, ...]) -> None:
+    """Measure the roll-up of 10^8 rows and of 365 days; exit with 1 if a goal is missed."""
+    size = QUICK if quick else FULL
     figures = Figures(f"{size.rows:,} rows, {size.days} days, {CORES} cores")
     with tempfile.TemporaryDirectory(prefix="kafka-conformance-benchmark-") as scratch:
-        measure(figures, Path(scratch), size, only or PARTS, run)
+        measure(figures, Path(scratch), size, only or PARTS)
     figures.table.caption = (
         f"load of the machine: {', '.join(f'{load:.1f}' for load in os.getloadavg())}"
     )
     Console(width=100).print(figures.table)
-    if size != FULL:
+    if quick:
         return
     missed = missed_goals(figures.of_goals)
     click.echo(last_line(missed))
     sys.exit(bool(missed))
 
 
-def measure(
-    figures: Figures, folder: Path, size: Size, parts: Sequence[str], run: Path | None
-) -> None:
+def measure(figures: Figures, folder: Path, size: Size, parts: Sequence[str]) -> None:
     """Measure some of `PARTS` and their memory use."""
     if "command" in parts:
-        command, pages = command_and_pages(folder, run, size.rounds)
+        command, pages = command_and_pages(folder, size.rounds)
         figures.add_times("command, one run / Spark's start", command, COMMAND_GOAL)
         figures.add_figure(pages, PAGES_GOAL)
     with peak_memory() as peak:

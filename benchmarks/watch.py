@@ -21,11 +21,12 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.goals import Goal, last_line, missed_goals
+from benchmarks.goals import Goal, last_line, missed_goals, quick_option
 from conformance.watch.carrying import Ways
 from conformance.watch.proxy import WatchProxy
 from conformance.watch.watcher import Watcher
 from fixtures.client.running_broker import Address
+from reports.suite_command import SuiteCommand
 from wire.frames import SIZE_BYTES, encode_frame, read_size
 
 HOST = "127.0.0.1"
@@ -124,8 +125,8 @@ def _median_ms(port: int, size: int) -> float:
     return 1000 * statistics.median(exchange(port, size, PINGS, in_flight=1))
 
 
-@click.command()
-@click.option("--quick", is_flag=True, help="a tenth of the requests")
+@click.command(cls=SuiteCommand, name="benchmarks.watch")
+@quick_option
 @click.option("--relay", "relayed", nargs=2, type=(str, int), hidden=True)
 def main(quick: bool, relayed: tuple[str, int] | None) -> None:
     """Compare `watch` with a relay that reads nothing."""

@@ -10,11 +10,10 @@ from types import MappingProxyType
 
 import click
 
-from fixtures.cleanup.ending_signals import INTERRUPTED, interrupt_when_ended
+from fixtures.cleanup.ending_signals import interrupt_when_ended
 from proposals import proposed_commands
-from reports.disk_faults import DISK_FAULTS, sentence_of
 from reports.distribution import suite_version
-from reports.job_log import ForeignWords
+from reports.suite_command import CannotWork, SuiteCommand
 
 GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
@@ -47,13 +46,7 @@ COMMANDS = {
 }
 
 
-class CannotWork(click.ClickException):
-    """The machine does not let the command do its work; the status is that of a fault of the suite."""
-
-    exit_code = 10
-
-
-class Commands(ForeignWords, click.Group):
+class Commands(SuiteCommand, click.Group):
     """Imports a command only when it is needed; importing all of them takes a second."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -88,22 +81,10 @@ class Commands(ForeignWords, click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command; any signal that ends it does what Ctrl-C does, and the exit status is 2.
-
-        A full disk, or a folder that cannot be written to or does not exist any more, ends it with 10 and a sentence.
-        """
+        """Run the command; any signal that ends it does what Ctrl-C does."""
         interrupt_when_ended()
-        try:
-            _check_working_folder()
-            return super().invoke(ctx)
-        except OSError as error:
-            if error.errno not in DISK_FAULTS:
-                raise
-            place = "" if error.filename else "a file could not be read or written: "
-            raise CannotWork(f"{place}{sentence_of(error)}") from error
-        except KeyboardInterrupt:
-            click.echo("interrupted", err=True)
-            raise SystemExit(INTERRUPTED) from None
+        _check_working_folder()
+        return super().invoke(ctx)
 
 
 def _check_working_folder() -> None:

@@ -20,9 +20,6 @@ from typing import Any
 FOLDER = Path(__file__).parent
 """The folder of all proposals, where templates are found by "proposal/name"."""
 
-BROKERS, CLIENTS = "brokers", "clients"
-"""What properties judge: the names of their folders."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Proposal:
@@ -82,13 +79,13 @@ class Proposal:
         """Its folder; on a Spark cluster it may be inside an archive."""
         return files(self.package)
 
-    def properties(self, role: str) -> Path:
-        """Return the folder of its properties.
+    def properties(self, folder: str) -> Path:
+        """Return the folder of its properties for a role.
 
         Args:
-            role: what they judge, `BROKERS` or `CLIENTS`.
+            folder: the name of the folder that the suite has for that role, such as "brokers".
         """
-        return Path(str(self.folder)) / "properties" / role
+        return Path(str(self.folder)) / "properties" / folder
 
     def load(self, part: str) -> Any:
         """Import a part.

@@ -7,9 +7,9 @@ import os
 from pathlib import Path
 from tempfile import TemporaryFile
 
-FULL_DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
-"""Numbers of errors that no file can cause."""
-DISK_FAULTS = FULL_DISK | {errno.EACCES, errno.EPERM, errno.EIO}
+DISK_FAULTS = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO}
+)
 """Numbers of errors of a disk or folder that a command was given, or of the temporary files."""
 
 

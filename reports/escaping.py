@@ -45,6 +45,11 @@ def one_line(text: str) -> str:
     return " ".join(printable(text).split())
 
 
+def cut(text: str, longest: int) -> str:
+    """Return a text with at most so many characters; the last one of a longer text is an ellipsis."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
 @lru_cache(maxsize=1 << 16)
 def markdown_text(text: str) -> str:
     """Return a text that GitHub-flavoured Markdown shows literally: no markup, HTML, links or mentions."""

@@ -11,9 +11,6 @@ import secrets
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
-
-import click
 
 STOPPED = "KAFKA_CONFORMANCE_LOG_COMMANDS"
 """Set to `stopped` in the environment of what such a program starts, because its output comes out in between."""
@@ -48,12 +45,3 @@ def _write(text: str) -> None:
     sys.stderr.flush()
     sys.stdout.write(text)
     sys.stdout.flush()
-
-
-class ForeignWords(click.Command):
-    """A command whose output may have words of others in it."""
-
-    def main(self, *args: Any, **extra: Any) -> Any:
-        """Run the command, and show its errors, while commands are stopped."""
-        with commands_stopped():
-            return super().main(*args, **extra)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from reports.records import NOT_RECORDED, NOTHING, OPERATION, Verdict
 
@@ -71,6 +71,12 @@ def request_words(kind: str) -> str:
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun: "1 clause", "1,234 clauses"."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def some_of(names: Sequence[str], most: int) -> str:
+    """Return the first names, and how many more there are: "a, b and 3 more"."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 BROKER_DOUBT = "the broker may be at fault: "

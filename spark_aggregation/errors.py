@@ -6,19 +6,17 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import ClassVar
+
+import click
 
 from reports.disk_faults import DISK_FAULTS, sentence_of
+from reports.suite_command import CannotWork
 
 
-class RollUpError(Exception):
-    """A roll-up cannot be done; the message says what to do.
+class RollUpError(click.ClickException):
+    """A roll-up cannot be done; the message says what to do."""
 
-    Attributes:
-        exit_status: exit status of the command.
-    """
-
-    exit_status: ClassVar[int] = 2
+    exit_code = 2
 
 
 class PathNotFound(RollUpError):
@@ -32,7 +30,7 @@ class UnreadableReport(RollUpError):
 class SparkUnavailable(RollUpError):
     """Spark's Java virtual machine does not start here."""
 
-    exit_status = 3
+    exit_code = 3
 
 
 class ForeignHistory(RollUpError):
@@ -42,13 +40,13 @@ class ForeignHistory(RollUpError):
 class HistoryMoved(RollUpError):
     """Another roll-up added to the history in the meantime."""
 
-    exit_status = 4
+    exit_code = 4
 
 
 class CannotWrite(RollUpError):
     """A disk is full, or a folder cannot be written to: nothing can be said of the runs."""
 
-    exit_status = 10
+    exit_code = CannotWork.exit_code
 
 
 @contextmanager

@@ -4,19 +4,19 @@
 
 Without `--history` the history begins empty and is not kept. Exit status: 0 if a run was valid or already known; 1 if
 none was; 2 for wrong usage; 3 if Spark does not start here; 4 if another roll-up adds to the history at the same time;
-10 if a disk is full or a folder cannot be written to.
+10 if a disk is full or a folder cannot be written to, or for an error of the roll-up itself.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from reports.disk_faults import check_writable
 from reports.refused_runs import RunLists
+from reports.suite_command import SuiteCommand
 from spark_aggregation.errors import RollUpError, SparkUnavailable, disk_faults_explained
 from spark_aggregation.held_back import stderr_held_back
 from spark_aggregation.reading.given_runs import is_small
@@ -29,7 +29,7 @@ _FEW_BYTES = 1_000_000
 """Size of a few runs. Below it, interpreting rows (about 20 microseconds each) costs less than compiling queries."""
 
 
-@click.command(name="roll-up")
+@click.command(cls=SuiteCommand, name="roll-up")
 @click.argument("runs", nargs=-1)
 @click.option("--out", required=True, help="Folder for the tables, refused.json and notices.json.")
 @click.option("--history", help="Folder of the history; any Hadoop URI.")
@@ -64,12 +64,8 @@ def command(
         mutation=mutation,
         changes=changes,
     )
-    try:
-        with stderr_held_back(_is_explained):
-            outcome = _rolled_up(asked)
-    except RollUpError as error:
-        click.echo(f"Error: {error}", err=True)
-        sys.exit(error.exit_status)
+    with stderr_held_back(_is_explained):
+        outcome = _rolled_up(asked)
     _name(outcome.lists)
     if runs and not outcome.counted:
         click.echo("Error: none of the given runs is valid", err=True)
@@ -103,10 +99,5 @@ def _name(lists: RunLists) -> None:
         click.echo(f"noticed {noticed.folder}: {noticed.notice}", err=True)
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Run the command. `argv` excludes the program's name; None means this process's own arguments."""
-    command.main(None if argv is None else list(argv), prog_name="kafka-conformance roll-up")
-
-
 if __name__ == "__main__":
-    main()
+    command(prog_name="kafka-conformance roll-up")

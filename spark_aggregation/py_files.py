@@ -7,19 +7,20 @@ Packing the same sources again produces the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from shutil import copyfile
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import click
 
+from reports.suite_command import CannotWork, SuiteCommand
+
 PACKAGES = ("clauses", "proposals", "reference_model", "reports", "spark_aggregation", "wire")
 ARCHIVE = "suite.zip"
 SCRIPTS = ("job.py", "rejudge_job.py", "request_logs_job.py")
 _SUFFIXES = (".py", ".toml", ".csv", ".json", ".properties")
 _ROOT = Path(__file__).parents[1]
-CANNOT_WRITE = 10
 
 
 def _sources() -> Iterator[Path]:
@@ -38,7 +39,7 @@ def write_archive(archive: Path) -> None:
             packed.writestr(entry, path.read_bytes(), compress_type=ZIP_DEFLATED)
 
 
-@click.command(name="py-files")
+@click.command(cls=SuiteCommand, name="py-files")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 def command(folder: Path) -> None:
     """Write what spark-submit needs into FOLDER: suite.zip for --py-files, and the scripts that it starts."""
@@ -48,14 +49,8 @@ def command(folder: Path) -> None:
         for script in SCRIPTS:
             copyfile(Path(__file__).with_name(script), folder / script)
     except OSError as error:
-        click.echo(f"Error: {error.filename or folder}: {error.strerror}", err=True)
-        raise SystemExit(CANNOT_WRITE) from error
-
-
-def main(argv: Sequence[str] | None = None) -> None:
-    """Run the command. `argv` excludes the program's name; None means this process's own arguments."""
-    command.main(None if argv is None else list(argv), prog_name="kafka-conformance py-files")
+        raise CannotWork(f"{error.filename or folder}: {error.strerror}") from error
 
 
 if __name__ == "__main__":
-    main()
+    command(prog_name="kafka-conformance py-files")

@@ -3,7 +3,7 @@
     kafka-conformance rejudge RUN... --out FILE
 
 Exit status: 0 if the oracle allows everything, 1 if it does not, 2 for wrong usage, 3 if Spark does not start here, 10 if a
-disk is full or a folder cannot be read or written to.
+disk is full or a folder cannot be read or written to, or for an error of the job itself.
 """
 
 from __future__ import annotations
@@ -17,25 +17,16 @@ import click
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import (
-    IntegerType,
-    ShortType,
-    StringType,
-    StructField,
-    StructType,
-)
+from pyspark.sql.pandas.types import from_arrow_schema
 
-from reference_model.judging.rejudging import (
-    RecordedExchange,
-    differences,
-    oracles_for,
-)
+from reference_model.judging.rejudging import RecordedExchange, differences, oracles_for
 from reference_model.profiles.profile import PINNED_IMPLEMENTATIONS
 from reports.disk_faults import check_writable
 from reports.records import Phase
-from spark_aggregation.errors import RollUpError, disk_faults_explained
+from reports.suite_command import SuiteCommand
+from spark_aggregation.errors import disk_faults_explained
 from spark_aggregation.history.ingest import ingest
-from spark_aggregation.reading.frames import empty_frame
+from spark_aggregation.history.state import empty_state
 from spark_aggregation.reading.given_runs import is_small
 from spark_aggregation.reading.partials import CELL
 from spark_aggregation.reading.run_files import read_answers, read_examples, read_exchanges
@@ -44,32 +35,24 @@ from spark_aggregation.reading.storage import Storage, is_uri
 from spark_aggregation.session import start_session
 
 _EXAMPLE = ("run_id", *CELL, "property", "example_number")
-_FACTS = StructType(
+_FACTS = (*_EXAMPLE, "recorded_verdict")
+DIFFERENCES = pa.schema(
     [
-        StructField("run_id", StringType()),
-        StructField("clause", StringType()),
-        StructField("target", StringType()),
-        StructField("listener", StringType()),
-        StructField("property", StringType()),
-        StructField("example_number", IntegerType()),
-        StructField("recorded_verdict", StringType()),
-    ]
-)
-DIFFERENCES = StructType(
-    [
-        *_FACTS,
-        StructField("step", ShortType()),
-        StructField("sent", StringType()),
-        StructField("recorded_outcome", StringType()),
-        StructField("recorded_answer", StringType()),
-        StructField("allowed", StringType()),
+        ("run_id", pa.string()),
+        ("clause", pa.string()),
+        ("target", pa.string()),
+        ("listener", pa.string()),
+        ("property", pa.string()),
+        ("example_number", pa.int32()),
+        ("recorded_verdict", pa.string()),
+        ("step", pa.int16()),
+        ("sent", pa.string()),
+        ("recorded_outcome", pa.string()),
+        ("recorded_answer", pa.string()),
+        ("allowed", pa.string()),
     ]
 )
 """One row per exchange that is not allowed. Bytes are in hexadecimal, null if no response came."""
-
-_KNOWN_RUNS = StructType(
-    [StructField(name, StringType()) for name in ("run_id", "known_folder", "known_sha256")]
-)
 
 
 def stored_examples(spark: SparkSession, roots: Sequence[str], accepted: DataFrame) -> DataFrame:
@@ -106,7 +89,7 @@ def stored_examples(spark: SparkSession, roots: Sequence[str], accepted: DataFra
     generated = read_examples(spark, roots).where(F.col("phase") == Phase.GENERATE.value)
     verdicts = generated.select(*_EXAMPLE, F.col("verdict").alias("recorded_verdict"))
     return examples.join(verdicts, on=list(_EXAMPLE), how="left").select(
-        *_FACTS.fieldNames(), "implementation", "release", "exchanges"
+        *_FACTS, "implementation", "release", "exchanges"
     )
 
 
@@ -119,26 +102,17 @@ def judge_again(examples: DataFrame) -> DataFrame:
     Returns:
         The columns of `DIFFERENCES`.
     """
-    return examples.mapInArrow(_judge_batches, DIFFERENCES)
+    return examples.mapInArrow(_judge_batches, from_arrow_schema(DIFFERENCES))
 
 
 def _judge_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    schema = pa.schema(
-        [
-            *((name, pa.string()) for name in _FACTS.fieldNames()[:5]),
-            ("example_number", pa.int32()),
-            ("recorded_verdict", pa.string()),
-            ("step", pa.int16()),
-            *((name, pa.string()) for name in DIFFERENCES.fieldNames()[8:]),
-        ]
-    )
     for batch in batches:
         rows = [row for example in batch.to_pylist() for row in _judge(example)]
-        yield pa.RecordBatch.from_pylist(rows, schema=schema)
+        yield pa.RecordBatch.from_pylist(rows, schema=DIFFERENCES)
 
 
 def _judge(example: dict[str, object]) -> Iterator[dict[str, object]]:
-    facts = {name: example[name] for name in _FACTS.fieldNames()}
+    facts = {name: example[name] for name in _FACTS}
     names = ("target", "implementation", "release", "listener")
     oracles = oracles_for(*(str(example[name]) for name in names))
     recorded = example["exchanges"]
@@ -164,7 +138,7 @@ def write_differences(found: DataFrame, out: Storage, name: str) -> None:
     out.take_only_part(parts, name)
 
 
-@click.command(name="spark_aggregation.rejudge_job")
+@click.command(cls=SuiteCommand, name="spark_aggregation.rejudge_job")
 @click.argument("runs", nargs=-1, required=True)
 @click.option("--out", required=True, help="File for the differences, as JSON lines.")
 def command(runs: tuple[str, ...], out: str) -> None:
@@ -174,23 +148,19 @@ def command(runs: tuple[str, ...], out: str) -> None:
         click.echo(f"refused {run.folder}: {run.reason}", err=True)
     if not given.roots:
         raise click.UsageError("none of the given folders can be read")
-    try:
-        with disk_faults_explained("the differences could not be found and written"):
-            if not is_uri(out):
-                # Before Java starts, because Hadoop does not say why it cannot write.
-                check_writable(Path(out).parent)
-            spark = start_session(quick=is_small(given.roots))
-            judged, found = _rejudge(spark, given.roots, out)
-    except RollUpError as error:
-        click.echo(f"Error: {error}", err=True)
-        sys.exit(error.exit_status)
+    with disk_faults_explained("the differences could not be found and written"):
+        if not is_uri(out):
+            # Before Java starts, because Hadoop does not say why it cannot write.
+            check_writable(Path(out).parent)
+        spark = start_session(quick=is_small(given.roots))
+        judged, found = _rejudge(spark, given.roots, out)
     click.echo(json.dumps({"examples": judged, "differences": found}))
     if found:
         sys.exit(1)
 
 
 def _rejudge(spark: SparkSession, runs: Sequence[str], out: str) -> tuple[int, int]:
-    ingested = ingest(spark, runs, empty_frame(spark, _KNOWN_RUNS))
+    ingested = ingest(spark, runs, empty_state(spark).known)
     examples = stored_examples(spark, runs, ingested.accepted).cache()
     found = judge_again(examples).cache()
     folder, _, name = out.rpartition("/")
@@ -198,10 +168,5 @@ def _rejudge(spark: SparkSession, runs: Sequence[str], out: str) -> tuple[int, i
     return examples.count(), found.count()
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Run the command. `argv` excludes the program's name; None means this process's own arguments."""
-    command.main(args=None if argv is None else list(argv))
-
-
 if __name__ == "__main__":
-    main()
+    command()

@@ -4,12 +4,11 @@
 
 Each URI is a file, a folder or a pattern, on any file system that Hadoop knows. What was counted goes to standard output, as
 `wire.request_log_counts.LogCounts` writes it. Exit status: 0, 2 for a path that does not exist, 3 if Spark does not start here, 10 if a
-file cannot be read or a disk is full.
+file cannot be read or a disk is full, or for an error of the job itself.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 
 import click
@@ -18,7 +17,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
-from spark_aggregation.errors import PathNotFound, RollUpError, disk_faults_explained
+from reports.suite_command import SuiteCommand
+from spark_aggregation.errors import PathNotFound, disk_faults_explained
 from spark_aggregation.session import start_session
 from wire.request_log_counts import LogCounts
 
@@ -58,23 +58,14 @@ def _count_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
     yield pa.RecordBatch.from_pydict({"counted": pa.array([counts.to_json()], pa.string())})
 
 
-@click.command(name="spark_aggregation.request_logs_job")
+@click.command(cls=SuiteCommand, name="spark_aggregation.request_logs_job")
 @click.argument("uris", nargs=-1, required=True)
 def command(uris: tuple[str, ...]) -> None:
     """Count the requests in request logs of brokers, at any URI that Hadoop knows."""
-    try:
-        with disk_faults_explained("the requests could not be counted"):
-            counts = count_logs(start_session(), uris)
-    except RollUpError as error:
-        click.echo(f"Error: {error}", err=True)
-        sys.exit(error.exit_status)
+    with disk_faults_explained("the requests could not be counted"):
+        counts = count_logs(start_session(), uris)
     click.echo(counts.to_json())
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Run the command. `argv` excludes the program's name; None means this process's own arguments."""
-    command.main(args=None if argv is None else list(argv))
-
-
 if __name__ == "__main__":
-    main()
+    command()

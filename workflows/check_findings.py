@@ -29,11 +29,11 @@ from conformance.commands.selection import selected_target
 from fixtures.choosing.listeners import LAUNCHERS
 from fixtures.client_processes.installation import installed
 from fixtures.errors import HarnessError
-from fixtures.launchers import choose_launcher, launch
+from fixtures.launchers import launch
 from fixtures.registry.clients import RINGS, select_clients
 from reports.escaping import markdown_text, one_line
-from reports.job_log import ForeignWords
 from reports.records import FACTS_FILE, REPRODUCER_FILE
+from reports.suite_command import SuiteCommand
 from workflows.compatibility.collecting import PLAYER
 from workflows.job_outputs import write_summary
 
@@ -134,8 +134,7 @@ def _status_of_script(facts: dict[str, Any], folder: Path, launcher: str, run: R
     if not (folder / REPRODUCER_FILE).exists():
         return None
     target = selected_target(facts["target"])
-    name, _ = choose_launcher(target, launcher)
-    with launch(target, name) as running:
+    with launch(target, launcher) as running:
         if facts["listener"] not in running.addresses:
             raise HarnessError(f"{target.id} has no listener {facts['listener']}")
         own = str(running.addresses[facts["listener"]])
@@ -149,7 +148,7 @@ def _status_of(ended: subprocess.CompletedProcess[str]) -> int | None:
     return None if "Traceback (most recent call last)" in ended.stderr else ended.returncode
 
 
-@click.command(cls=ForeignWords, name="workflows.check_findings")
+@click.command(cls=SuiteCommand, name="workflows.check_findings")
 @click.argument("findings", type=click.Path(path_type=Path, file_okay=False, exists=True))
 @click.argument("patterns", metavar="[PATTERN]...", nargs=-1)
 @click.option("--launcher", type=click.Choice(LAUNCHERS), default="auto", show_default=True)

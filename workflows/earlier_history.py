@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from reports.job_log import ForeignWords
+from reports.suite_command import SuiteCommand
 from workflows.github import gh, gh_json
 
 ARTEFACT = "history"
@@ -41,7 +41,7 @@ def _is_own(run: Mapping[str, Any] | None, branch: str) -> bool:
     )
 
 
-@click.command(cls=ForeignWords, name="workflows.earlier_history")
+@click.command(cls=SuiteCommand, name="workflows.earlier_history")
 @click.option("--repository", required=True, metavar="OWNER/NAME")
 @click.option("--branch", required=True)
 @click.option("--out", required=True, type=click.Path(path_type=Path, file_okay=False))

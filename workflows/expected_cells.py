@@ -19,10 +19,10 @@ from pathlib import Path
 import click
 
 from reports.errors import RunRefused
-from reports.job_log import ForeignWords
 from reports.records import HEADER_FILE, UNSETTLED_VERDICTS, VIOLATED_VERDICTS
 from reports.run.run_folder import Header, read_run_header
 from reports.run.run_verdicts import run_verdicts
+from reports.suite_command import SuiteCommand
 
 VIOLATED, INCONCLUSIVE, NEITHER = "violated", "inconclusive", "neither violated nor inconclusive"
 
@@ -156,7 +156,7 @@ def read_expected(path: Path) -> dict[str, Verdicts]:
     return {target: Verdicts(**entry) for target, entry in json.loads(path.read_text()).items()}
 
 
-@click.command(cls=ForeignWords, name="workflows.expected_cells")
+@click.command(cls=SuiteCommand, name="workflows.expected_cells")
 @click.argument("runs", type=click.Path(path_type=Path, file_okay=False, exists=True))
 @click.argument("expected", type=click.Path(path_type=Path, dir_okay=False, exists=True))
 @click.option("--targets", default="", metavar="IDS", help="targets that must have a complete run")

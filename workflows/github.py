@@ -6,14 +6,14 @@ import json
 import subprocess
 from typing import Any
 
-import click
+from reports.suite_command import CannotWork
 
 
 def gh(*arguments: str) -> str:
     """Run `gh` and return what it printed.
 
     Raises:
-        click.ClickException: it is missing or failed; the message has its error output.
+        CannotWork: it is missing or failed; the message has its error output.
     """
     try:
         finished = subprocess.run(
@@ -24,9 +24,9 @@ def gh(*arguments: str) -> str:
             check=False,
         )
     except FileNotFoundError as error:
-        raise click.ClickException("gh is not installed") from error
+        raise CannotWork("gh is not installed") from error
     if finished.returncode != 0:
-        raise click.ClickException(f"gh {arguments[0]} failed: {finished.stderr.strip()}")
+        raise CannotWork(f"gh {arguments[0]} failed: {finished.stderr.strip()}")
     return finished.stdout
 
 

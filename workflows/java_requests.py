@@ -20,7 +20,7 @@ from fixtures.artefacts.maven import fetch_pinned
 from fixtures.registry.clients import all_clients
 from reference_model.profiles.java_requests import FILE, JAVA_CLIENT, JavaRequest, has_ranges
 from reference_model.profiles.known_apis import known_apis
-from reports.job_log import ForeignWords
+from reports.suite_command import SuiteCommand
 
 _OF_CLIENTS = (
     "org/apache/kafka/clients/",
@@ -50,7 +50,7 @@ def _builders_in(archive: zipfile.ZipFile) -> Iterator[bytes]:
             yield from _BUILDER.findall(archive.read(name))
 
 
-@click.command(cls=ForeignWords, name="workflows.java_requests")
+@click.command(cls=SuiteCommand, name="workflows.java_requests")
 def main() -> None:
     """Write which requests each of Kafka's own clients can send."""
     pinned = {

@@ -18,8 +18,8 @@ import click
 
 from fixtures.registry.targets import BROKERS_FOLDER
 from reports.distribution import COMMIT_VARIABLE
-from reports.job_log import ForeignWords
 from reports.plugin import RUN_FOLDER_FILE, run_folder_in
+from reports.suite_command import SuiteCommand
 from workflows.job_outputs import write_outputs, write_summary
 
 SUITE = Path(__file__).parent.parent / "conformance"
@@ -193,7 +193,7 @@ def write_run_summary(folder: Path | None, status: int) -> Path | None:
     return path
 
 
-@click.command(cls=ForeignWords, name="workflows.judge")
+@click.command(cls=SuiteCommand, name="workflows.judge")
 def main() -> None:
     """Judge one broker, configured by the action's inputs."""
     status, folder = judge(os.environ)

@@ -20,8 +20,8 @@ from reports.grid.grid_reading import read_grid
 from reports.grid.grid_tables import Grid
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import Transition, read_history_tables
-from reports.job_log import ForeignWords
 from reports.records import VIOLATED_VERDICTS
+from reports.suite_command import SuiteCommand
 from workflows.github import gh, gh_json
 from workflows.job_outputs import write_summary
 
@@ -87,7 +87,7 @@ def open_issues(
             yield f"- opened again: #{number} {violation.key}"
 
 
-@click.command(cls=ForeignWords, name="workflows.new_issues")
+@click.command(cls=SuiteCommand, name="workflows.new_issues")
 @click.argument("site", type=click.Path(path_type=Path, file_okay=False, exists=True))
 @click.option("--repository", required=True, metavar="OWNER/NAME")
 @click.option("--page", required=True, metavar="URL", help="address of the published site")

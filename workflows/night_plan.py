@@ -18,6 +18,7 @@ from conformance.commands.matrix import shard_of
 from fixtures.registry.clients import Client, all_clients
 from fixtures.registry.targets import Target, load_targets
 from reference_model.profiles.profile import APACHE_KAFKA
+from reports.suite_command import SuiteCommand
 from workflows.job_outputs import write_outputs
 from workflows.night_result import of_operations
 
@@ -100,7 +101,7 @@ def row_of_operations(targets: Sequence[Target]) -> dict[str, str]:
     }
 
 
-@click.command(name="workflows.night_plan")
+@click.command(cls=SuiteCommand, name="workflows.night_plan")
 @click.option("--shards", type=click.IntRange(1, 200), default=8, show_default=True)
 @click.option("--also", default="", metavar="IDS", help="targets that have not been tried yet")
 def main(shards: int, also: str) -> None:

@@ -18,11 +18,11 @@ import click
 import pytest
 
 from reports.errors import RunRefused
-from reports.job_log import ForeignWords
 from reports.records import HEADER_FILE, OPERATION, UNSETTLED_VERDICTS
 from reports.run.exit_status import ExitStatus
 from reports.run.run_folder import Header, read_run_header
 from reports.run.run_verdicts import run_verdicts
+from reports.suite_command import SuiteCommand
 from reports.verdict_labels import counted
 from workflows.job_outputs import write_summary
 
@@ -85,7 +85,7 @@ def shortfalls(planned: Sequence[str], judged: Mapping[str, NewestResult]) -> li
     return lines
 
 
-@click.command(cls=ForeignWords, name="workflows.night_result")
+@click.command(cls=SuiteCommand, name="workflows.night_result")
 @click.argument("runs", type=click.Path(path_type=Path, file_okay=False, exists=True))
 @click.option("--targets", required=True, metavar="IDS", help="planned targets")
 def main(runs: Path, targets: str) -> None:

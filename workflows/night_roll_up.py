@@ -15,7 +15,7 @@ from pathlib import Path
 
 import click
 
-from reports.job_log import ForeignWords
+from reports.suite_command import SuiteCommand
 from workflows.job_outputs import write_summary
 from workflows.planned_runs import leave_out_unplanned
 
@@ -70,7 +70,7 @@ def grid_command(
     return [sys.executable, "-m", "conformance", *command]
 
 
-@click.command(cls=ForeignWords, name="workflows.night_roll_up")
+@click.command(cls=SuiteCommand, name="workflows.night_roll_up")
 @click.argument("runs", type=click.Path(path_type=Path, file_okay=False, exists=True))
 @click.option("--kept", required=True, type=click.Path(path_type=Path, file_okay=False))
 @click.option("--given", type=click.Path(path_type=Path, file_okay=False))

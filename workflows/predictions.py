@@ -26,10 +26,10 @@ from conformance.watch.request_headers import RequestHead, RequestHeaders
 from conformance.watch.sightings import ClientIdentity, Sighting, Sightings
 from reference_model.profiles.version_tables import ranges_of
 from reports.errors import RunRefused
-from reports.job_log import ForeignWords
 from reports.records import HEADER_FILE, OPERATION, SOUND_VERDICTS, VERDICTS_WITH_FAILURES
 from reports.run.run_folder import Header, read_run_header
 from reports.run.run_verdicts import run_verdicts
+from reports.suite_command import SuiteCommand
 from reports.verdict_labels import counted
 
 _EXCHANGES = "exchanges/*.parquet"
@@ -169,7 +169,7 @@ def _table(found: Sequence[Compared]) -> Table:
     return table
 
 
-@click.command(cls=ForeignWords, name="workflows.predictions")
+@click.command(cls=SuiteCommand, name="workflows.predictions")
 @click.argument("runs", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.option("--watched", multiple=True, metavar="ID", help="a release watched; default: all")
 @click.option(

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from reports.job_log import ForeignWords
+from reports.suite_command import CannotWork, SuiteCommand
 from workflows.compatibility.__main__ import write_documents
 from workflows.compatibility.data import DATA_FILE, read_data
 from workflows.github import gh, gh_json
@@ -68,12 +68,12 @@ def _git_in(checkout: Path) -> Callable[..., None]:
         )
         if done.returncode != 0:
             # The arguments are not shown: the address of the remote may have a token in it.
-            raise click.ClickException(f"git could not propose the document: {done.stderr.strip()}")
+            raise CannotWork(f"git could not propose the document: {done.stderr.strip()}")
 
     return git
 
 
-@click.command(cls=ForeignWords, name="workflows.proposed_document")
+@click.command(cls=SuiteCommand, name="workflows.proposed_document")
 @click.argument("site", type=click.Path(path_type=Path, file_okay=False, exists=True))
 @click.option("--repository", required=True, metavar="OWNER/NAME")
 @click.option("--base", required=True, metavar="BRANCH")

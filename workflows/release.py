@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from reports.job_log import ForeignWords
+from reports.suite_command import CannotWork, SuiteCommand
 
 REPOSITORY = Path(__file__).parent.parent
 _HEADING = re.compile(r"^## (?P<version>\S+)(?: \((?P<date>.+)\))?$", re.MULTILINE)
@@ -28,22 +28,22 @@ def notes_of(version: str, changelog: str) -> str:
     """Return what the changelog says about a version.
 
     Raises:
-        ClickException: its newest version is another one, or has no date.
+        CannotWork: its newest version is another one, or has no date.
     """
     headings = list(_HEADING.finditer(changelog))
     newest = headings[0] if headings else None
     if newest is None or newest["version"] != version:
         found = newest["version"] if newest else "none"
-        raise click.ClickException(f"the newest version in CHANGELOG.md is {found}, not {version}")
+        raise CannotWork(f"the newest version in CHANGELOG.md is {found}, not {version}")
     if not _DATE.fullmatch(newest["date"] or ""):
-        raise click.ClickException(
+        raise CannotWork(
             f"CHANGELOG.md gives no date for {version}: write ## {version} (YYYY-MM-DD)"
         )
     end = headings[1].start() if len(headings) > 1 else len(changelog)
     return changelog[newest.end() : end].strip() + "\n"
 
 
-@click.command(cls=ForeignWords, name="workflows.release")
+@click.command(cls=SuiteCommand, name="workflows.release")
 @click.argument("tag")
 @click.option(
     "--notes", type=click.Path(path_type=Path), required=True, help="file for the notes of it"
@@ -52,7 +52,7 @@ def main(tag: str, notes: Path) -> None:
     """Check that TAG is the version of the distribution, and write its part of the changelog."""
     version = version_in((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
     if tag != f"v{version}":
-        raise click.ClickException(f"the tag is {tag}, and the version in pyproject.toml {version}")
+        raise CannotWork(f"the tag is {tag}, and the version in pyproject.toml {version}")
     changelog = (REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8")
     notes.write_text(notes_of(version, changelog), encoding="utf-8")
 

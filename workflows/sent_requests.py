@@ -18,8 +18,8 @@ import pyarrow.parquet as parquet
 
 from conformance.api_versions.sent_requests import COLUMNS, FILE, SentRange
 from reference_model.profiles.java_requests import JAVA_CLIENT
-from reports.job_log import ForeignWords
 from reports.records import HEADER_FILE
+from reports.suite_command import SuiteCommand
 from wire.api_keys import API_VERSIONS_KEY
 from wire.frames import SIZE_BYTES
 
@@ -45,7 +45,7 @@ def sent_in(folders: Iterable[Path]) -> list[SentRange]:
     ]
 
 
-@click.command(cls=ForeignWords, name="workflows.sent_requests")
+@click.command(cls=SuiteCommand, name="workflows.sent_requests")
 @click.argument("runs", type=click.Path(path_type=Path, exists=True, file_okay=False))
 def main(runs: Path) -> None:
     """Write what clients sent in the operations of RUNS."""

@@ -21,7 +21,7 @@ from conformance.releases.generated_inputs import COUNT, SEED, generated_inputs
 from conformance.releases.release_changes import Observer, Release, changes_between, places_of
 from fixtures.choosing.listeners import LAUNCHERS
 from fixtures.errors import HarnessError
-from fixtures.launchers import choose_launcher, launch
+from fixtures.launchers import launch
 from fixtures.registry.likeness import LIKE_HELP
 from fixtures.registry.targets import Target, target_order
 from fixtures.under_test.broker import Broker
@@ -173,10 +173,9 @@ def _observe(
     target: Target, inputs: Sequence[CorpusEntry], launcher: str, listeners: Sequence[str]
 ) -> tuple[dict[str, tuple[Release, list[LeftOut]]], dict[str, Table]]:
     """Return a target's results and the inputs left out, by listener and connection state; and its tables by listener."""
-    name, _ = choose_launcher(target, launcher)
     observed = {}
     tables: dict[str, Table] = {}
-    with launch(target, name) as running:
+    with launch(target, launcher) as running:
         for listener in listeners:
             if listener not in running.addresses:
                 continue

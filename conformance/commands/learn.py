@@ -27,7 +27,6 @@ from fixtures.client.patience import Patience
 from fixtures.client.traffic import TRAFFIC
 from fixtures.errors import HarnessError, InvalidCommandConfig, NotJudgeable
 from fixtures.kafka_setup.broker_properties import with_secured_controllers
-from fixtures.launchers import choose_launcher
 from fixtures.launchers.given_broker import found_targets, given_listener
 from fixtures.registry.targets import Target
 from fixtures.under_test.broker import Broker
@@ -171,9 +170,8 @@ def _learn(
     if not target.handshake:
         raise HarnessError("it does not know ApiVersions")
     target = with_secured_controllers(target, wanted)
-    name, _ = choose_launcher(target, launcher)
     with status_line(f"starting {target.id}"):
-        launched = LaunchedTarget(target, name)
+        launched = LaunchedTarget(target, launcher)
     with closing(launched):
         for listener in launched.running.addresses:
             if listener in wanted or not wanted:

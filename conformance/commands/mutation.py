@@ -118,7 +118,7 @@ def _score_of_brokers(
         with status_line("planted defects over TCP"):
             folders = over_tcp.run_all(over_tcp.planned_runs(names, quick=quick), folder, jobs)
             blames, catches = over_tcp.judge(folders)
-            kills = counted_kills(catches, seeds=seeds, jobs=jobs)
+            kills = counted_kills(catches, seeds=seeds, jobs=jobs, quick=quick)
     found = _found_in_memory(REFERENCE, names, seeds=seeds, jobs=jobs, quick=quick)
     caught = dict(found.kills_of_property)
     if sockets:
@@ -175,7 +175,8 @@ def _found_in_memory(
     "--quick",
     is_flag=True,
     help="every defect in memory, but of the properties that must not blame it only one of "
-    f"{QUICK_BYSTANDER_SHARE}, with fewer examples, and over TCP only one of {over_tcp.QUICK_SHARE} defects that break no clause judged there",
+    f"{QUICK_BYSTANDER_SHARE}, with fewer examples, and over TCP only one of {over_tcp.QUICK_SHARE} defects that break no clause judged there; "
+    "examples are counted only of defects that no pinned example catches",
 )
 @click.option(
     "--in-memory-only",

@@ -1,4 +1,4 @@
-"""`replay`: judges one stored failure again."""
+"""`replay`: judges stored failures again."""
 
 from __future__ import annotations
 
@@ -12,14 +12,8 @@ from conformance.commands.errors import InvalidFile, UnknownName
 from conformance.commands.progress import status_line
 from conformance.commands.selection import command_config_option
 from conformance.failures.drawn_values import UnreadableValues
-from conformance.failures.stored_failures import (
-    NoLongerApplies,
-    NoStoredFailure,
-    StoredFailure,
-    read_failure,
-    still_fails,
-)
-from conformance.roles.registry import ROLES
+from conformance.failures.stored_failures import NoStoredFailure, StoredFailure, read_failure
+from conformance.roles.stored_examples import NoLongerApplies, role_of_failure, still_fails
 from conformance.roles.stored_targets import Wanted
 from fixtures.choosing.listeners import LAUNCHERS
 from fixtures.client.command_config import read_properties
@@ -105,11 +99,22 @@ def replay(
     )
     try:
         # One that cannot be read is refused before any is judged.
-        failures = [read_failure(path) for path in paths]
+        failures = [_read(path) for path in paths]
     except NoStoredFailure as error:
         raise UnknownName(str(error)) from error
     statuses = [_replayed(failure, wanted) for failure in failures]
     raise SystemExit(min(statuses, key=[1, ExitStatus.HARNESS_ERROR, 0].index))
+
+
+def _read(path: Path) -> StoredFailure:
+    """Return a failure of a role that there is.
+
+    Raises:
+        NoStoredFailure: there is none.
+    """
+    failure = read_failure(path)
+    role_of_failure(failure)
+    return failure
 
 
 def _replayed(failure: StoredFailure, wanted: Wanted) -> int:
@@ -117,7 +122,7 @@ def _replayed(failure: StoredFailure, wanted: Wanted) -> int:
     try:
         with (
             status_line("judging the failure again"),
-            ROLES[failure.role].from_stored(failure, wanted) as judged,
+            role_of_failure(failure).from_stored(failure, wanted) as judged,
         ):
             sentence, status = _found(failure, judged)
     except (NoStoredFailure, UnknownTarget, UnknownClient) as error:
@@ -149,7 +154,7 @@ def _found(failure: StoredFailure, judged: JudgedTarget) -> tuple[str, int]:
     """Judge the failure again; return a sentence and the exit status."""
     where = f"{failure.clause} on {judged.target.id}"
     try:
-        error = still_fails(failure, judged, parameter=ROLES[failure.role].parameter)
+        error = still_fails(failure, judged)
     except NoLongerApplies as holds:
         return f"does not fail: {where}: {holds}", 0
     except Unjudged as note:

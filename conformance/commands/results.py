@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from conformance.commands.errors import InvalidFile
+from reports.disk_faults import DISK_FAULTS
 from reports.errors import RunRefused
 from reports.exports.single_run import failures_of_run, grid_of_run
 from reports.grid.grid_reading import read_grid
@@ -53,6 +54,8 @@ def read_results(path: Path) -> Results:
     except RunRefused as error:
         raise InvalidFile(str(error)) from error
     except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
+        if isinstance(error, OSError) and error.errno in DISK_FAULTS:
+            raise
         raise InvalidFile(
             f"{path} is incomplete or damaged: {type(error).__name__}: {error}"
         ) from error

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -11,7 +9,7 @@ import click
 from conformance.commands.errors import InvalidFile
 from conformance.commands.pages_option import PAGES_OPTION
 from conformance.commands.progress import status_line
-from reports.disk_faults import DISK_FAULTS, FULL_DISK
+from conformance.commands.unreadable_grid import blaming_grid
 from reports.errors import StatementWithoutEvidence
 from reports.grid.grid_tables import Grid
 from reports.grid.history_tables import HistoryTables
@@ -36,27 +34,8 @@ def site(grid: Path, pages: str | None) -> None:
     missing = _missing(grid)
     if missing:
         raise InvalidFile(f"{grid} is not a complete roll-up; missing: {', '.join(missing)}")
-    with _blamed(grid, but=FULL_DISK):
-        tables = read_tables(grid, pages=pages or "")
-    # What can be read and not be written is no fault of the grid's.
-    with _blamed(grid, but=DISK_FAULTS):
-        write_site(grid, *tables)
-
-
-@contextmanager
-def _blamed(grid: Path, *, but: Collection[int]) -> Iterator[None]:
-    """Say of most errors in the block that the grid cannot be read.
-
-    Args:
-        grid: its folder.
-        but: numbers of errors of the system that are raised as they are.
-    """
-    try:
-        yield
-    except (ValueError, TypeError, KeyError, OSError) as error:
-        if isinstance(error, OSError) and error.errno in but:
-            raise
-        raise InvalidFile(f"{grid} cannot be read as a grid: {error}") from error
+    with blaming_grid(grid):
+        write_site(grid, *read_tables(grid, pages=pages or ""))
 
 
 def write_site(out: Path, grid: Grid, history: HistoryTables) -> None:

@@ -112,8 +112,9 @@ def _create_folder(out: Path | None, resources: ExitStack) -> Path:
 def _start(
     target: Target, launcher: str, wanted: Sequence[str], folder: Path, resources: ExitStack
 ) -> StartedBroker:
-    name, how = choose_launcher(target, launcher)
-    running = resources.enter_context(launch(target, name))
+    running = resources.enter_context(launch(target, launcher))
+    # Not asked before: only then it is known whether its image could be had.
+    _, how = choose_launcher(target, launcher)
     shown = tuple(name for name in target.listeners if name in wanted or not wanted)
     files = write_client_files(running, shown, folder)
     return StartedBroker(running=running, how=how, folder=folder, files=files)

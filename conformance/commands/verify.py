@@ -7,14 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import click
-import pyarrow as pa
 
 from conformance.commands.errors import InvalidFile
 from conformance.commands.grid import as_options
 from conformance.commands.progress import status_line
 from conformance.commands.spark_jobs import spark_job, status_of
+from conformance.commands.unreadable_grid import blaming_grid
 from fixtures.cleanup.temporary_folder import temporary_folder
-from reports.disk_faults import FULL_DISK
 from reports.records import TABLES_FOLDER
 from reports.verdict_labels import counted
 from reports.verify.verification import (
@@ -27,7 +26,8 @@ from reports.verify.verification import (
     run_folders,
 )
 
-_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+# Whether it can be read is not click's question: that would be wrong usage.
+_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False, readable=False)
 
 
 @click.command()
@@ -61,7 +61,7 @@ def verify(
     site = _site(published)
     # The tables that are taken over as they are published.
     taken_over = [table for table, option in GIVEN_TABLES.items() if asked[option] is None]
-    try:
+    with blaming_grid(published):
         found = list(differing_files(site))
         folders = run_folders(runs)
         found += differing_runs(site, folders)
@@ -72,11 +72,6 @@ def verify(
                 found += differing_rows(site, again, taken_over)
                 found += differing_lists(site, again, of_last_roll_up=with_history)
                 found += _differing_pages(site, again, rendered, taken_over)
-    except (ValueError, TypeError, KeyError, OSError, pa.ArrowException) as error:
-        if isinstance(error, OSError) and error.errno in FULL_DISK:
-            # The disk of the temporary files, to which the grid is computed again.
-            raise
-        raise InvalidFile(f"{published} cannot be read as a grid: {error}") from error
     for line in _lines(found, taken_over, len(folders)):
         click.echo(line)
     raise SystemExit(1 if found else 0)

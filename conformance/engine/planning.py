@@ -12,11 +12,9 @@ from clauses.operations import clause_or_row
 from clauses.tiers import Tier
 from conformance.engine.expectations import stale_expectations
 from conformance.runs.run_identity import target_facts
-from fixtures.choosing.clients import ChosenClient
-from fixtures.choosing.listeners import ListenerOfTarget
 from fixtures.registry.targets import Target
 from fixtures.tiers import Kind
-from fixtures.under_test.trial import ChosenTrial
+from fixtures.under_test.judged_target import Chosen
 from reports.plugin import clauses_of
 from reports.records import PlannedCell
 from reports.run.judged_examples import CellKey
@@ -39,12 +37,10 @@ def is_left_out(item: pytest.Item, tier: Tier, kind: Kind) -> bool:
     return tier is not Tier.DEEP and any(map(item.get_closest_marker, (marks.STORED, marks.DEEP)))
 
 
-def listener_of(item: pytest.Item) -> ListenerOfTarget | ChosenClient | ChosenTrial:
+def listener_of(item: pytest.Item) -> Chosen:
     """Return what an item is about: a target with a listener, a client, or an operation of a client with a target."""
     parameters = item.callspec.params  # type: ignore[attr-defined]
-    chosen = next(parameters[name] for name in ("trial", "client", "broker") if name in parameters)
-    assert isinstance(chosen, ListenerOfTarget | ChosenClient | ChosenTrial)
-    return chosen
+    return next(value for value in parameters.values() if isinstance(value, Chosen))
 
 
 def is_about(item: pytest.Item, target: Target) -> bool:
@@ -99,7 +95,7 @@ def _targets(items: Iterable[pytest.Item]) -> list[Target]:
     return list({(target := listener_of(item).target).id: target for item in items}.values())
 
 
-def _plan(clause: Clause, listener: ListenerOfTarget | ChosenClient | ChosenTrial) -> PlannedCell:
+def _plan(clause: Clause, listener: Chosen) -> PlannedCell:
     return PlannedCell(
         clause=clause.id,
         target=listener.target.id,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import TypeVar
@@ -88,7 +88,8 @@ def measure(
         faults: names of the faults.
         seeds: for how many seeds the examples to a kill are counted.
         jobs: how many processes work at a time.
-        quick: whether a share of the faults that do not break a property's clause is enough, with fewer examples.
+        quick: whether a share of the faults that do not break a property's clause is enough, with fewer examples, and
+            examples to the kill are counted only for faults that no pinned example catches.
         advance: called with the progress.
     """
     properties = judged_in_memory(subject)
@@ -116,24 +117,33 @@ def measure(
         caught = {
             name: [each for each in broken[name] if (name, each) in pairs] for name in properties
         }
+        certain = _certain(subject, faults, trials) if quick else set()
+        left = {name: [each for each in caught[name] if each not in certain] for name in properties}
         keys = [
             (name, seed)
             for name in properties
-            if caught[name] and not subject.properties()[name].is_deep
+            if left[name] and not subject.properties()[name].is_deep
             for seed in seeds_of(subject, name, seeds)
         ]
         counted = [
-            pool.submit(_examples_to_kill, subject.name, name, caught[name], seed)
+            pool.submit(_examples_to_kill, subject.name, name, left[name], seed)
             for name, seed in keys
         ]
         killed = dict(zip(keys, results(counted, advance), strict=True))
-    reference, *blames = _blames(subject, ("", *faults), trials)
+    reference, *blames = blames_of(subject, ("", *faults), trials)
     return InMemoryResult(
         reference=reference,
         blames=blames,
-        kills=kills_of_standard_run(subject, faults, trials, killed, seeds),
+        kills=kills_of_standard_run(subject, faults, trials, killed, seeds, uncounted=certain),
         kills_of_property={name: len(caught[name]) for name in properties},
     )
+
+
+def _certain(subject: Subject, faults: Sequence[str], trials: Sequence[PropertyTrial]) -> set[str]:
+    """Return the faults of which pinned examples catch each clause, with whatever seed."""
+    kills = kills_of_standard_run(subject, faults, trials, {}, 0)
+    uncertain = {kill.defect for kill in kills if not kill.pinned}
+    return {fault for fault in faults if subject.named(fault) not in uncertain}
 
 
 def _blame(
@@ -182,9 +192,16 @@ def results(work: Sequence[Future[T]], advance: Advance | None) -> list[T]:
     return [future.result() for future in work]
 
 
-def _blames(
+def blames_of(
     subject: Subject, faults: Sequence[str], trials: Sequence[PropertyTrial]
 ) -> list[Blame]:
+    """Return which clauses each fault violated.
+
+    Args:
+        subject: the model.
+        faults: the faults' names; an empty one is the plain model.
+        trials: what each property made of each of them.
+    """
     properties = judged_in_memory(subject)
     violated: dict[str, set[str]] = defaultdict(set)
     problems: dict[str, list[str]] = defaultdict(list)
@@ -213,6 +230,7 @@ def kills_of_standard_run(
     trials: Sequence[PropertyTrial],
     killed: Killed,
     seeds: int,
+    uncounted: Collection[str] = (),
 ) -> list[Kill]:
     """Return how each clause caught the faults that break it, without the properties that only a deep run has.
 
@@ -222,6 +240,7 @@ def kills_of_standard_run(
         trials: what each property made of each of them.
         killed: the examples that it took, by property and seed.
         seeds: how many seeds were tried.
+        uncounted: the faults whose examples were not counted.
     """
     pinned = {(trial.property_name, trial.fault) for trial in trials if trial.pinned}
     judged = clauses_in_memory(subject)
@@ -234,7 +253,9 @@ def kills_of_standard_run(
         Kill(
             clause=clause,
             defect=subject.named(fault),
-            examples=fewest_examples(killed, judging[clause], fault, seeds),
+            examples=()
+            if fault in uncounted
+            else fewest_examples(killed, judging[clause], fault, seeds),
             pinned=any((name, fault) in pinned for name in judging[clause]),
             cap=largest_budget(subject, judging[clause]),
         )

@@ -50,7 +50,7 @@ class Catch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Counted:
+class Counted:
     """The result of one property for its defects and some of the seeds.
 
     Attributes:
@@ -62,13 +62,16 @@ class _Counted:
     examples: Mapping[int, Mapping[str, int | None]]
 
 
-def counted_kills(catches: Sequence[Catch], *, seeds: int, jobs: int) -> list[Kill]:
+def counted_kills(
+    catches: Sequence[Catch], *, seeds: int, jobs: int, quick: bool = False
+) -> list[Kill]:
     """Count examples to the kill, seed by seed, for each property that caught its defect in a run of the suite.
 
     Args:
         catches: the suite's result for each clause with each of its defects.
         seeds: the number of seeds.
         jobs: the number of cores that may be used.
+        quick: whether only defects that no pinned example catches are counted.
     """
     caught: dict[str, set[str]] = defaultdict(set)
     for catch in catches:
@@ -79,7 +82,7 @@ def counted_kills(catches: Sequence[Catch], *, seeds: int, jobs: int) -> list[Ki
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs * PROCESSES_PER_JOB, mp_context=context) as pool:
         counting = [
-            (name, pool.submit(_count, name, sorted(defects), part))
+            (name, pool.submit(count_on_brokers, name, sorted(defects), part, quick))
             for name, defects in caught.items()
             for part in _parts(seeds_of(SUBJECTS[REFERENCE], name, seeds))
         ]
@@ -87,24 +90,37 @@ def counted_kills(catches: Sequence[Catch], *, seeds: int, jobs: int) -> list[Ki
             counted = future.result()
             pinned |= {(name, defect) for defect in counted.pinned}
             killed |= {(name, seed): counts for seed, counts in counted.examples.items()}
-    return [
-        Kill(
-            clause=catch.clause,
-            defect=catch.defect,
-            examples=fewest_examples(killed, catch.properties, catch.defect, seeds),
-            pinned=any((name, catch.defect) in pinned for name in catch.properties),
-            cap=largest_budget(SUBJECTS[REFERENCE], catch.properties),
+    kills = []
+    for catch in catches:
+        is_pinned = any((name, catch.defect) in pinned for name in catch.properties)
+        counts = fewest_examples(killed, catch.properties, catch.defect, seeds)
+        kills.append(
+            Kill(
+                clause=catch.clause,
+                defect=catch.defect,
+                examples=() if quick and is_pinned else counts,
+                pinned=is_pinned,
+                cap=largest_budget(SUBJECTS[REFERENCE], catch.properties),
+            )
         )
-        for catch in catches
-    ]
+    return kills
 
 
 def _parts(seeds: range) -> Iterator[range]:
     return (seeds[first : first + SEEDS_AT_ONCE] for first in range(0, len(seeds), SEEDS_AT_ONCE))
 
 
-def _count(property_name: str, defects: Sequence[str], seeds: Sequence[int]) -> _Counted:
-    """Start the plain reference broker and those with the defects, and count the examples for each seed."""
+def count_on_brokers(
+    property_name: str, defects: Sequence[str], seeds: Sequence[int], quick: bool = False
+) -> Counted:
+    """Start the plain reference broker and those with the defects, and count the examples for each seed.
+
+    Args:
+        property_name: the property that judges them.
+        defects: names of the defects.
+        seeds: the seeds that share this set of brokers.
+        quick: whether only defects that no pinned example catches are counted.
+    """
     targets = {target.id: target for target in reference_targets()}
     with ExitStack() as running:
 
@@ -117,9 +133,12 @@ def _count(property_name: str, defects: Sequence[str], seeds: Sequence[int]) -> 
         brokers = {"": started(REFERENCE)}
         brokers |= {defect: started(f"{REFERENCE}+{defect}") for defect in defects}
         subject = reference_broker(brokers.__getitem__)
-        return _Counted(
-            pinned=caught_by_pinned(subject, property_name, defects),
+        pinned = caught_by_pinned(subject, property_name, defects)
+        left = [each for each in defects if not (quick and each in pinned)]
+        return Counted(
+            pinned=pinned,
             examples={
-                seed: examples_to_kill(subject, property_name, defects, seed) for seed in seeds
+                seed: examples_to_kill(subject, property_name, left, seed)
+                for seed in (seeds if left else ())
             },
         )

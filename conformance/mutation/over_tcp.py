@@ -58,7 +58,8 @@ def planned_runs(defects: Sequence[str], *, quick: bool = False) -> list[Run]:
 
     Args:
         defects: names of the defects to judge.
-        quick: whether only a share of the defects that can be judged in memory is judged here too.
+        quick: whether only a share of the defects that can be judged in memory is judged here too, and the sample by
+            pinned examples alone: all examples of a complete run take seven minutes.
     """
     properties = all_properties()
     need_sockets = tuple(name for name, each in properties.items() if not listeners_in_memory(each))
@@ -68,10 +69,11 @@ def planned_runs(defects: Sequence[str], *, quick: bool = False) -> list[Run]:
     others = [name for name in defects if name not in aimed_at]
     sample = others[:: max(1, len(others) // SAMPLE)][:SAMPLE]
     bystanders = [name for name in others if name not in sample]
+    # The longest first, because one that is begun last is waited for alone.
     runs = [
+        *_runs(sample, tuple(properties), Tier.SMOKE if quick else Tier.STANDARD),
         *_runs(aimed_at, of_these, Tier.STANDARD),
         *_runs(bystanders[:: QUICK_SHARE if quick else 1], need_sockets, Tier.SMOKE),
-        *(_runs(sample, tuple(properties), Tier.STANDARD)),
     ]
     return [run for run in runs if run.properties]
 

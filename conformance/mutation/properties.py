@@ -10,10 +10,9 @@ import contextlib
 import functools
 import importlib
 import inspect
-import pkgutil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import ModuleType
+from pathlib import Path
 from typing import Any
 
 import hypothesis
@@ -21,8 +20,6 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import UnsatisfiedAssumption
 
-import conformance.brokers
-import conformance.clients
 from clauses import marks
 from conformance.assertions.blame import judged_elsewhere
 from conformance.assertions.judging import JudgedElsewhere, Unjudged
@@ -32,10 +29,13 @@ from conformance.engine.hypothesis_profiles import (
     own_seed,
 )
 from conformance.engine.property_judge import JUDGE
-from conformance.roles.broker import NEEDS
+from conformance.roles.broker import NEEDS, BrokerRole
+from conformance.roles.client import ClientRole
+from conformance.roles.registry import ROLES
+from conformance.roles.role import property_modules
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.client import ClientUnderTest
-from proposals import BROKERS, CLIENTS, Proposal, proposals
+from proposals import Proposal
 from reference_model.profiles.listeners import UPSTREAM
 from strategies.hypothesis_adapter import (
     body_of,
@@ -49,7 +49,7 @@ from wire.exchange import Exchange
 Values = Mapping[str, Any]
 """The values of one example, by parameter of the property; the target is not included."""
 
-TARGETS = ("broker", "client")
+PARAMETERS = frozenset(role.parameter for role in ROLES.values())
 """The names of the parameter that is the target."""
 
 
@@ -112,9 +112,9 @@ class Property:
 
     @property
     def target(self) -> str:
-        """The name of the parameter that is the target, one of `TARGETS`."""
+        """The name of the parameter that is the target, one of `PARAMETERS`."""
         parameters = inspect.signature(self.body).parameters
-        return next(name for name in TARGETS if name in parameters)
+        return next(name for name in parameters if name in PARAMETERS)
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -153,7 +153,7 @@ class Property:
 
         def taken(*arguments: Any, **values: Any) -> None:
             drawn = signature.bind(*arguments, **values).arguments
-            take({name: value for name, value in drawn.items() if name not in TARGETS})
+            take({name: value for name, value in drawn.items() if name not in PARAMETERS})
 
         taken.__signature__ = signature  # type: ignore[attr-defined]
         chosen = settings(
@@ -249,37 +249,31 @@ def holds(judged: Property, target: Broker | ClientUnderTest, values: Values) ->
 @functools.cache
 def all_properties() -> Mapping[str, Property]:
     """Return every property of brokers, by name, except those of proxies and of proposals alone."""
-    found = _search(conformance.brokers)
+    found = _search(BrokerRole.folder)
     return {each.name: each for each in found if not each.is_about_proxies}
 
 
 @functools.cache
 def proxy_properties() -> Mapping[str, Property]:
     """Return every property of proxies alone, by name."""
-    return {each.name: each for each in _search(conformance.brokers) if each.is_about_proxies}
+    return {each.name: each for each in _search(BrokerRole.folder) if each.is_about_proxies}
 
 
 @functools.cache
 def properties_of(proposal: Proposal) -> Mapping[str, Property]:
     """Return every property of brokers that a proposal brings, by name."""
-    return {each.name: each for each in _proposed(proposal, BROKERS)}
+    return {each.name: each for each in _search(proposal.properties(BrokerRole.folder.name))}
 
 
 @functools.cache
 def client_properties() -> Mapping[str, Property]:
     """Return every property of clients, by name."""
-    proposed = (found for each in proposals() for found in _proposed(each, CLIENTS))
-    return {found.name: found for found in (*_search(conformance.clients), *proposed)}
+    return {each.name: each for folder in ClientRole.folders() for each in _search(folder)}
 
 
-def _proposed(proposal: Proposal, role: str) -> Iterator[Property]:
-    if proposal.properties(role).is_dir():
-        yield from _search(importlib.import_module(f"{proposal.package}.properties.{role}"))
-
-
-def _search(package: ModuleType) -> Iterator[Property]:
-    for module in pkgutil.iter_modules(package.__path__):
-        members = vars(importlib.import_module(f"{package.__name__}.{module.name}"))
+def _search(folder: Path) -> Iterator[Property]:
+    for module in property_modules(folder):
+        members = vars(importlib.import_module(module))
         for name, member in members.items():
             if name.startswith("test_") and callable(member):
                 yield Property(name, member)

@@ -37,7 +37,7 @@ class Kill:
         clause: the clause's id.
         defect: the defect's name.
         examples: the number of generated examples until the first failure, seed by seed; None for a seed that the
-            defect survived.
+            defect survived. Empty if they were not counted.
         pinned: whether a pinned example catches the defect too.
         cap: the maximum number of examples that a real run draws for a property of the clause. This many were tried
             with each seed.
@@ -61,12 +61,16 @@ class Kill:
 
     @property
     def median(self) -> float:
-        """The median number of examples; infinite if more than half of the seeds caught nothing."""
+        """The median number of examples; infinite if more than half of the seeds caught nothing, not a number if none was counted."""
+        if not self.examples:
+            return math.nan
         return statistics.median_low(_with_infinity(self.examples))
 
     @property
     def percentile_95(self) -> float:
-        """The smallest number of examples that is enough for 95 of 100 seeds."""
+        """The smallest number of examples that is enough for 95 of 100 seeds; not a number if none was counted."""
+        if not self.examples:
+            return math.nan
         ordered = sorted(_with_infinity(self.examples))
         return ordered[math.ceil(0.95 * len(ordered)) - 1]
 
@@ -208,7 +212,7 @@ class Score:
         return list(dict.fromkeys(blame.defect for blame in self.blames))
 
     def as_json(self) -> dict[str, Any]:
-        """Return everything as JSON values; an infinite number of examples becomes null."""
+        """Return everything as JSON values; an infinite or unknown number of examples becomes null."""
         return {
             "seeds": self.seeds,
             "kills": [
@@ -244,4 +248,4 @@ class Score:
 
 
 def _finite(number: float) -> float | None:
-    return None if math.isinf(number) else number
+    return number if math.isfinite(number) else None

@@ -41,6 +41,8 @@ def rows(score: Score) -> Iterator[tuple[str, ...]]:
 
 
 def _number(examples: float, cap: int) -> str:
+    if math.isnan(examples):
+        return "not counted"
     return f"> {cap}" if math.isinf(examples) else f"{examples:g}"
 
 

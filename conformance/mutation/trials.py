@@ -34,7 +34,8 @@ class PropertyTrial:
         property_name: the property.
         fault: the planted fault; empty for the plain model.
         pinned: whether a pinned example fails.
-        generated: the number of the first generated example that fails, counted from 1; None if none fails.
+        generated: the number of the first generated example that fails, counted from 1; None if none fails, or if a
+            pinned example fails and none was generated.
         problem: why the property could not judge; empty if it could.
     """
 
@@ -53,7 +54,7 @@ class PropertyTrial:
 def blame(
     subject: Subject, property_name: str, faults: Sequence[str], count: int
 ) -> list[PropertyTrial]:
-    """Run a property on a model with each fault: the pinned examples, and `count` generated ones.
+    """Run a property on a model with each fault: the pinned examples, and `count` generated ones for those that no pinned one catches.
 
     Args:
         subject: the model.
@@ -63,7 +64,8 @@ def blame(
     """
     judging = _Judging(subject, property_name)
     pinned = judging.caught_by_pinned(faults)
-    generated = judging.first_failures(faults, seed=BLAME_SEED, count=count)
+    left = [fault for fault in faults if fault not in pinned]
+    generated = judging.first_failures(left, seed=BLAME_SEED, count=count)
     return [
         PropertyTrial(
             property_name=property_name,

@@ -9,7 +9,7 @@ from pathlib import Path
 from conformance.assertions.items import consecutive_runs
 from conformance.assertions.judging import decode_answer
 from fixtures.artefacts.message_schemas import api_catalogue
-from fixtures.launchers import choose_launcher, launch
+from fixtures.launchers import launch
 from fixtures.registry.targets import Target
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.first_requests import probe_request
@@ -55,8 +55,7 @@ def record_tables(target: Target, launcher: str, folder: Path = RECORDED) -> Non
         launcher: "auto", "process" or "container".
         folder: the folder of the three files.
     """
-    chosen, _ = choose_launcher(target, launcher)
-    with launch(target, chosen) as running:
+    with launch(target, launcher) as running:
         answers = {
             listener: advertised(Broker(running, listener))
             for listener in RECORDED_LISTENERS

@@ -32,14 +32,15 @@ from conformance.engine.planning import note_started
 from conformance.engine.property_judge import JUDGE, PropertyJudge
 from conformance.engine.repeating import FailingExample, Repeater
 from conformance.failures.stored_failures import StoredFailure
-from conformance.roles.role import FAILED_ELSEWHERE, Chosen, RoleInRun
+from conformance.roles.role import FAILED_ELSEWHERE, RoleInRun
 from conformance.roles.stored_targets import Wanted, target_for
 from conformance.runs.run_identity import SUITE
 from fixtures.choosing.listeners import TARGETS, ListenerOfTarget
 from fixtures.errors import HarnessError
-from fixtures.launchers import choose_launcher, launch
+from fixtures.launchers import launch
 from fixtures.tiers import tier_in
 from fixtures.under_test.broker import Broker
+from fixtures.under_test.judged_target import Chosen
 from fixtures.under_test.pre_api_versions_broker import outcome_of_api_versions
 from fixtures.under_test.spare_target import SpareTarget
 from proposals import provided
@@ -232,7 +233,7 @@ class BrokerRole(RoleInRun[Broker]):
     ) -> Sequence[Repeats | None]:
         """Repeat each example on the broker that was judged and on a fresh one."""
         if self._repeater is None:
-            spare = SpareTarget(judged.target, self.config.getoption("--launcher"))
+            spare = SpareTarget(judged.target, judged.running.launcher)
             self._repeater = Repeater(spare, tier=tier_in(self.config))
         return [self._repeater.repeat(judged, each) for each in examples]
 
@@ -257,8 +258,7 @@ class BrokerRole(RoleInRun[Broker]):
         """Start the target, and yield the listener of the failure."""
         wanted.refuse_clients()
         target = target_for(failure, wanted)
-        name, _ = choose_launcher(target, wanted.launcher)
-        with launch(target, name) as running:
+        with launch(target, wanted.launcher) as running:
             if failure.listener not in running.addresses:
                 raise HarnessError(f"{target.id} has no listener {failure.listener}")
             broker = Broker(running, failure.listener)

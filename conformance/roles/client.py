@@ -22,7 +22,7 @@ from conformance.engine.property_judge import JUDGE, PropertyJudge
 from conformance.engine.repeating import FailingExample
 from conformance.engine.repeating_plays import repeat_plays
 from conformance.failures.stored_failures import StoredFailure
-from conformance.roles.role import Chosen, RoleInRun
+from conformance.roles.role import RoleInRun
 from conformance.roles.stored_targets import Wanted, client_for
 from conformance.runs.run_identity import SUITE
 from fixtures.choosing.clients import CLIENTS, ChosenClient
@@ -30,6 +30,7 @@ from fixtures.choosing.trials import tries_operations
 from fixtures.scripted_broker.play_pool import PlayPool
 from fixtures.tiers import tier_in
 from fixtures.under_test.client import LAUNCHER, ClientUnderTest, client_under_test
+from fixtures.under_test.judged_target import Chosen
 from proposals import provided
 from reference_model.clients.rules.first_reaction import NEVER_ASKED, stops_short
 from reference_model.clients.rules.moves import History

@@ -17,16 +17,18 @@ from conformance.engine.property_judge import JUDGE, PropertyJudge
 from conformance.engine.repeating import FailingExample
 from conformance.engine.repeating_plays import repeat_trial
 from conformance.failures.stored_failures import StoredFailure
-from conformance.roles.role import PARTLY, Chosen, RoleInRun
+from conformance.operations.trials import client_operates
+from conformance.roles.role import PARTLY, RoleInRun
 from conformance.roles.stored_targets import Wanted, able_client, target_for
 from conformance.runs.run_identity import SUITE
 from fixtures.choosing.clients import CLIENTS
 from fixtures.choosing.trials import chosen_trials, targets_of, tries_operations
 from fixtures.errors import HarnessError
-from fixtures.launchers import choose_launcher, launch
+from fixtures.launchers import launch
 from fixtures.registry.clients import all_clients
 from fixtures.registry.targets import Target
 from fixtures.scripted_broker.play_pool import PlayPool
+from fixtures.under_test.judged_target import Chosen
 from fixtures.under_test.trial import ChosenTrial, Trial, Trials
 from reference_model.profiles.listeners import BROKER_LISTENERS
 from reports.records import OPERATION
@@ -40,6 +42,7 @@ class OperationRole(RoleInRun[Trial]):
     name = OPERATION
     parameter = "trial"
     folder = SUITE / "operations"
+    only_check = client_operates.__name__
 
     def choose(self) -> Sequence[ChosenTrial]:
         """Return what a run tries, release by release; nothing unless the command line names clients and releases."""
@@ -107,8 +110,7 @@ class OperationRole(RoleInRun[Trial]):
         tried = ChosenTrial(target, *able_client(failure, wanted))
         if tried.why_not_applicable:
             raise click.UsageError(f"{tried.operation} cannot be tried: {tried.why_not_applicable}")
-        launcher, _ = choose_launcher(target, wanted.launcher)
-        with closing(PlayPool(1)) as pool, launch(target, launcher) as running:
+        with closing(PlayPool(1)) as pool, launch(target, wanted.launcher) as running:
             yield Trial(tried, Trials(running, pool))
 
 

@@ -5,6 +5,7 @@ It plans the cells, has the role of the run judge each property, and keeps the e
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Generator, Iterable
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from conformance.engine.planning import (
     planned_run,
 )
 from conformance.engine.pytest_reports import explain
-from conformance.roles.registry import role_of, role_of_run, roles_of
+from conformance.roles.registry import EVERY_ROLE, role_of, role_of_run, roles_of
 from conformance.roles.role import FAILED_ELSEWHERE, PARTLY
 from conformance.runs.run_identity import SUITE, asks_for_everything
 from fixtures.choosing.listeners import TARGETS, kind_of
@@ -36,6 +37,13 @@ from reports.run.exit_status import ENDED_EARLY
 from reports.run.judged_examples import CellKey
 from reports.run.run_writer import RunWriter
 from strategies.hypothesis_adapter import is_drawn, pinned_examples, set_seed
+
+
+def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Register the modules of the roles as plugins, so that each can bring options, hooks and fixtures of its own."""
+    for name in dict.fromkeys(role.__module__ for role in EVERY_ROLE):
+        if not pluginmanager.is_registered(sys.modules[name]):
+            pluginmanager.register(sys.modules[name], name)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -75,7 +83,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         _prepare(item)
     if judged and not config.option.collectonly:
         name = tier_name(tier, kind)
-        is_whole = asks_for_everything(config) and PARTLY not in config.stash
+        folders = [role.folder for role in roles_of(config)]
+        is_whole = asks_for_everything(config, folders) and PARTLY not in config.stash
         config.stash[RECORDER] = planned_run(
             judged,
             RunWriter(

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from clauses.catalogue import Clause
 from conformance.assertions.blame import V0_ALWAYS_SERVED
 from conformance.roles.broker import BrokerRole
-from conformance.roles.role import Chosen
 from fixtures.choosing.listeners import ListenerOfTarget
 from fixtures.under_test.broker import Broker
+from fixtures.under_test.judged_target import Chosen
 
 OF_PROXIES = "PROXY."
 """How the ids of the clauses begin that bind only proxies."""

@@ -1,4 +1,4 @@
-"""The roles. A new one is a module in this folder and a name here; its target also needs a fixture in `fixtures/plugin.py`."""
+"""The roles. A new one is a module in this folder, and a name here; CONTRIBUTING says what is in it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from conformance.roles.operation import OperationRole
 from conformance.roles.proxy import ProxyRole
 from conformance.roles.role import RoleInRun
 
-_ROLES: tuple[type[RoleInRun[Any]], ...] = (OperationRole, ClientRole, ProxyRole, BrokerRole)
+EVERY_ROLE: tuple[type[RoleInRun[Any]], ...] = (OperationRole, ClientRole, ProxyRole, BrokerRole)
 """The first for which a command line chooses anything is the role of the run."""
-ROLES: Mapping[str, type[RoleInRun[Any]]] = {role.name: role for role in _ROLES}
+ROLES: Mapping[str, type[RoleInRun[Any]]] = {role.name: role for role in EVERY_ROLE}
 """The roles by their names in the records, where proxies have that of brokers."""
 _OF_RUN = pytest.StashKey[tuple[RoleInRun[Any], ...]]()
 
@@ -24,7 +24,7 @@ _OF_RUN = pytest.StashKey[tuple[RoleInRun[Any], ...]]()
 def roles_of(config: pytest.Config) -> tuple[RoleInRun[Any], ...]:
     """Return the roles of a run, the same objects each time."""
     if _OF_RUN not in config.stash:
-        config.stash[_OF_RUN] = tuple(role(config) for role in _ROLES)
+        config.stash[_OF_RUN] = tuple(role(config) for role in EVERY_ROLE)
     return config.stash[_OF_RUN]
 
 

@@ -11,8 +11,9 @@ A run has one role. `conformance.roles.plugin` calls its methods in this order:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Generator, Iterable, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -20,22 +21,20 @@ import pytest
 
 from clauses.catalogue import Clause
 from conformance.engine.repeating import FailingExample
-from conformance.failures.stored_failures import StoredFailure
+from conformance.failures.stored_failures import NoStoredFailure, StoredFailure
 from conformance.roles.stored_targets import Wanted
-from fixtures.choosing.clients import ChosenClient
-from fixtures.choosing.listeners import ListenerOfTarget
-from fixtures.under_test.judged_target import JudgedTarget
-from fixtures.under_test.trial import ChosenTrial
+from conformance.runs.run_identity import SUITE
+from fixtures.under_test.judged_target import Chosen, JudgedTarget
 from proposals import proposals
 from reports.run.recorder import RunRecorder
 from reports.run.repeats import Repeats
+from strategies.hypothesis_adapter import body_of
 
 FAILED_ELSEWHERE = pytest.StashKey[Collection[str]]()
 """Clauses that an example of the property violated, other than the property's own."""
 PARTLY = pytest.StashKey[bool]()
 """Set if the run leaves out more than its tier does."""
 
-Chosen = ListenerOfTarget | ChosenClient | ChosenTrial
 Judged = TypeVar("Judged", bound=JudgedTarget)
 
 
@@ -46,12 +45,14 @@ class RoleInRun(ABC, Generic[Judged]):
         name: the role in the records.
         parameter: the parameter, and fixture, by which its properties get their target.
         folder: the folder of its properties.
+        only_check: the check that every property of the role makes of each of its examples; empty if each has its own.
         shares_examples: whether properties draw with the same seed, because what several of them draw costs only once.
     """
 
     name: ClassVar[str]
     parameter: ClassVar[str]
     folder: ClassVar[Path]
+    only_check: ClassVar[str] = ""
     shares_examples: ClassVar[bool] = False
 
     def __init__(self, config: pytest.Config) -> None:
@@ -63,11 +64,25 @@ class RoleInRun(ABC, Generic[Judged]):
         proposed = (each.properties(cls.folder.name) for each in proposals())
         return (cls.folder, *(folder for folder in proposed if folder.is_dir()))
 
+    @classmethod
+    def property_named(cls, name: str) -> Callable[..., None]:
+        """Return the body of a property of the role, or one of the checks that a property makes.
+
+        Raises:
+            NoStoredFailure: there is no longer a property or check of that name.
+        """
+        for folder in cls.folders():
+            for module in property_modules(folder):
+                found = getattr(import_module(module), name, None)
+                if found is not None:
+                    return body_of(found)
+        raise NoStoredFailure(f"the property {name} no longer exists")
+
     @abstractmethod
     def choose(self) -> Sequence[Chosen]:
         """Return what the command line asks to be judged in this role, in order; empty if that is another role's.
 
-        `registry._ROLES` has an order, and the first role that chooses anything is that of the run.
+        `registry.EVERY_ROLE` has an order, and the first role that chooses anything is that of the run.
         """
 
     @abstractmethod
@@ -137,3 +152,9 @@ class RoleInRun(ABC, Generic[Judged]):
             failure: the failure.
             wanted: what the user says about the target.
         """
+
+
+def property_modules(folder: Path) -> Iterator[str]:
+    """Yield the names, by which they are imported, of the modules of properties in a folder; none if it does not exist."""
+    for path in sorted(folder.glob("test_*.py")):
+        yield ".".join(path.relative_to(SUITE.parent).with_suffix("").parts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
@@ -14,8 +14,6 @@ from fixtures.registry.targets import BROKERS_FOLDER, Target
 from reports.run.target_facts import TargetFacts
 
 SUITE = Path(__file__).resolve().parents[1]
-WHOLE_FOLDERS = (SUITE.parent, SUITE, SUITE / "brokers", SUITE / "clients", SUITE / "operations")
-"""Naming any of these folders selects every property."""
 PARTIAL_OPTIONS = ("listener", "ignore", "ignore_glob", "lf")
 """Options that exclude tests before collection."""
 
@@ -44,12 +42,17 @@ def target_facts(target: Target, *, launcher: str, artefacts: Mapping[str, str])
     )
 
 
-def asks_for_everything(config: pytest.Config) -> bool:
+def asks_for_everything(config: pytest.Config, folders: Iterable[Path]) -> bool:
     """Return whether a command line collects every property on every listener.
 
     Properties that are deselected after collection are not considered.
+
+    Args:
+        config: the configuration of the run.
+        folders: the folders of properties, one for each role.
     """
     if any(config.getoption(option, None) for option in PARTIAL_OPTIONS):
         return False
     here = config.invocation_params.dir
-    return any((here / argument).resolve() in WHOLE_FOLDERS for argument in config.args)
+    whole = {SUITE.parent, SUITE, *folders}
+    return any((here / argument).resolve() in whole for argument in config.args)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import random
-import socket
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -16,18 +15,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from fixtures.client.running_broker import Address
 from fixtures.registry.targets import Target
+from fixtures.under_test.broker import Broker
 from proposals.kip_1313.messages import CHANGED_APIS
 from reference_model.broker.rules.oracle import reactions
 from reference_model.broker.rules.reaction import Identity
 from reference_model.profiles.profile import Profile, profile_of, release_order
 from wire.api_keys import API_VERSIONS_KEY
-from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsRequest
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsRequest
 from wire.codec import encode
 from wire.error_codes import ErrorCode
-from wire.exchange import Outcome
-from wire.frames import SIZE_BYTES, encode_frame, read_size
+from wire.exchange import Outcome, Request, encode_request
+from wire.frames import SIZE_BYTES
 from wire.headers import (
     FLEXIBLE_REQUEST_HEADER,
     INSTANCE_ID_REQUEST_HEADER,
@@ -43,8 +42,7 @@ RECORDED = Path(__file__).with_name("discovery.csv")
 UUIDS = 5000
 VERSIONS_BEYOND = 100
 """How many versions above the newest one are tried with header v2."""
-_TIMEOUT_S = 10.0
-ANSWERED, CLOSED = "answered", "closed"
+ANSWERED = "answered"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,32 +94,32 @@ def has_flexible_headers(target: Target) -> bool:
     return traits.api_versions_max >= FIRST_FLEXIBLE_VERSION
 
 
-def measure(target: Target, address: Address, *, uuids: int, seed: int) -> Discovery:
+def measure(broker: Broker, *, uuids: int, seed: int) -> Discovery:
     """Send the requests to a running release.
 
     Args:
-        target: the release.
-        address: its plaintext listener.
+        broker: its plaintext listener.
         uuids: how many random ids are tried.
         seed: of the ids.
 
     Raises:
-        OSError: the release does not answer any more.
+        HarnessError: the release does not answer any more.
     """
+    target = broker.target
     profile = profile_of(target.release, quorum=target.quorum or "")
     newest = profile.traits.api_versions_max
     beyond = range(newest + 1, newest + 1 + VERSIONS_BEYOND)
-    plain = list(_sent(address, (_request(API_VERSIONS_KEY, each) for each in beyond)))
+    plain = list(_sent(broker, (_request(API_VERSIONS_KEY, each) for each in beyond)))
     drawn = random.Random(seed)
     ids = [UUID(int=drawn.getrandbits(128)) for _ in range(uuids)]
     requests = [_request(API_VERSIONS_KEY, newest + 1, each) for each in ids]
-    tried = list(_sent(address, requests))
+    tried = list(_sent(broker, requests))
     predicted = sum(
         _predicts_discovery(profile, request) == each.is_discovery
         for request, each in zip(requests, tried, strict=True)
     )
     changed = {
-        key: _in_words(_sent(address, (_request(key, 1, each) for each in ids[:100])))
+        key: _in_words(_sent(broker, (_request(key, 1, each) for each in ids[:100])))
         for key in CHANGED_APIS
     }
     offset_delete, get_subscriptions, push = changed.values()
@@ -140,8 +138,8 @@ def measure(target: Target, address: Address, *, uuids: int, seed: int) -> Disco
     )
 
 
-def _request(api_key: int, api_version: int, instance_id: UUID | None = None) -> bytes:
-    """Return the payload of a request: with header v3 if it has a client instance id, otherwise with v2."""
+def _request(api_key: int, api_version: int, instance_id: UUID | None = None) -> Request:
+    """Return a request: with header v3 if it has a client instance id, otherwise with v2."""
     header = InstanceIdHeader(
         request_api_key=api_key,
         request_api_version=api_version,
@@ -149,68 +147,35 @@ def _request(api_key: int, api_version: int, instance_id: UUID | None = None) ->
         client_id=PLAIN_CLIENT_ID,
         client_instance_id=instance_id or NO_INSTANCE_ID,
     )
-    version = FLEXIBLE_REQUEST_HEADER if instance_id is None else INSTANCE_ID_REQUEST_HEADER
-    if api_key == API_VERSIONS_KEY:
-        body = encode(
-            ApiVersionsRequest(
-                client_software_name=PLAIN_CLIENT_ID, client_software_version=PLAIN_SOFTWARE_VERSION
-            ),
-            version=NEWEST_VERSION,
-        )
-    else:
-        body = encode(CHANGED_APIS[api_key].request(), version=api_version)
-    return encode(header, version=version) + body
+    if api_key != API_VERSIONS_KEY:
+        api = CHANGED_APIS[api_key]
+        body = encode(api.request(), version=api_version)
+        return encode_request(header, body, layout=api.layout(api_version))
+    return encode_request(
+        header,
+        ApiVersionsRequest(
+            client_software_name=PLAIN_CLIENT_ID, client_software_version=PLAIN_SOFTWARE_VERSION
+        ),
+        header_version=FLEXIBLE_REQUEST_HEADER
+        if instance_id is None
+        else INSTANCE_ID_REQUEST_HEADER,
+    )
 
 
-def _sent(address: Address, requests: Iterable[bytes]) -> Iterator[Tried]:
-    """Send each request, on a connection that is used until it closes; yield what became of it."""
-    connection: socket.socket | None = None
-    try:
-        for request in requests:
-            connection = connection or _connected(address)
-            response = _response(connection, request)
-            if response is None:
-                connection.close()
-                connection = None
-                yield Tried(CLOSED, is_discovery=False)
-            else:
-                code = ErrorCode(read_error_code(response) or 0)
-                yield Tried(
-                    f"{ANSWERED} {code!r}", is_discovery=code is ErrorCode.UNSUPPORTED_VERSION
-                )
-    finally:
-        if connection is not None:
-            connection.close()
+def _sent(broker: Broker, requests: Iterable[Request]) -> Iterator[Tried]:
+    """Send each request on a connection of its own; yield what became of it."""
+    for request in requests:
+        broker.begin_example()
+        (exchange,) = broker.converse([request])
+        if exchange.payload is None:
+            yield Tried(str(exchange.outcome), is_discovery=False)
+        else:
+            code = ErrorCode(read_error_code(exchange.payload) or 0)
+            yield Tried(f"{ANSWERED} {code!r}", is_discovery=code is ErrorCode.UNSUPPORTED_VERSION)
 
 
-def _connected(address: Address) -> socket.socket:
-    connection = socket.create_connection(address, timeout=_TIMEOUT_S)
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return connection
-
-
-def _response(connection: socket.socket, request: bytes) -> bytes | None:
-    """Return the payload of the response; None if the connection closes instead."""
-    try:
-        connection.sendall(encode_frame(request))
-        size = _read(connection, SIZE_BYTES)
-        return None if size is None else _read(connection, read_size(size))
-    except ConnectionError:
-        return None
-
-
-def _read(connection: socket.socket, count: int) -> bytes | None:
-    received = b""
-    while len(received) < count:
-        chunk = connection.recv(count - len(received))
-        if not chunk:
-            return None
-        received += chunk
-    return received
-
-
-def _predicts_discovery(profile: Profile, request: bytes) -> bool:
-    (reaction,) = reactions(request, profile, Identity())
+def _predicts_discovery(profile: Profile, request: Request) -> bool:
+    (reaction,) = reactions(request.data[SIZE_BYTES:], profile, Identity())
     is_answered = reaction.outcome is Outcome.ANSWER
     return is_answered and reaction.error_code is ErrorCode.UNSUPPORTED_VERSION
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
 from clauses.catalogue import Level
-from reports.escaping import one_line, xml_text
+from reports.escaping import cut, one_line, xml_text
 from reports.exports.links import BADGE_OF_ALL, badge_of_source, badge_of_target
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.products import BrokenRules, Product
@@ -114,9 +114,8 @@ def _harmless_badge(label: str, counts: Counter[Verdict]) -> Badge:
 
 
 def _badge(label: str, message: str, verdict: Verdict) -> Badge:
-    shown = one_line(label)
     return Badge(
-        label=shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…",
+        label=cut(one_line(label), _LONGEST),
         message=message,
         colour=_COLOURS.get(verdict, _LABEL_COLOUR),
         is_error=verdict in (Verdict.VIOLATES, Verdict.UNEXPECTED_PASS),

@@ -9,7 +9,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from reports.escaping import html_text, markdown_text, one_line
+from reports.escaping import cut, html_text, markdown_text, one_line
 from reports.exports.bounded_text import BoundedText
 from reports.exports.comparison import TITLES, CellChange, ChangeKind, GridComparison
 from reports.exports.summary import MOST_BYTES
@@ -128,7 +128,7 @@ def comparison_tables(comparison: GridComparison, *, width: int) -> Iterator[Tab
         for name in _COLUMNS if is_wide else ("clause", "target", "verdict"):
             table.add_column(name, overflow="fold")
         for row in rows:
-            texts = [_short(one_line(text)) for text in _row_texts(row)]
+            texts = [cut(one_line(text), _LONGEST_WHY) for text in _row_texts(row)]
             pairs = ("\n".join(filter(None, pair)) for pair in _pairs(texts))
             table.add_row(*(Text(text) for text in (texts if is_wide else pairs)))
         yield table
@@ -142,10 +142,6 @@ def _row_texts(row: ChangeRow) -> tuple[str, ...]:
     many = len(row.listeners) > _NAMED_LISTENERS
     where = f"{len(row.listeners)} listeners" if many else ", ".join(row.listeners)
     return (row.clause, row.level, row.target, where, row.step, row.why)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST_WHY else f"{text[: _LONGEST_WHY - 1]}…"
 
 
 def comparison_markdown(comparison: GridComparison, names: tuple[str, str]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from reports.escaping import markdown_code_block, markdown_text, one_line
+from reports.escaping import cut, markdown_code_block, markdown_text, one_line
 from reports.grid import addresses
 from reports.grid.bugs import Bug
 from reports.grid.history_tables import KeptFailure
@@ -28,16 +28,14 @@ _DATA_OF_SCRIPTS = ("steps", "play")
 
 def first_line(failure: KeptFailure) -> str:
     """Return the first line of a failure's message, with unprintable characters escaped, cut to a maximum length."""
-    line = one_line(failure.message.partition("\n")[0])
-    return line if len(line) <= _LONGEST_SEEN else f"{line[: _LONGEST_SEEN - 1]}…"
+    return cut(one_line(failure.message.partition("\n")[0]), _LONGEST_SEEN)
 
 
 def issue_title(product: Product, bug: Bug) -> str:
     """Return the title of an issue about a bug: plain text on one line."""
     sources = dict.fromkeys(clause.source for clause in bug.clauses)
     where = "" if bug.first.is_operation else f" ({', '.join(sources)})"
-    title = one_line(f"{product.name}: {bug.title}{where}")
-    return title if len(title) <= _LONGEST_TITLE else f"{title[: _LONGEST_TITLE - 1]}…"
+    return cut(one_line(f"{product.name}: {bug.title}{where}"), _LONGEST_TITLE)
 
 
 def issue_body(

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby, islice
 
-from reports.escaping import markdown_text
+from reports.escaping import cut, markdown_text
 from reports.exports.bounded_text import BoundedText
 from reports.grid.grid_summary import GridSummary
 from reports.grid.grid_tables import GridClause
@@ -80,10 +80,7 @@ def _offenders(products: Sequence[Product]) -> Iterator[list[str]]:
     """Yield a row for each product that breaks a rule, the worst first."""
     broken = [product for product in products if product.broken]
     for product in sorted(broken, key=lambda each: (-each.broken.must, -each.broken.should)):
-        titles = [
-            title if len(title) <= _LONGEST_TITLE else f"{title[: _LONGEST_TITLE - 1]}…"
-            for title in (bug.title for bug in product.bugs[:_MOST_TITLES])
-        ]
+        titles = [cut(bug.title, _LONGEST_TITLE) for bug in product.bugs[:_MOST_TITLES]]
         more = len(product.bugs) - len(titles)
         said = "; ".join([*titles, *([f"{more} more"] if more > 0 else [])])
         yield [product.name, product.broken.verdict_text, said]

@@ -17,11 +17,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from reference_model.profiles.known_apis import label_of
-from reports.escaping import one_line
+from reports.escaping import cut, one_line
 from reports.grid.grid_tables import GridClause
 from reports.grid.grid_view import TargetColumn
 from reports.grid.history_tables import KeptFailure
-from reports.verdict_labels import CRASH_KINDS
+from reports.verdict_labels import CRASH_KINDS, some_of
 
 _LONGEST_TITLE = 180
 _LONGEST_MESSAGE = 90
@@ -215,21 +215,23 @@ def title_of(alike: Sequence[Evidence], shown: Evidence | None = None) -> str:
     if not first.message:
         return first.clause.statement or first.clause.clause
     if first.is_operation:
-        return _cut(
-            f"{_operations_title(in_order)}, with {_names([each.target for each in alike])}"
-        )
-    listed = _LISTED.fullmatch(first.message)
+        tried_with = _names([each.target for each in alike])
+        return cut(f"{_operations_title(in_order)}, with {tried_with}", _LONGEST_TITLE)
+    return cut(_title_of_failure(first), _LONGEST_TITLE)
+
+
+def _title_of_failure(first: Evidence) -> str:
+    message = first.message
+    listed = _LISTED.fullmatch(message)
     if listed:
         names = _shown_first(listed["names"].split(", "), first)
-        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-        return _cut(f"{_capital(listed['symptom'])}: {', '.join(names[:_MOST_NAMES])}{more}")
-    message = first.message
-    request = request_of(first.failure) if first.failure and not first.is_client else ""
+        return f"{_capital(listed['symptom'])}: {some_of(names, _MOST_NAMES)}"
     if message.startswith(_WORKS_NOT):
-        return _cut(f"{_capital(message)}, where “{first.clause.title}” is judged")
+        return f"{_capital(message)}, where “{first.clause.title}” is judged"
+    request = request_of(first.failure) if first.failure and not first.is_client else ""
     if request and request not in message:
-        return _cut(f"{request}: {message}")
-    return _cut(_capital(message))
+        return f"{request}: {message}"
+    return _capital(message)
 
 
 def _shown_first(names: Sequence[str], evidence: Evidence) -> Sequence[str]:
@@ -240,13 +242,9 @@ def _shown_first(names: Sequence[str], evidence: Evidence) -> Sequence[str]:
 
 
 def _operations_title(in_order: Sequence[Evidence]) -> str:
-    message, operations = (
-        in_order[0].message,
-        list(dict.fromkeys(each.operation for each in in_order)),
-    )
-    more = f" and {len(operations) - _MOST_NAMES} more" if len(operations) > _MOST_NAMES else ""
-    names = f"{', '.join(operations[:_MOST_NAMES])}{more}"
-    return f"{names} hangs" if message == HANGS else f"{names}: {_cut(message, _LONGEST_MESSAGE)}"
+    message = in_order[0].message
+    names = some_of(list(dict.fromkeys(each.operation for each in in_order)), _MOST_NAMES)
+    return f"{names} hangs" if message == HANGS else f"{names}: {cut(message, _LONGEST_MESSAGE)}"
 
 
 def _capital(text: str) -> str:
@@ -261,10 +259,6 @@ def _names(columns: Sequence[TargetColumn]) -> str:
         product = each.name.removesuffix(f" {each.short}")
         by_product.setdefault(product, []).append(each.short if product != each.name else "")
     return "; ".join(f"{name} {', '.join(shorts)}".strip() for name, shorts in by_product.items())
-
-
-def _cut(text: str, longest: int = _LONGEST_TITLE) -> str:
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def _usefulness(evidence: Evidence) -> tuple[bool, bool, bool, int]:

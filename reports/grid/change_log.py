@@ -12,6 +12,7 @@ from typing import TypeVar
 from rich.table import Table
 
 from reports.grid.history_tables import InputsLeftOut
+from reports.verdict_labels import counted, some_of
 
 LONGEST_HEX = 96
 MOST_NAMES = 5
@@ -119,10 +120,10 @@ def left_out_lines(left_out: Sequence[LeftOut]) -> list[str]:
         return ["Every input was compared on every release."]
     names = {name for each in left_out for name in each.inputs}
     return [
-        f"Not compared everywhere: {_inputs(len(names))}.",
+        f"Not compared everywhere: {counted(len(names), 'input')}.",
         *(
-            f"- on {group.listener}, {_span(of_group)}: {_inputs(len(group.inputs))}, because {group.reason}"
-            f" ({_some(group.inputs)})"
+            f"- on {group.listener}, {_span(of_group)}: {counted(len(group.inputs), 'input')}, because {group.reason}"
+            f" ({some_of(group.inputs, MOST_NAMES)})"
             for group, of_group in by_group(left_out).items()
         ),
     ]
@@ -151,15 +152,6 @@ def _span(releases: Sequence[str]) -> str:
     if len(releases) == 1:
         return releases[0]
     return f"{len(releases)} releases from {releases[0]} to {releases[-1]}"
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return ", ".join(names[:MOST_NAMES]) + more
-
-
-def _inputs(count: int) -> str:
-    return "1 input" if count == 1 else f"{count} inputs"
 
 
 def change_table(changes: Sequence[Change]) -> Table:
@@ -239,7 +231,7 @@ def _table_markdown(table: ChangedTable) -> list[str]:
 
 def _markdown_of(change: Change) -> list[str]:
     return [
-        f"- {change.was} → {change.became} ({_inputs(change.inputs)}, {change.listener}; "
+        f"- {change.was} → {change.became} ({counted(change.inputs, 'input')}, {change.listener}; "
         f"{'predicted' if change.predicted else '**not predicted**'})",
         f"  - clauses: {', '.join(change.clauses) or 'none'}",
         f"  - shortest input, `{change.example}`: `{change.shortest}`",

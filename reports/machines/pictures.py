@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Iterator
 
 from reports.machines.machine import Machine, Word, ends_word
+from reports.verdict_labels import some_of
 
 MOST_IN_A_LABEL = 3
 """Letters that an arrow of a picture names; the JSON and the table have all."""
@@ -54,9 +55,7 @@ def _arrows(machine: Machine) -> dict[tuple[int, int], list[tuple[str, str]]]:
     arrows: dict[tuple[int, int], list[tuple[str, str]]] = {}
     for state in range(len(machine.moves)):
         for output, after, letters in rows_of(machine, state):
-            named = ", ".join(letters[:MOST_IN_A_LABEL])
-            more = len(letters) - MOST_IN_A_LABEL
-            text = f"{named} and {more} more" if more > 0 else named
+            text = some_of(letters, MOST_IN_A_LABEL)
             arrows.setdefault((state, after), []).append((text, output))
     return arrows
 

@@ -14,7 +14,7 @@ from reports.grid.products import BrokenRules, Product, those_counted
 from reports.records import OPERATION, SOUND_VERDICTS, UNSETTLED_VERDICTS, Verdict
 from reports.site.rendering import Site
 from reports.site.upgrade_pages import releases_in
-from reports.verdict_labels import CRASHES, SYMBOLS, counted
+from reports.verdict_labels import CRASHES, SYMBOLS, counted, some_of
 
 _MOST_TITLES = 3
 
@@ -196,9 +196,9 @@ def _kafka_card(products: Sequence[Product], page: str) -> Card:
     releases = counted(len(products), "release")
     unsettled = _unsettled(products)
     if broken:
-        titles = dict.fromkeys(bug.title for each in broken for bug in each.bugs)
-        names = _some([each.name.removeprefix("Apache Kafka ") for each in broken])
-        words = f"Rules are broken by {len(broken)} of {releases}: {names}. {_some(list(titles))}."
+        titles = list(dict.fromkeys(bug.title for each in broken for bug in each.bugs))
+        names = [each.name.removeprefix("Apache Kafka ") for each in broken]
+        words = f"Rules are broken by {len(broken)} of {releases}: {some_of(names, _MOST_TITLES)}. {some_of(titles, _MOST_TITLES)}."
     else:
         who = f"All {releases} keep" if len(products) > 1 else "Keeps"
         words = f"{who} every rule that {'could be judged' if unsettled else 'applies'}"
@@ -225,10 +225,3 @@ def _kafka_card(products: Sequence[Product], page: str) -> Card:
 def _unsettled(products: Sequence[Product]) -> int:
     """Return how many cells of some products could not be judged."""
     return sum(each.counts.get(verdict, 0) for each in products for verdict in UNSETTLED_VERDICTS)
-
-
-def _some(texts: Sequence[str]) -> str:
-    """Join the first texts, and say how many more there are."""
-    rest = len(texts) - _MOST_TITLES
-    shown = ", ".join(texts[:_MOST_TITLES])
-    return f"{shown} and {rest} more" if rest > 0 else shown

@@ -7,6 +7,7 @@ reports are given. `page_verification` checks the pages and exports.
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -66,9 +67,19 @@ def differing_files(published: Path) -> Iterator[GridDifference]:
 
 
 def run_folders(roots: Iterable[Path]) -> list[Path]:
-    """Find run folders: the roots themselves, or folders below them at any depth."""
-    found = {path.parent for root in roots for path in root.rglob(HEADER_FILE)}
-    return sorted(found)
+    """Find run folders: the roots themselves, or folders below them at any depth.
+
+    Raises:
+        OSError: a folder cannot be read. Without this error its runs would be missing ones.
+    """
+
+    def refuse(error: OSError) -> None:
+        raise error
+
+    walks = (os.walk(root, onerror=refuse) for root in roots)
+    return sorted(
+        {Path(place) for walk in walks for place, _, files in walk if HEADER_FILE in files}
+    )
 
 
 def differing_runs(published: Path, folders: Sequence[Path]) -> Iterator[GridDifference]:

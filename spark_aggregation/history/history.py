@@ -23,12 +23,13 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructField, StructType
 
 from spark_aggregation.errors import ForeignHistory, HistoryMoved
 from spark_aggregation.history.facts import FACTS, Facts
@@ -39,8 +40,10 @@ from spark_aggregation.reading.storage import AlreadyThere, Storage
 _COMMITS, _STATES, _FACTS = "commits", "states", "facts"
 _KEPT_FOR_GOOD = "cells"
 _MOVED = "another roll-up added to the history at the same time; run this one again"
-LAYOUT = 3
+LAYOUT = 4
 """Layout number in each commit. Increase it when a table of the facts or of the state gets other columns."""
+_OTHER_NAMES: Mapping[int, Mapping[str, str]] = {3: {"supplies": "gives"}, LAYOUT: {}}
+"""Every layout that can be read, with the columns of a state that have another name there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,19 +112,21 @@ class RunHistory:
         if self._newest is None:
             return empty_state(self._spark)
         commit = json.loads(self._storage.read_text(f"{_COMMITS}/{self._newest}"))
-        if commit.get("layout") != LAYOUT:
+        layout = commit.get("layout", 1)
+        if layout not in _OTHER_NAMES:
             raise ForeignHistory(
-                f"the history was written in layout {commit.get('layout', 1)}, but this version of "
-                f"the suite reads only {LAYOUT}: build it again with --rebuild and all runs that you have"
+                f"the history was written in layout {layout}, but this version of the suite reads only "
+                f"{' and '.join(map(str, _OTHER_NAMES))}: build it again with --rebuild and all runs that you have"
             )
-        name = commit["batch"]
-        frames = {
-            field.name: self._spark.read.schema(STATE[field.name]).parquet(
-                self._storage.uri(_STATES, name, field.name)
-            )
-            for field in fields(State)
-        }
-        return State(**frames)
+        batch, names = commit["batch"], _OTHER_NAMES[layout]
+        return State(**{name: self._table(batch, name, names) for name in STATE})
+
+    def _table(self, batch: str, name: str, other_names: Mapping[str, str]) -> DataFrame:
+        """Read a table of the state after a batch; its columns may have other names in the file."""
+        columns = [StructField(other_names.get(f.name, f.name), f.dataType) for f in STATE[name]]
+        schema = StructType(columns)
+        table = self._spark.read.schema(schema).parquet(self._storage.uri(_STATES, batch, name))
+        return table.toDF(*STATE[name].fieldNames())
 
     def begin(self, *, replaces: bool = False) -> Batch:
         """Name the next batch; with `replaces` it replaces everything in the history."""

@@ -23,8 +23,8 @@ from spark_aggregation.tables.count_tables import flaky_cells, speed
 from spark_aggregation.tables.run_selection import (
     COLUMN,
     columns_of_runs,
-    giving_columns,
     of_columns,
+    supplying_columns,
 )
 from spark_aggregation.tables.table_schemas import TABLES
 from spark_aggregation.tables.transitions import (
@@ -44,7 +44,7 @@ STATE: Mapping[str, StructType] = MappingProxyType(
                 StructField("started_at", TimestampType()),
                 StructField("run_class", IntegerType()),
                 StructField("corrects", _TEXT),
-                StructField("gives", BooleanType()),
+                StructField("supplies", BooleanType()),
             ]
         ),
         "transitions": TABLES["transitions"],
@@ -67,7 +67,7 @@ class State:
 
     Attributes:
         runs: one row per run ever; `kept` says whether retention still keeps its facts.
-        columns: one row per run and column that it planned; `gives` as `run_selection.giving_columns` returns it.
+        columns: one row per run and column that it planned; `supplies` as `run_selection.supplying_columns` returns it.
         transitions: as `transitions.transitions_between` returns them.
         flaky: as `count_tables.flaky_cells` returns them.
         speed: as `count_tables.speed` returns it.
@@ -96,16 +96,18 @@ class State:
     def columns_with(self, new: Facts, *, since: int | None = None) -> DataFrame:
         """Return the columns of all runs, including those of a batch.
 
-        `gave` says whether a run supplied its column before the batch; it is null for the batch's own runs. `fold` uses
+        `supplied_before` says whether a run supplied its column before the batch; it is null for the batch's own runs. `fold` uses
         the returned frame more than once, so settle it first.
 
         Args:
             new: the batch.
             since: the batch's `first_change`; None to check all columns again.
         """
-        before = self.columns.withColumnRenamed("gives", "gave")
-        after = columns_of_runs(new.headers).withColumn("gave", F.lit(None).cast("boolean"))
-        return giving_columns(before.unionByName(after), since=since)
+        before = self.columns.withColumnRenamed("supplies", "supplied_before")
+        after = columns_of_runs(new.headers).withColumn(
+            "supplied_before", F.lit(None).cast("boolean")
+        )
+        return supplying_columns(before.unionByName(after), since=since)
 
     @property
     def known(self) -> DataFrame:
@@ -167,14 +169,14 @@ def _with_kept(runs: DataFrame, keep_days: int | None) -> DataFrame:
 def _transitions(
     known: DataFrame, new_cells: DataFrame, columns: DataFrame, all_cells: Callable[[], DataFrame]
 ) -> DataFrame:
-    giving = columns.where("gives")
+    supplying = columns.where("supplies")
     reopened = reopened_columns(columns)
-    added = of_columns(new_cells, giving)
+    added = of_columns(new_cells, supplying)
     if reopened.isEmpty():
         return known.unionByName(append_transitions(known, added))
     reopened = checkpointed(reopened, whole=True)
     unchanged = known.join(reopened, on=list(COLUMN), how="left_anti")
     appended = append_transitions(unchanged, added.join(reopened, on=list(COLUMN), how="left_anti"))
     past = all_cells().unionByName(new_cells)
-    redone = of_columns(past.join(reopened, on=list(COLUMN), how="left_semi"), giving)
+    redone = of_columns(past.join(reopened, on=list(COLUMN), how="left_semi"), supplying)
     return unchanged.unionByName(appended).unionByName(transitions_between(redone))

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType, StructField, StructType
 
 
@@ -28,19 +24,6 @@ def empty_frame(spark: SparkSession, schema: StructType) -> DataFrame:
     nulls = (f"CAST(NULL AS {field.dataType.simpleString()}) AS `{field.name}`" for field in schema)
     # The planner recognises a condition that is never true, unlike an empty range, and shortens queries.
     return spark.range(0).selectExpr(*nulls).where("false")
-
-
-def frame_of(
-    spark: SparkSession, rows: Sequence[Mapping[str, object]], type_: ArrayType
-) -> DataFrame:
-    """Return a frame of a few local rows, passed as JSON text. Spark's own way starts Python workers.
-
-    Args:
-        spark: the session.
-        rows: rows of values that JSON can represent.
-        type_: the type of all rows, an array of structs.
-    """
-    return spark.range(1).select(F.inline(F.from_json(F.lit(json.dumps(rows)), type_)))
 
 
 def checkpointed(frame: DataFrame, *, whole: bool = False) -> DataFrame:

@@ -118,14 +118,14 @@ def flake_rates(repeated: DataFrame, columns: DataFrame, runs: DataFrame) -> Dat
 
     Args:
         repeated: as `flaky_cells` returns them, of all runs.
-        columns: with `gives`; a run that never supplied its column, or was corrected, does not count.
+        columns: with `supplies`; a run that never supplied its column, or was corrected, does not count.
         runs: `run_id` and `kept` of all runs.
 
     Returns:
         One row per cell that was ever flaky: `clause`, `target`, `listener`, `failed`, `repeats`, `rate`, `low`,
         `high`, `runs` (in how many it was flaky).
     """
-    counting = columns.where("gives").join(
+    counting = columns.where("supplies").join(
         runs.where("kept").select("run_id"), on="run_id", how="left_semi"
     )
     summed = (

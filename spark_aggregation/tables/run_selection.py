@@ -79,26 +79,26 @@ def of_columns(rows: DataFrame, columns: DataFrame) -> DataFrame:
     return rows.alias("judged").join(places, on=F.expr(f"{same} AND {client}"), how="left_semi")
 
 
-def giving_columns(columns: DataFrame, *, since: int | None = None) -> DataFrame:
+def supplying_columns(columns: DataFrame, *, since: int | None = None) -> DataFrame:
     """Mark the runs that supply their columns, or supplied them until a newer run did.
 
     Args:
         columns: as `columns_of_runs` returns them, of all runs ever; further columns stay.
-        since: start time in seconds since 1970; nothing changed for runs that started before it. They keep their
-            `gave`, so that a night costs the same however long the history is. None to look at all runs.
+        since: start time in seconds since 1970; nothing changed for runs that started before it, so their `supplies` is their
+            `supplied_before`, and a night costs the same however long the history is. None to look at all runs.
 
     Returns:
-        The same rows with `gives`: whether the run supplies the column.
+        The same rows with `supplies`: whether the run supplies the column.
     """
     if since is None:
-        return _with_gives(columns)
+        return _with_supplies(columns)
     started = F.unix_seconds("started_at")
-    unchanged = columns.where(started < since).withColumn("gives", F.col("gave"))
+    unchanged = columns.where(started < since).withColumn("supplies", F.col("supplied_before"))
     recent = columns.where(started >= since - STANDING_DAYS * _SECONDS_PER_DAY)
-    return unchanged.unionByName(_with_gives(recent).where(started >= since))
+    return unchanged.unionByName(_with_supplies(recent).where(started >= since))
 
 
-def _with_gives(columns: DataFrame) -> DataFrame:
+def _with_supplies(columns: DataFrame) -> DataFrame:
     seconds = F.unix_seconds("started_at")
     before = (
         Window.partitionBy(*_KEY)
@@ -110,7 +110,7 @@ def _with_gives(columns: DataFrame) -> DataFrame:
         columns.join(_withdrawn(columns), on=["run_id", *_KEY], how="left")
         .withColumn("withdrawn", F.coalesce("withdrawn", F.lit(False)))
         .withColumn("highest", F.max(valid).over(before))
-        .withColumn("gives", ~F.col("withdrawn") & (F.col("run_class") >= F.col("highest")))
+        .withColumn("supplies", ~F.col("withdrawn") & (F.col("run_class") >= F.col("highest")))
         .drop("withdrawn", "highest")
     )
 
@@ -135,7 +135,7 @@ def shown_runs(columns: DataFrame, runs: DataFrame) -> DataFrame:
     """Choose the run that the grid shows in each column.
 
     Args:
-        columns: with `gives`, as `giving_columns` returns them.
+        columns: with `supplies`, as `supplying_columns` returns them.
         runs: `run_id` and `kept` of all runs; a column leaves the grid when its run is no longer kept.
 
     Returns:
@@ -143,7 +143,7 @@ def shown_runs(columns: DataFrame, runs: DataFrame) -> DataFrame:
     """
     newest = F.max(F.struct("started_at", "run_id")).alias("newest")
     return (
-        columns.where("gives")
+        columns.where("supplies")
         .groupBy(*_KEY)
         .agg(newest)
         .select(*_KEY, "newest.run_id")

@@ -54,17 +54,17 @@ def reopened_columns(columns: DataFrame) -> DataFrame:
     """Find the columns whose past changed, because a run arrived late or no longer supplies its column.
 
     Args:
-        columns: with `gives`, and with `gave`: its value before the new runs arrived, null for the new runs.
+        columns: with `supplies`, and with `supplied_before`: its value before the new runs arrived, null for the new runs.
 
     Returns:
         `target` and `listener`, one row per column.
     """
     place = F.struct("started_at", "run_id")
-    gave, is_new = F.col("gave"), F.col("gave").isNull()
+    supplied_before, is_new = F.col("supplied_before"), F.col("supplied_before").isNull()
     per_column = columns.groupBy(*COLUMN).agg(
-        F.max(F.when(gave, place)).alias("newest_known"),
-        F.min(F.when(is_new & F.col("gives"), place)).alias("oldest_new"),
-        F.max(gave != F.col("gives")).alias("changed"),
+        F.max(F.when(supplied_before, place)).alias("newest_known"),
+        F.min(F.when(is_new & F.col("supplies"), place)).alias("oldest_new"),
+        F.max(supplied_before != F.col("supplies")).alias("changed"),
     )
     late = F.col("oldest_new") < F.col("newest_known")
     return per_column.where(

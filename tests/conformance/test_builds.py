@@ -52,11 +52,3 @@ def test_jars_under_another_version_violate_what_the_release_declares(tmp_path: 
     assert found.keys() == {Verdict.CONFORMS, Verdict.KNOWN_VIOLATION, Verdict.NOT_APPLICABLE}
     assert found[Verdict.KNOWN_VIOLATION] == DECLARED
     assert set(NEEDS_A_LAUNCHER) <= found[Verdict.CONFORMS]
-
-
-def test_a_folder_that_is_no_build_ends_the_run_before_it_starts(tmp_path: Path) -> None:
-    """One sentence says what to do; it is wrong usage, and leaves no record."""
-    run = run_suite("--kafka-home", str(tmp_path), runs=tmp_path / "runs")
-    assert run.status == pytest.ExitCode.USAGE_ERROR
-    assert f"{tmp_path} has no libs/: give the folder of a build" in run.output
-    assert not (tmp_path / "runs").exists()

@@ -78,28 +78,8 @@ def test_rows_name_the_client(run: SuiteRun) -> None:
     assert {row["client"] for row in run.rows()} == {"model", FAULTY}
 
 
-def test_command_that_fails_with_a_healthy_broker_is_not_judged(tmp_path: Path) -> None:
-    """Its cells are inconclusive, and show what it printed."""
-    run = run_suite(
-        *("--client-cmd", "sh -c 'echo no route to {bootstrap}; exit 3'", "--tier", "smoke"),
-        runs=tmp_path,
-        suite=[f"{SUITE}clients/test_robustness.py::test_refused_name_is_an_error"],
-        every_listener=True,
-    )
-    assert set(run.verdicts().values()) == {Verdict.INCONCLUSIVE}
-    assert "no route to 127.0.0.1" in run.output
-
-
-NEVER_ASKS = """
-import socket, sys
-
-host, _, port = sys.argv[1].rpartition(":")
-with socket.create_connection((host, int(port)), 5) as connection:
-    connection.sendall(bytes.fromhex("0000000f 0003 0002 00000007 0001 61 00000000"))
-    sys.exit(not connection.recv(4))
-"""
-"""Sends Metadata v2, which every release but 0.10.0 supports, and never ApiVersions."""
 CONNECTS = 'import socket, sys; socket.create_connection(sys.argv[1].split(":"))'
+"""A client that opens a connection and sends nothing."""
 
 
 def judge_program(source: str, suite: str, folder: Path) -> SuiteRun:
@@ -114,36 +94,12 @@ def judge_program(source: str, suite: str, folder: Path) -> SuiteRun:
     )
 
 
-@pytest.mark.parametrize(
-    ("command", "why"),
-    [
-        pytest.param("true {bootstrap}", "the client never connected to the broker", id="true"),
-        pytest.param(
-            f"{sys.executable} -c '{CONNECTS}' {{bootstrap}}", "never sent a request", id="connects"
-        ),
-    ],
-)
-def test_a_client_that_did_nothing_is_no_success(command: str, why: str, tmp_path: Path) -> None:
+def test_a_client_that_did_nothing_is_no_success(tmp_path: Path) -> None:
     """The status is 11, and one sentence says why no MUST was judged."""
-    run = run_suite(
-        *("--client-cmd", command, "--tier", "smoke"),
-        runs=tmp_path,
-        suite=[f"{SUITE}clients/test_overlap.py"],
-        every_listener=True,
-    )
+    run = judge_program(CONNECTS, "clients/test_overlap.py", tmp_path)
     assert run.status == 11, run.output
     assert "No MUST was judged of" in run.output
-    assert why in run.output
-
-
-def test_a_client_that_never_asks_is_judged_by_the_releases(tmp_path: Path) -> None:
-    """What it sends is held against the tables of releases, and the one that refuses it is named."""
-    run = judge_program(NEVER_ASKS, "clients/test_broker_releases.py", tmp_path)
-    judged = {key[1]: each for key, each in run.verdicts().items()}
-    assert judged.pop("KIP-35.client-uses-overlap") == Verdict.VIOLATES
-    assert set(judged.values()) == {Verdict.NOT_APPLICABLE}
-    assert run.status == 1
-    assert "sends Metadata v2, of which release 0.10.0.1 supports v0 to v1" in run.output
+    assert "never sent a request" in run.output
 
 
 MISREADS = """
@@ -162,13 +118,14 @@ with socket.create_connection((host, int(port)), 5) as connection:
 def test_a_client_that_cannot_be_judged_gets_the_clause_of_its_first_reaction(
     tmp_path: Path,
 ) -> None:
-    """A reader of the terminal learns where the error comes from."""
+    """Its cells are inconclusive; a reader of the terminal learns what it printed and where its error comes from."""
     run = judge_program(
         MISREADS, "clients/test_robustness.py::test_refused_name_is_an_error", tmp_path
     )
     assert set(run.verdicts().values()) == {Verdict.INCONCLUSIVE}
     assert "its first reaction fits KIP-511.client-reads-fixed-header" in run.output
     assert "read as if it had a tag section, gives that error 78" in run.output
+    assert "the broker responded with error 78" in run.output
 
 
 @pytest.mark.parametrize(

@@ -1,22 +1,39 @@
-"""A run's exit status, for the reference broker with and without defects."""
+"""What decides a run's exit status reaches it; tests/reports/test_exit_status.py has every combination."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-import pytest
-
 from clauses.catalogue import Role, catalogue
 from reports.records import Verdict
 from tests.conformance import declared_violations
-from tests.conformance.suite_runs import SuiteRun, run_suite
+from tests.conformance.suite_runs import SUITE, SuiteRun, run_suite
+from tests.reports.recorders import example_of, finished_session, key_of, recorder_for
 
 DEFECT = "reference+tags-descend"
 CLAUSE = "KIP-482.tags-ascending-in-answers"
 PROPERTY = "test_tags_in_answers_ascend"
+SHOULD_DEFECT = "reference+a-default-tag-is-sent"
+SHOULD = "KIP-482.default-tags-omitted"
+ACKS_0 = "PROTOCOL.no-response-to-acks-0"
 FAR_AWAY = "2999-01-01"
 LONG_AGO = "2026-02-01"
+
+
+def declared(target: str, clause: str = CLAUSE, *, expires: str = FAR_AWAY) -> dict[str, str]:
+    """Return a declared violation of a target."""
+    return {"target": target, "clause": clause, "match": "assert", "expires": expires}
+
+
+def run_with(known: list[dict[str, str]], runs: Path, *options: str) -> SuiteRun:
+    """Run some properties in the smoke tier, with declared violations."""
+    return run_suite(
+        *("--tier", "smoke", "-p", declared_violations.NAME, *options),
+        runs=runs,
+        suite=[f"{SUITE}brokers/test_tagged_fields.py", f"{SUITE}brokers/test_read_only_apis.py"],
+        variables={declared_violations.VARIABLE: json.dumps(known)},
+    )
 
 
 def test_healthy_target_ends_with_0(healthy_run: SuiteRun) -> None:
@@ -41,116 +58,47 @@ def test_violated_must_ends_with_1(defects_run: SuiteRun) -> None:
     assert defects_run.status == 1
 
 
-@pytest.mark.parametrize(
-    ("options", "status", "outcome"),
-    [
-        pytest.param([], 0, "1 with findings", marks=pytest.mark.slow, id="recorded"),
-        pytest.param(["--strict-should"], 1, "1 with findings", id="strict"),
-    ],
-)
-def test_violated_should_gates_only_where_asked(
-    options: list[str], status: int, outcome: str, tmp_path: Path
-) -> None:
-    """A violated SHOULD is shown and recorded, but fails the run only with --strict-should."""
-    run = run_suite(
-        *("--broker", "reference+a-default-tag-is-sent", "--tier", "smoke"),
-        *("-k", "test_tags_at_their_default_are_not_sent", *options),
-        runs=tmp_path / "runs",
+def test_declarations_and_a_violated_should_are_shown(tmp_path: Path) -> None:
+    """A declared violation excuses what it matches until it expires, one that is gone fails the run, and a SHOULD is recorded."""
+    run = run_with(
+        [declared(DEFECT, expires=LONG_AGO), declared("reference")],
+        tmp_path,
+        *("--broker", DEFECT, "--broker", "reference", "--broker", SHOULD_DEFECT),
+        *("-k", f"{PROPERTY} or test_tags_at_their_default_are_not_sent"),
     )
-    assert run.status == status, run.output
-    assert outcome in run.output
-    assert list(run.verdicts().values()) == [Verdict.VIOLATES]
-    assert "✕ KIP-482.default-tags-omitted on reference+a-default-tag-is-sent" in run.output
+    assert run.status == 1, run.output
+    verdicts = run.verdicts()
+    assert verdicts[DEFECT, CLAUSE] is Verdict.KNOWN_VIOLATION
+    assert verdicts["reference", CLAUSE] is Verdict.UNEXPECTED_PASS
+    assert verdicts[SHOULD_DEFECT, SHOULD] is Verdict.VIOLATES
+    for said in (
+        "known because: declared by a test (https://example.org/1)",
+        f"! stale expectation: the declaration of {CLAUSE} on {DEFECT} expired on {LONG_AGO}",
+        "declared as violated, but not violated",
+        f"✕ {SHOULD} on {SHOULD_DEFECT}",
+    ):
+        assert said in run.output
 
 
-@pytest.mark.parametrize(
-    ("target", "match", "expires", "status", "verdict", "said"),
-    [
-        pytest.param(
-            DEFECT,
-            "assert",
-            FAR_AWAY,
-            0,
-            Verdict.KNOWN_VIOLATION,
-            "known because: declared by a test (https://example.org/1)",
-            id="known",
-        ),
-        pytest.param(
-            DEFECT,
-            "no such thing",
-            FAR_AWAY,
-            1,
-            Verdict.VIOLATES,
-            "1 with findings",
-            marks=pytest.mark.slow,
-            id="other-failure",
-        ),
-        pytest.param(
-            "reference",
-            "assert",
-            FAR_AWAY,
-            1,
-            Verdict.UNEXPECTED_PASS,
-            "declared as violated, but not violated",
-            id="unexpected-pass",
-        ),
-        pytest.param(
-            DEFECT,
-            "assert",
-            LONG_AGO,
-            12,
-            Verdict.KNOWN_VIOLATION,
-            f"! stale expectation: the declaration of {CLAUSE} on {DEFECT} expired on {LONG_AGO}",
-            marks=pytest.mark.slow,
-            id="expired",
-        ),
-    ],
-)
-def test_declared_violation_decides_the_status(
-    target: str,
-    match: str,
-    expires: str,
-    status: int,
-    verdict: Verdict,
-    said: str,
-    tmp_path: Path,
-) -> None:
-    """A declared violation excuses its failures until it expires; an unexpected pass is reported."""
-    entry = {"target": target, "clause": CLAUSE, "match": match, "expires": expires}
-    run = run_suite(
-        *("--broker", target, "--tier", "smoke", "-k", PROPERTY, "-p", declared_violations.NAME),
-        runs=tmp_path / "runs",
-        variables={declared_violations.VARIABLE: json.dumps([entry])},
-    )
-    assert run.status == status, run.output
-    assert run.verdicts() == {(target, CLAUSE): verdict}
-    assert said in run.output
+def test_strict_should_is_passed_on(tmp_path: Path) -> None:
+    """A violated SHOULD fails the run only with --strict-should."""
+    for number, options in enumerate([(), ("--strict-should",)]):
+        recorder = recorder_for(tmp_path, {key_of(): "SHOULD"})
+        recorder.judged(example_of(Verdict.VIOLATES, message="seen"))
+        assert finished_session(recorder, 0, *options).exitstatus == number
 
 
-@pytest.mark.parametrize(
-    ("target", "verdict"),
-    [("reference", Verdict.CONFORMS), (DEFECT, Verdict.KNOWN_VIOLATION)],
-    ids=["not-seen", "seen"],
-)
-def test_run_that_leaves_things_out_takes_no_violation_for_gone(
-    target: str, verdict: Verdict, tmp_path: Path
-) -> None:
+def test_run_that_leaves_things_out_takes_no_violation_for_gone(tmp_path: Path) -> None:
     """A read-only run excuses a declared violation that it sees; one that it does not may be in what it never sent."""
-    entries = [
-        {"target": target, "clause": CLAUSE, "match": "assert", "expires": FAR_AWAY},
-        # Does not apply in such a run, and is no stale declaration for that.
-        {
-            "target": target,
-            "clause": "PROTOCOL.no-response-to-acks-0",
-            "match": "seen",
-            "expires": FAR_AWAY,
-        },
-    ]
-    run = run_suite(
-        *("--broker", target, "--tier", "smoke", "-p", declared_violations.NAME, "--read-only"),
+    targets = (DEFECT, "reference")
+    # The second clause does not apply in such a run, and its declaration is not stale for that.
+    known = [declared(target, clause) for target in targets for clause in (CLAUSE, ACKS_0)]
+    run = run_with(
+        known,
+        tmp_path,
+        *("--broker", DEFECT, "--broker", "reference", "--read-only"),
         *("-k", f"{PROPERTY} or test_produce_with_acks_0"),
-        runs=tmp_path / "runs",
-        variables={declared_violations.VARIABLE: json.dumps(entries)},
     )
     assert run.status == 0, run.output
-    assert run.verdicts()[target, CLAUSE] is verdict
+    assert run.verdicts()[DEFECT, CLAUSE] is Verdict.KNOWN_VIOLATION
+    assert run.verdicts()["reference", CLAUSE] is Verdict.CONFORMS

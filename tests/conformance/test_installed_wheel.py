@@ -167,8 +167,8 @@ def test_grid_says_what_to_install(few_programs: Path, project: Path) -> None:
 def test_wheel_does_what_the_checkout_does(programs: Path, project: Path) -> None:
     """A failure of a broker that the suite starts is judged again, comes to a grid, and its defect is caught in memory."""
     command = programs / "kafka-conformance"
-    judge = ("judge", "reference+tags-descend", "--tier", "smoke", "--listener", "plaintext")
-    run(command, *judge, cwd=project, status=1)
+    judge = ("judge", "reference+tags-descend", "--tier", "smoke", "-k", "tags_in_answers_ascend")
+    run(command, *judge, "--listener", "plaintext", cwd=project, status=1)
     (failure,) = project.glob("runs/*/failures/*")
     assert "still fails" in run(command, "replay", failure, cwd=project, status=1)
     run(command, "grid", "runs", "--out", "report", cwd=project)

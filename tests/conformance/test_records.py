@@ -13,6 +13,7 @@ from clauses.catalogue import Role, catalogue
 from reference_model.profiles.listeners import PLAINTEXT, USUAL_LISTENERS
 from reports.arrow_schemas import arrow_schema
 from reports.records import ANSWER_FIELDS, EXAMPLE_FIELDS, EXCHANGE_FIELDS, Column, Verdict
+from reports.run.run_writer import code_sha256
 from tests.conformance.suite_runs import REPOSITORY, SuiteRun, run_suite
 
 FAILURE_FILES = {"example.txt", "exchange.pcap", "exchange.txt", "failure.json", "reproducer.py"}
@@ -51,6 +52,7 @@ def test_header_follows_the_published_schema(healthy_run: SuiteRun) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly  # A run on all listeners, as `.ci/run` has of releases
 def test_every_planned_cell_has_a_verdict(tmp_path: Path) -> None:
     """A complete run has all listeners, plans every judged clause, and leaves no cell without a verdict."""
     options = ("--broker", "reference", "--tier", "smoke")
@@ -70,6 +72,7 @@ def test_run_on_one_listener_is_not_complete(healthy_run: SuiteRun) -> None:
     """Its header says so, because such a run never counts as a complete run of its tier."""
     assert {cell["listener"] for cell in healthy_run.header["planned_cells"]} == {PLAINTEXT}
     assert healthy_run.header["whole"] is False
+    assert healthy_run.header["suite"]["code_sha256"] == code_sha256()
 
 
 def test_answers_are_stored_once(healthy_run: SuiteRun) -> None:

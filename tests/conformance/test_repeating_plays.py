@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -40,13 +41,19 @@ CONTROLS = ("control", "control")
 """Next to a round, and after it."""
 
 
+@cache
+def played(script: Script, fault: str) -> Play:
+    """Return the play of a script by a client with a fault, or without for an empty name."""
+    return play_in_memory(script, fault)
+
+
 def client_with(*faults: str, control: Callable[[], str] = str) -> ClientUnderTest:
     """Return a client whose plays have these faults, one after the other; empty for none."""
     left = iter(faults)
 
     def submit(script: Script) -> Future[Play]:
         done: Future[Play] = Future()
-        done.set_result(play_in_memory(script, next(left)))
+        done.set_result(played(script, next(left)))
         return done
 
     return ClientUnderTest(model_client(), PlayCache(submit), artefacts={}, too_slow=control)
@@ -98,7 +105,7 @@ def test_failures_are_repeated_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) 
         began.append(str(script.timeout_ms - 2000))
         done: Future[Play] = Future()
         is_first_of_5 = script.timeout_ms == 2005 and began.count("5") == 1
-        done.set_result(play_in_memory(script, "" if is_first_of_5 else FAULT))
+        done.set_result(played(script, "" if is_first_of_5 else FAULT))
         return done
 
     client = ClientUnderTest(model_client(), PlayCache(submit), artefacts={}, too_slow=control)

@@ -21,10 +21,13 @@ from fixtures.under_test.client import target_of
 from fixtures.under_test.trial import ChosenTrial
 from proposals import proposals
 from reference_model.profiles.listeners import PLAINTEXT
+from reports.records import Verdict
+from tests.conformance.suite_runs import run_suite
 
 RELEASE = newest_release()
 (PROXY,) = select_targets(["kroxylicious-0.12.0-to-scripted-only-v0"])
 (CLIENT,) = select_clients(["aiokafka-0.14.0"])
+FAULTY = "reference+v0-as-first-request-gets-an-error"
 
 
 def config_of(*, clients: bool, brokers: bool, targets: tuple[Any, ...] = (RELEASE,)) -> Any:
@@ -84,3 +87,22 @@ def test_properties_of_a_proposal_are_those_of_a_role() -> None:
     for role in (ROLES["broker"], ROLES["client"]):
         assert [folder.parent for folder in role.folders()[1:]] == expected
     assert len(ROLES["operation"].folders()) == 1
+
+
+def test_new_role_is_one_module(tmp_path: Path) -> None:
+    """A toy role brings its option, its fixture and its judging; the plugin and the records need no change for it."""
+    run = run_suite(
+        *("-p", "tests.conformance.toy_role", "--toy", "reference", "--toy", FAULTY),
+        # Only for a role outside of `conformance/roles`: it is imported before the plugins that it uses.
+        *("-W", "ignore::pytest.PytestAssertRewriteWarning"),
+        *("--tier", "smoke"),
+        runs=tmp_path,
+        suite=("conformance/", "tests/conformance/toy_role/properties.py"),
+    )
+    assert run.status == 1, run.output
+    assert [each["role"] for each in run.header["clauses"]] == ["toy"]
+    clause = "KIP-35.v0-always-served"
+    assert run.verdicts() == {
+        ("reference", clause): Verdict.CONFORMS,
+        (FAULTY, clause): Verdict.VIOLATES,
+    }

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
+from collections.abc import Mapping
 
 import pytest
 
@@ -30,7 +31,8 @@ SILENT = [
 PROPERTIES = properties_of_a_run(left_out=("stored",))
 
 
-def judge(*defects: str) -> dict[str, bool | str]:
+@functools.cache
+def judge(*defects: str) -> Mapping[str, bool | str]:
     """Return what each property of a smoke run makes of a broker with some defects."""
     tamperings = (DEFECTS[name].tampering for name in defects)
     broker = broker_with(*tamperings, patience=Patience(PATIENCE_S[Tier.SMOKE]))
@@ -42,7 +44,6 @@ def judge(*defects: str) -> dict[str, bool | str]:
     }
 
 
-@functools.cache
 def with_outcome(outcome: bool | str, defect: str) -> frozenset[str]:
     """Return the properties that have an outcome on a broker with one defect."""
     return frozenset(name for name, found in judge(defect).items() if found == outcome)

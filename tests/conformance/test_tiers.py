@@ -96,7 +96,7 @@ def test_gentle_tier_sends_whole_well_formed_requests(gentle_run: Recorded) -> N
     scope="module",
     params=[
         pytest.param(("--tier", "smoke"), id="smoke"),
-        pytest.param((), marks=pytest.mark.slow, id="standard"),
+        pytest.param((), marks=(pytest.mark.slow, pytest.mark.nightly), id="standard"),
     ],
 )
 def read_only_run(

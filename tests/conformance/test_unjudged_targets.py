@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 import socket
 import time
 from pathlib import Path
@@ -36,7 +35,6 @@ from tests.conformance.fake_targets import (
     turning,
 )
 from tests.conformance.suite_runs import (
-    SuiteRun,
     await_line,
     children_of,
     finish,
@@ -61,31 +59,22 @@ MOST_SILENT_S = 20.0
 """With a first timeout of 0.2 s: what is asked after it has half a second each, the TLS handshake too."""
 
 
-def assert_not_judged(run: SuiteRun, reason: str) -> None:
-    """Assert that a run ended with 10 before any test, and said in a few lines why and what to do."""
-    assert run.status == HARNESS_ERROR, run.output
-    told = run.output[run.output.index("no tests ran") :]
-    assert len(re.findall(reason, told, re.DOTALL)) == 1, run.output
-    assert len(told.splitlines()) <= MOST_LINES
-    assert "Traceback" not in run.output
-
-
 def test_target_that_cannot_start_spoils_no_other(tmp_path: Path) -> None:
     """If one of two targets cannot start, the run is still complete, and the other has its verdicts."""
     run = finish(
         start_suite(
             *("--broker", "reference", "--broker", "apache-kafka-4.4.0", "--launcher", "process"),
-            *("--tier", "smoke"),
+            *("--tier", "smoke", "-k", "test_v0_is_served"),
             runs=tmp_path / "runs",
             variables={"JAVA_HOME": str(tmp_path)},
         )
     )
     assert run.status == HARNESS_ERROR, run.output
     assert "JavaNotFound" in run.output
-    verdicts = run.verdicts()
-    of_reference = {verdict for (target, _), verdict in verdicts.items() if target == "reference"}
-    assert of_reference - NO_PROXY == {Verdict.CONFORMS}
-    assert verdicts["apache-kafka-4.4.0", "KIP-35.v0-always-served"] is Verdict.INCONCLUSIVE
+    assert run.verdicts() == {
+        ("reference", "KIP-35.v0-always-served"): Verdict.CONFORMS,
+        ("apache-kafka-4.4.0", "KIP-35.v0-always-served"): Verdict.INCONCLUSIVE,
+    }
     assert read_run_header(run.folder)["footer"]["exit_status"] == HARNESS_ERROR
 
 
@@ -182,14 +171,6 @@ def test_broker_that_answers_only_a_later_version_is_judged(
         check_address(address_of(target))
 
 
-def test_closed_port_is_inconclusive(tmp_path: Path) -> None:
-    """A port where nothing listens ends the run with 10 and a message that says what to check."""
-    with socket.create_server((LOOPBACK, 0)) as listener:
-        port = listener.getsockname()[1]
-    run = run_suite("--bootstrap-server", f"{LOOPBACK}:{port}", runs=tmp_path / "runs")
-    assert_not_judged(run, "no Kafka broker answers at .*refused.*check the host and port")
-
-
 def test_whatever_answers_one_version_is_judged() -> None:
     """A closed v0 is judged by the clauses."""
 
@@ -206,7 +187,8 @@ def test_whatever_answers_one_version_is_judged() -> None:
 def test_target_without_a_readable_table_is_asked_once(tmp_path: Path) -> None:
     """A target without any readable table is asked for it once, for all properties."""
     with serve(turning(close_at_once, after=1)) as target:
-        run = run_suite("--bootstrap-server", target.address, runs=tmp_path / "runs")
+        chosen = ("--tier", "smoke", "-k", "test_v0_is_served or key or feature")
+        run = run_suite("--bootstrap-server", target.address, *chosen, runs=tmp_path / "runs")
     assert run.status == 1, run.output
     verdicts = {clause: verdict for (_, clause), verdict in run.verdicts().items()}
     assert verdicts.pop("KIP-35.v0-always-served") is Verdict.VIOLATES

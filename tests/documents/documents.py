@@ -23,6 +23,7 @@ DOCUMENTS = (
     REPOSITORY / "SECURITY.md",
     *sorted((REPOSITORY / "docs").glob("*.md")),
 )
+PACKAGES = tuple(path.parent.name for path in REPOSITORY.glob("*/__init__.py"))
 _BLOCK = re.compile(
     r"(?:^<!-- (?P<kind>not run here|ends with): (?P<what>.+?) -->\n+)?"
     r"^```sh\n(?P<script>.*?)^```$",

@@ -11,8 +11,8 @@ from packaging.requirements import Requirement
 from reference_model.broker.model.stages import Stage
 from spark_aggregation.py_files import PACKAGES as JOB_PACKAGES
 from tests.conformance.suite_runs import REPOSITORY
+from tests.documents.documents import PACKAGES
 
-PACKAGES = tuple(path.parent.name for path in REPOSITORY.glob("*/__init__.py"))
 ARCHITECTURE = (REPOSITORY / "ARCHITECTURE.md").read_text(encoding="utf-8")
 MOST_LINES = {"tests": 500}
 """Lines of a module in packages with a limit of their own; 400 in the others."""

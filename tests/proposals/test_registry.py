@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import proposals
-from proposals import BROKERS, Proposal, merged, proposed_brokers, proposed_commands, provided
+from proposals import Proposal, merged, proposed_brokers, proposed_commands, provided
 
 BARE = Proposal(package="proposals", source="KIP-0")
 WITH_PARTS = Proposal(
@@ -42,7 +42,7 @@ def test_parts_of_all_proposals_are_asked_for() -> None:
 
 def test_properties_have_a_folder_per_role() -> None:
     """It need not exist."""
-    assert BARE.properties(BROKERS) == proposals.FOLDER / "properties" / "brokers"
+    assert BARE.properties("brokers") == proposals.FOLDER / "properties" / "brokers"
 
 
 def test_two_proposals_cannot_have_entries_of_one_name(monkeypatch: pytest.MonkeyPatch) -> None:

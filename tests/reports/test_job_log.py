@@ -14,7 +14,8 @@ from click.testing import CliRunner
 
 from conformance import __main__ as console_script
 from conformance.commands import grid as grid_command
-from reports.job_log import STOPPED, ForeignWords, commands_stopped
+from reports.job_log import STOPPED, commands_stopped
+from reports.suite_command import SuiteCommand
 from tests.conformance.suite_runs import REPOSITORY
 
 _FOREIGN = "::set-env name=PATH::/evil\n##[add-path]/evil\n::add-mask::e\n"
@@ -68,7 +69,7 @@ def test_commands_show_foreign_words_as_such(
 ) -> None:
     """Also in the message of an error."""
 
-    @click.command(cls=ForeignWords)
+    @click.command(cls=SuiteCommand)
     def command() -> None:
         if error:
             raise click.ClickException(_FOREIGN)
@@ -85,13 +86,14 @@ def test_commands_show_foreign_words_as_such(
     assert carried_out(ended.output) == []
 
 
-def test_every_step_that_shows_foreign_words_stops_commands() -> None:
-    """Those of workflows that only plan show none."""
-    own = {"night_plan.py"}
-    for path in sorted((REPOSITORY / "workflows").glob("*.py")):
-        text = path.read_text(encoding="utf-8")
-        if "@click.command(" in text and path.name not in own:
-            assert "@click.command(cls=ForeignWords" in text, path
+def test_every_program_is_a_command_of_the_suite() -> None:
+    """So the log of a job carries out none of its words, and it ends with 1 for a result only."""
+    for folder in ("benchmarks", "spark_aggregation", "workflows"):
+        for path in sorted((REPOSITORY / folder).rglob("*.py")):
+            text = path.read_text(encoding="utf-8")
+            assert text.count("@click.command(") == text.count("@click.command(cls=SuiteCommand"), (
+                path
+            )
 
 
 def test_pytest_shows_foreign_words_as_such(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -15,13 +16,19 @@ from tests.reports.roll_up_tables import run_row, write_tables
 from tests.reports.site.sites import site_tables
 
 
-@pytest.fixture
-def published(tmp_path: Path) -> Path:
-    """A site with a list of hashes."""
-    root = write_tables(tmp_path / "published", **_lists("/runs"), **site_tables())
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A site with a list of hashes, written once."""
+    root = write_tables(tmp_path_factory.mktemp("site"), **_lists("/runs"), **site_tables())
     write_grid(root)
     write_hash_list(root)
     return root
+
+
+@pytest.fixture
+def published(written: Path, tmp_path: Path) -> Path:
+    """A copy of it, which a test may change."""
+    return Path(shutil.copytree(written, tmp_path / "published"))
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""One Spark session for all tests of the roll-up, which are slow."""
+"""One Spark session and one run of the suite for all tests of the roll-up, which are slow."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_aggregation.session import start_session
+from tests.conformance.suite_runs import SuiteRun, run_suite
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -24,3 +25,16 @@ def spark() -> Iterator[SparkSession]:
     session = start_session(quick=True, interpreted=True)
     yield session
     session.stop()
+
+
+DEFECT = "reference+names-are-not-checked"
+PROPERTY = "test_illegal_name_is_refused"
+
+
+@pytest.fixture(scope="session")
+def judged_run(tmp_path_factory: pytest.TempPathFactory) -> SuiteRun:
+    """Return a run of one property on the reference broker, which conforms, and on one with a defect."""
+    brokers = ("--broker", "reference", "--broker", DEFECT)
+    return run_suite(
+        *brokers, "--tier", "smoke", "-k", PROPERTY, runs=tmp_path_factory.mktemp("judged")
+    )

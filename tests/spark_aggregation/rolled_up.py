@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -22,13 +23,29 @@ def ingested(spark: SparkSession, root: Path) -> Ingested:
     return ingest(spark, [str(root)], empty_state(spark).known)
 
 
+class JudgedFolder(NamedTuple):
+    """Whether a run folder counts, and otherwise why not; a copy of another one has no refusal."""
+
+    counts: bool
+    refusal: str | None
+    reason: str | None
+
+
+def judged_folders(spark: SparkSession, root: Path) -> Mapping[str, JudgedFolder]:
+    """Return what is decided about each folder under `root`, by folder name."""
+    given = screened([str(root)])
+    rows = ingest(spark, given.roots, empty_state(spark).known).judged.collect()
+    found = {
+        local_path(row.folder): JudgedFolder(row.counts, row.refusal, row.reason) for row in rows
+    }
+    found |= {run.folder: JudgedFolder(False, run.refusal, run.reason) for run in given.refused}
+    return {Path(folder).name: judged for folder, judged in found.items()}
+
+
 def refused_folders(spark: SparkSession, root: Path) -> Mapping[str, str]:
     """Return the refusal of each refused folder under `root`, by folder name."""
-    given = screened([str(root)])
-    judged = ingest(spark, given.roots, empty_state(spark).known).judged.collect()
-    refused = [(run.folder, run.refusal) for run in given.refused]
-    refused += [(local_path(row.folder), row.refusal) for row in judged if row.refusal]
-    return {Path(folder).name: refusal for folder, refusal in refused}
+    judged = judged_folders(spark, root)
+    return {name: each.refusal for name, each in judged.items() if each.refusal}
 
 
 def tables_of(

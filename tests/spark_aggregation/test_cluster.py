@@ -14,9 +14,9 @@ import spark_aggregation.job
 import spark_aggregation.rejudge_job
 from reports.verify.verification import differing_rows
 from spark_aggregation.py_files import write_archive
-from spark_aggregation.rejudge_job import main as rejudge_here
+from spark_aggregation.rejudge_job import command as rejudge_here
 from spark_aggregation.run_roll_up import RollUpRequest, aggregate
-from tests.conformance.suite_runs import run_suite
+from tests.conformance.suite_runs import SuiteRun
 from tests.run_folders import example_row, planned_cell, run_header, write_header, write_run
 from tests.spark_aggregation.standalone_cluster import WORKERS, standalone_cluster, submit
 
@@ -97,11 +97,11 @@ def test_submitted_job_makes_the_same_tables(
 
 
 @pytest.mark.usefixtures("spark")
-def test_submitted_rejudging_finds_the_same_differences(cluster: str, tmp_path: Path) -> None:
+def test_submitted_rejudging_finds_the_same_differences(
+    cluster: str, judged_run: SuiteRun, tmp_path: Path
+) -> None:
     """Executors that judge with the model in the archive find, byte for byte, what `local[*]` finds."""
-    runs, archive = tmp_path / "runs", tmp_path / "suite.zip"
-    options = ("--tier", "smoke", "-k", "test_illegal_name_is_refused")
-    run_suite("--broker", "reference+names-are-not-checked", *options, runs=runs)
+    runs, archive = judged_run.folder, tmp_path / "suite.zip"
     write_archive(archive)
     job = Path(shutil.copy(spark_aggregation.rejudge_job.__file__, tmp_path / "rejudge_job.py"))
     here, there = tmp_path / "here.jsonl", tmp_path / "there.jsonl"

@@ -65,7 +65,7 @@ def test_rates_of_flaky_cells_have_the_interval_of_the_records(spark: SparkSessi
         spark.createDataFrame(repeated, f"run_id string, {CELL_SCHEMA}, failed int, repeats int"),
         spark.createDataFrame(
             [(f"r{number}", "t", "l", "", number != 3) for number in (1, 2, 3, 4)],
-            "run_id string, target string, listener string, client string, gives boolean",
+            "run_id string, target string, listener string, client string, supplies boolean",
         ),
         spark.createDataFrame(
             [(f"r{number}", number != 4) for number in (1, 2, 3, 4)],

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, product
 from pathlib import Path
+from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
-from pyspark.testing import assertDataFrameEqual
 
 from reports.records import EXAMPLE_VERDICTS, Verdict, cell_verdict
 from spark_aggregation.history.facts import FACTS, facts_of
@@ -25,13 +25,6 @@ from tests.run_folders import (
 )
 from tests.spark_aggregation.rolled_up import ingested, tables_of
 
-CELLS_SCHEMA = (
-    "clause string, target string, listener string, run_id string, verdict string, "
-    "applicable boolean, reason string, known_violation string, examples long, conforms long, "
-    "violates long, informational long, inconclusive long, distinct_failures long, "
-    "failures array<struct<signature: string, verdict: string, smallest_example: int, "
-    "examples: long>>"
-)
 COLUMN = ("'r1' AS run_id", "'t' AS target", "'l' AS listener")
 SEEN = ("1 AS smallest_example", "current_date() AS first_seen", "current_date() AS last_seen")
 
@@ -90,14 +83,34 @@ def test_cell_verdict_equals_the_rule_of_the_records(spark: SparkSession) -> Non
     }
 
 
-def test_cells_count_examples_and_failures(spark: SparkSession, tmp_path: Path) -> None:
-    """Counts exclude shrinking, failures include it, an unreached cell has its plan, and a note is no failure."""
+Tables = Mapping[str, Sequence[Row]]
+
+
+@pytest.fixture(scope="module")
+def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Tables:
+    """Return the rows of all tables, made from the runs that stand above each test, which have no target in common."""
+    root = tmp_path_factory.mktemp("runs")
+    for write in (_write_counted, _write_later, _write_roles, _write_operations, _write_clients):
+        write(root)
+    return {name: frame.collect() for name, frame in tables_of(spark, root).items()}
+
+
+def _rows(tables: Tables, table: str, implementation: str, *columns: str) -> set[tuple[Any, ...]]:
+    """Return some columns of a table's rows that are about the targets of an implementation."""
+    return {
+        tuple(row[column] for column in columns)
+        for row in tables[table]
+        if row.target.startswith(implementation)
+    }
+
+
+def _write_counted(root: Path) -> None:
     planned = [
-        planned_cell("C.failed", known_violation="declared"),
-        planned_cell("C.left-out", applicable=False, reason="no v3"),
-        planned_cell("C.forgotten"),
+        planned_cell("C.failed", "counted-1.0", known_violation="declared"),
+        planned_cell("C.left-out", "counted-1.0", applicable=False, reason="no v3"),
+        planned_cell("C.forgotten", "counted-1.0"),
     ]
-    header = run_header(planned, run_id="r1")
+    header = run_header(planned, run_id="counted")
     rows = [
         example_row(header, 0),
         example_row(header, 1, verdict="violates", failure_signature="f2"),
@@ -106,114 +119,120 @@ def test_cells_count_examples_and_failures(spark: SparkSession, tmp_path: Path) 
         example_row(header, 4, phase="shrink"),
         example_row(header, 5, verdict="informational", failure_signature="f0"),
     ]
-    write_run(tmp_path / "run", header, rows)
-    key = ("apache-kafka-4.4.0", "plaintext", "r1")
-    note = ("f0", "informational", 5, 1)
-    failures = [note, ("f1", "violates", 2, 2), ("f2", "violates", 1, 1)]
-    expected = spark.createDataFrame(
-        [
-            (
-                *("C.failed", *key, "known_violation", True, "", "declared"),
-                *(4, 1, 2, 1, 0, 2, failures),
-            ),
-            ("C.left-out", *key, "not_applicable", False, "no v3", "", 0, 0, 0, 0, 0, 0, []),
-            ("C.forgotten", *key, "not_run", True, "", "", 0, 0, 0, 0, 0, 0, []),
-        ],
-        CELLS_SCHEMA,
-    )
-    cells = tables_of(spark, tmp_path)["cells"].drop(
-        "first_seen", "last_changed", "previous_verdict"
-    )
-    assertDataFrameEqual(cells, expected, ignoreNullable=True)
+    write_run(root / "counted", header, rows)
 
 
-def test_latest_run_gives_the_whole_column(spark: SparkSession, tmp_path: Path) -> None:
-    """The latest run is chosen per target, by start in UTC and then by run id; the target's other runs are ignored."""
-    new, old = "apache-kafka-4.4.0", "apache-kafka-3.9.2"
+def test_cells_count_examples_and_failures(tables: Tables) -> None:
+    """Counts exclude shrinking, failures include it, an unreached cell has its plan, and a note is no failure."""
+    failures = [("f0", "informational", 5, 1), ("f1", "violates", 2, 2), ("f2", "violates", 1, 1)]
+    counts = (*EXAMPLE_VERDICTS, "distinct_failures", "failures")
+    names = ("verdict", "applicable", "reason", "known_violation", "examples", *counts)
+    found = {
+        row.clause: tuple(row[name] for name in names)
+        for row in tables["cells"]
+        if row.target == "counted-1.0"
+    }
+    assert found == {
+        "C.failed": ("known_violation", True, "", "declared", 4, 1, 2, 1, 0, 2, failures),
+        "C.left-out": ("not_applicable", False, "no v3", "", 0, 0, 0, 0, 0, 0, []),
+        "C.forgotten": ("not_run", True, "", "", 0, 0, 0, 0, 0, 0, []),
+    }
+
+
+def _write_later(root: Path) -> None:
+    new, old = "later-4.0", "later-3.0"
     runs = [
-        ("r1", "2026-11-21T23:30:00+00:00", [planned_cell("C.a", new), planned_cell("C.b", new)]),
-        # 00:15 in Berlin is 23:15 in UTC, which is earlier than r1.
-        ("r2", "2026-11-22T00:15:00+01:00", [planned_cell("C.a", new), planned_cell("C.a", old)]),
-        ("r3", "2026-11-21T23:30:00+00:00", [planned_cell("C.b", new)]),
+        ("later-1", "2026-11-21T23:30:00+00:00", [("C.a", new), ("C.b", new)]),
+        # 00:15 in Berlin is 23:15 in UTC, which is earlier than later-1.
+        ("later-2", "2026-11-22T00:15:00+01:00", [("C.a", new), ("C.a", old)]),
+        ("later-3", "2026-11-21T23:30:00+00:00", [("C.b", new)]),
     ]
-    for run_id, started_at, planned in runs:
-        write_run(tmp_path / run_id, run_header(planned, run_id=run_id, started_at=started_at))
-    tables = tables_of(spark, tmp_path)
-    cells = tables["cells"].select("clause", "target", "run_id").collect()
-    assert {tuple(cell) for cell in cells} == {("C.b", new, "r3"), ("C.a", old, "r2")}
-    runs_table = tables["runs"].select("run_id", "in_grid").collect()
-    assert {tuple(run) for run in runs_table} == {("r1", False), ("r2", True), ("r3", True)}
-    clauses = tables["clauses"].select("clause", "position").collect()
-    assert {tuple(clause) for clause in clauses} == {("C.a", 0), ("C.b", 0)}
-    targets = tables["targets"].select("target", "run_id").collect()
-    assert {tuple(target) for target in targets} == {(new, "r3"), (old, "r2")}
+    for run_id, started_at, cells in runs:
+        planned = [planned_cell(clause, target) for clause, target in cells]
+        write_run(root / run_id, run_header(planned, run_id=run_id, started_at=started_at))
 
 
-def test_runs_about_another_role_give_columns_of_their_own(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    """Client operations tried on a release do not replace its column as a broker, however new their run is."""
-    operation = "librdkafka-2.12.1.produce"
-    for run_id, clause, role in (("r1", "C.a", "broker"), ("r2", operation, "operation")):
+def test_latest_run_gives_the_whole_column(tables: Tables) -> None:
+    """The latest run is chosen per target, by start in UTC and then by run id; the target's other runs are ignored."""
+    assert _rows(tables, "cells", "later", "clause", "target", "run_id") == {
+        ("C.b", "later-4.0", "later-3"),
+        ("C.a", "later-3.0", "later-2"),
+    }
+    in_grid = {row.run_id: row.in_grid for row in tables["runs"] if "later" in row.run_id}
+    assert in_grid == {"later-1": False, "later-2": True, "later-3": True}
+    positions = {row.clause: row.position for row in tables["clauses"]}
+    assert (positions["C.a"], positions["C.b"]) == (0, 0)
+    assert _rows(tables, "targets", "later", "target", "run_id") == {
+        ("later-4.0", "later-3"),
+        ("later-3.0", "later-2"),
+    }
+
+
+def _write_roles(root: Path) -> None:
+    for day, (clause, role) in enumerate(
+        {"C.rule": "broker", "client.produce": "operation"}.items()
+    ):
         header = run_header(
-            [planned_cell(clause)],
-            run_id=run_id,
-            started_at=f"2026-11-2{run_id[1]}T10:00:00+00:00",
+            [planned_cell(clause, "roles-1.0")],
+            run_id=f"roles-{role}",
+            started_at=f"2026-11-2{day}T10:00:00+00:00",
             clauses=[clause_entry(clause, role=role)],
         )
-        client = None if role == "broker" else "librdkafka-2.12.1"
-        row = example_row(header, 1, clause=clause, client=client)
-        write_run(tmp_path / run_id, header, [row])
-    tables = tables_of(spark, tmp_path)
-    cells = tables["cells"].select("clause", "run_id", "verdict").collect()
-    assert {tuple(cell) for cell in cells} == {
-        ("C.a", "r1", "conforms"),
-        (operation, "r2", "conforms"),
+        client = None if role == "broker" else "client"
+        write_run(root / f"roles-{role}", header, [example_row(header, 1, client=client)])
+
+
+def test_runs_about_another_role_give_columns_of_their_own(tables: Tables) -> None:
+    """Client operations tried on a release do not replace its column as a broker, however new their run is."""
+    assert _rows(tables, "cells", "roles", "clause", "run_id", "verdict") == {
+        ("C.rule", "roles-broker", "conforms"),
+        ("client.produce", "roles-operation", "conforms"),
     }
-    roles = tables["targets"].select("run_id", "role").collect()
-    assert {tuple(target) for target in roles} == {("r1", "broker"), ("r2", "operation")}
+    assert _rows(tables, "targets", "roles", "run_id", "role") == {
+        ("roles-broker", "broker"),
+        ("roles-operation", "operation"),
+    }
 
 
-def test_operations_of_other_clients_add_to_the_earlier_run(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    """A run that tries another client with a release erases nothing; one that tries the same client again replaces it."""
-    tried = {"r1": ("python-1.0", "java-2.0"), "r2": ("python-1.0",), "r3": ("rust-3.0",)}
-    for run_id, clients in tried.items():
-        rows = [f"{client}.produce" for client in clients]
+def _write_operations(root: Path) -> None:
+    tried = {1: ("python-1.0", "java-2.0"), 2: ("python-1.0",), 3: ("rust-3.0",)}
+    for day, clients in tried.items():
+        rows = [f"{client}.consume" for client in clients]
         header = run_header(
-            [planned_cell(row) for row in rows],
-            run_id=run_id,
-            started_at=f"2026-11-2{run_id[1]}T10:00:00+00:00",
+            [planned_cell(row, "tried-1.0") for row in rows],
+            run_id=f"tried-{day}",
+            started_at=f"2026-11-2{day}T10:00:00+00:00",
             clauses=[clause_entry(row, role="operation") for row in rows],
         )
         examples = [example_row(header, 1, clause=row, client="some") for row in rows]
-        write_run(tmp_path / run_id, header, examples)
-    tables = tables_of(spark, tmp_path)
-    cells = tables["cells"].select("clause", "run_id").collect()
-    assert {tuple(cell) for cell in cells} == {
-        ("python-1.0.produce", "r2"),
-        ("java-2.0.produce", "r1"),
-        ("rust-3.0.produce", "r3"),
+        write_run(root / f"tried-{day}", header, examples)
+
+
+def test_operations_of_other_clients_add_to_the_earlier_run(tables: Tables) -> None:
+    """A run that tries another client with a release erases nothing; one that tries the same client again replaces it."""
+    assert _rows(tables, "cells", "tried", "clause", "run_id") == {
+        ("python-1.0.consume", "tried-2"),
+        ("java-2.0.consume", "tried-1"),
+        ("rust-3.0.consume", "tried-3"),
     }
-    (target,) = tables["targets"].select("run_id", "role").collect()
-    assert tuple(target) == ("r3", "operation")
-    shown = tables["runs"].where("in_grid").select("run_id").collect()
-    assert {row.run_id for row in shown} == {"r1", "r2", "r3"}
+    assert _rows(tables, "targets", "tried", "run_id", "role") == {("tried-3", "operation")}
+    shown = {row.run_id for row in tables["runs"] if row.in_grid and "tried" in row.run_id}
+    assert shown == {"tried-1", "tried-2", "tried-3"}
 
 
-def test_clients_have_columns_with_their_language(spark: SparkSession, tmp_path: Path) -> None:
-    """A run of clients gives columns of the role client; one without languages is read as well."""
+def _write_clients(root: Path) -> None:
     told = {"some-1.9": "violates", "some-1.10": "conforms", "some-2.0": "conforms"}
-    untold = {"other-1.0": "conforms"}
-    for run_id, verdicts, language in (("r1", told, "Go"), ("r2", untold, None)):
+    untold = {"some-3.0": "conforms"}
+    for run_id, verdicts, language in (("told", told, "Go"), ("untold", untold, None)):
         header = client_run_header(verdicts, language=language, run_id=run_id)
-        write_run(tmp_path / run_id, header, client_rows(header, verdicts))
-    tables = tables_of(spark, tmp_path)
-    targets = tables["targets"].select("target", "role", "language").collect()
-    assert {tuple(target) for target in targets} == {
-        *((name, "client", "Go") for name in told),
-        ("other-1.0", "client", None),
+        write_run(root / run_id, header, client_rows(header, verdicts))
+
+
+def test_clients_have_columns_with_their_language(tables: Tables) -> None:
+    """A run of clients gives columns of the role client; one without languages is read as well."""
+    assert _rows(tables, "targets", "some", "target", "role", "language") == {
+        *((f"some-{version}", "client", "Go") for version in ("1.9", "1.10", "2.0")),
+        ("some-3.0", "client", None),
     }
 
 
@@ -264,19 +283,15 @@ def test_releases_sort_by_number(spark: SparkSession) -> None:
     assert [row.release for row in ordered] == releases
 
 
-@pytest.mark.parametrize(
-    ("release", "numbers"),
-    [
-        ("4.4.0", [4, 4, 0]),
-        ("4.4.0-rc1", [4, 4, 0]),
-        ("unknown", []),
-        ("", []),
-        ("99999999999.1", [1]),
-    ],
-)
-def test_release_order_is_the_leading_numbers(
-    spark: SparkSession, release: str, numbers: list[int]
-) -> None:
+def test_release_order_is_the_leading_numbers(spark: SparkSession) -> None:
     """Anything but the leading numbers is ignored, and no release text of a target fails the job."""
-    frame = spark.createDataFrame([(release,)], "release string")
-    assert frame.select(release_order("release")).collect()[0][0] == numbers
+    numbers = {
+        "4.4.0": [4, 4, 0],
+        "4.4.0-rc1": [4, 4, 0],
+        "unknown": [],
+        "": [],
+        "99999999999.1": [1],
+    }
+    frame = spark.createDataFrame([(release,) for release in numbers], "release string")
+    ordered = frame.select("release", release_order("release").alias("numbers")).collect()
+    assert {row.release: row.numbers for row in ordered} == numbers

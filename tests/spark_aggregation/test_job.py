@@ -15,10 +15,10 @@ from reports.grid.table_rows import inputs_sha256
 from reports.records import TABLES_FOLDER, Verdict
 from reports.site import building
 from reports.site.grid_page import write_grid
-from spark_aggregation.job import main
+from spark_aggregation.job import command as main
 from spark_aggregation.tables.table_schemas import TABLES
 from tests.broken_run_folders import BROKEN, write_whole_run
-from tests.conformance.suite_runs import run_suite
+from tests.conformance.suite_runs import SuiteRun
 from tests.reports.captures import segments_of, stream_of
 from tests.run_folders import example_row, planned_cell, run_header, write_run
 from tests.spark_aggregation.histories import SmallRun
@@ -118,16 +118,14 @@ def test_tables_become_a_page_with_evidence(spark: SparkSession, tmp_path: Path)
     assert any("<dt>Declared because</dt><dd>open as KAFKA-1</dd>" in page for page in pages)
 
 
-def test_packets_of_a_run_come_to_table_and_site(tmp_path: Path) -> None:
+def test_packets_of_a_run_come_to_table_and_site(judged_run: SuiteRun, tmp_path: Path) -> None:
     """The capture that a run writes is in the roll-up's table and next to the failure's page, byte for byte."""
-    defect = "reference+names-are-not-checked"
-    options = ("--broker", defect, "--tier", "smoke", "-k", "test_illegal_name_is_refused")
-    (failure,) = run_suite(*options, runs=tmp_path / "runs").failures().values()
+    (failure,) = judged_run.failures().values()
     written = (failure / "exchange.pcap").read_bytes()
     (sent,) = json.loads((failure / "failure.json").read_text())["sent"]
     stream = stream_of(segments_of(written), sent["connection"], from_client=True)
     assert stream.startswith(bytes.fromhex(sent["data"]))
-    assert _run(tmp_path / "runs", "--out", tmp_path / "out") == 0
+    assert _run(judged_run.folder, "--out", tmp_path / "out") == 0
     kept = pq.read_table(tmp_path / "out" / "tables" / "failures.parquet", columns=["pcap"])
     assert kept.to_pylist() == [{"pcap": written}]
     write_grid(tmp_path / "out")

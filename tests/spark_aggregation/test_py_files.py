@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from spark_aggregation.py_files import ARCHIVE, CANNOT_WRITE, SCRIPTS, main
+from reports.suite_command import CannotWork
+from spark_aggregation.py_files import ARCHIVE, SCRIPTS
+from spark_aggregation.py_files import command as main
 
 
 def test_archive_and_scripts_are_written(tmp_path: Path) -> None:
@@ -24,5 +26,5 @@ def test_folder_that_cannot_be_made_is_no_verdict(
     (tmp_path / "file").touch()
     with pytest.raises(SystemExit) as ended:
         main([str(tmp_path / "file" / "new")])
-    assert ended.value.code == CANNOT_WRITE
+    assert ended.value.code == CannotWork.exit_code
     assert capsys.readouterr().err == f"Error: {tmp_path}/file/new: Not a directory\n"

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from spark_aggregation.rejudge_job import main
-from tests.conformance.suite_runs import run_suite
-
-DEFECT = "reference+names-are-not-checked"
-PROPERTY = "test_illegal_name_is_refused"
+from spark_aggregation.rejudge_job import command as main
+from tests.broken_run_folders import write_whole_run
+from tests.conformance.suite_runs import SuiteRun
+from tests.spark_aggregation.conftest import DEFECT, PROPERTY
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -22,13 +21,9 @@ def _rejudged(runs: Path, out: Path) -> tuple[int, list[dict[str, object]]]:
     return int(ended.value.code or 0), [json.loads(line) for line in out.read_text().splitlines()]
 
 
-def test_defect_shows_and_a_clean_run_has_no_difference(tmp_path: Path) -> None:
+def test_defect_shows_and_nothing_else_does(judged_run: SuiteRun, tmp_path: Path) -> None:
     """Everything that the reference broker did is allowed; with a defect it is not, and the bytes are listed."""
-    for broker in ("reference", DEFECT):
-        options = ("--broker", broker, "--tier", "smoke", "-k", PROPERTY)
-        run_suite(*options, runs=tmp_path / broker)
-    assert _rejudged(tmp_path / "reference", tmp_path / "clean.jsonl") == (0, [])
-    status, found = _rejudged(tmp_path / DEFECT, tmp_path / "defect.jsonl")
+    status, found = _rejudged(judged_run.folder, tmp_path / "differences.jsonl")
     assert status == 1
     assert {entry["target"] for entry in found} == {DEFECT}
     assert {entry["property"] for entry in found} == {PROPERTY}
@@ -37,3 +32,8 @@ def test_defect_shows_and_a_clean_run_has_no_difference(tmp_path: Path) -> None:
     assert str(first["sent"])[8:12] == "0012"
     assert str(first["recorded_answer"])[16:20] == "0000"
     assert "INVALID_REQUEST" in str(first["allowed"])
+
+
+def test_run_without_a_difference_ends_with_0(tmp_path: Path) -> None:
+    """The file is written, and has no line."""
+    assert _rejudged(write_whole_run(tmp_path / "run"), tmp_path / "none.jsonl") == (0, [])

@@ -14,7 +14,7 @@ from conformance.commands.spark_jobs import count_with_spark
 from conformance.watch.listed_versions import Tables
 from conformance.watch.request_logs import add_counted, read_request_logs
 from conformance.watch.sightings import Sightings
-from spark_aggregation.request_logs_job import main
+from spark_aggregation.request_logs_job import command as main
 from tests.wire.logged_requests import ENTRIES, FORWARDED
 
 

@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_aggregation.tables.run_selection import (
     STANDING_DAYS,
     columns_of_runs,
-    giving_columns,
     shown_runs,
+    supplying_columns,
 )
 
 FIRST = datetime(2026, 3, 1, 4, tzinfo=UTC)
@@ -30,7 +30,7 @@ class Run(NamedTuple):
         after: the time between `FIRST` and its start.
         run_class: its class.
         corrects: the run that it corrects.
-        gave: whether it supplied its column before; None if it is new.
+        supplied_before: whether it supplied its column before; None if it is new.
         listener: the listener that it judged.
         role: the role of its clauses.
     """
@@ -39,7 +39,7 @@ class Run(NamedTuple):
     after: timedelta = NOW
     run_class: int = 3
     corrects: str | None = None
-    gave: bool | None = None
+    supplied_before: bool | None = None
     listener: str = "l"
     role: str = "broker"
     client: str = ""
@@ -56,15 +56,17 @@ def columns_frame(spark: SparkSession, runs: Mapping[str, Sequence[Run]]) -> Dat
         rows,
         "run_id string, target string, listener string, role string, client string, "
         "started_at timestamp, "
-        "run_class int, corrects string, gave boolean",
+        "run_class int, corrects string, supplied_before boolean",
     )
 
 
-def giving(columns: DataFrame, *, since: timedelta | None = None) -> dict[str, list[str]]:
+def supplying(columns: DataFrame, *, since: timedelta | None = None) -> dict[str, list[str]]:
     """Return the ids of the runs that supply a column, by target."""
     start = None if since is None else int((FIRST + since).timestamp())
     found: dict[str, list[str]] = {}
-    for row in giving_columns(columns, since=start).where("gives").orderBy("run_id").collect():
+    for row in (
+        supplying_columns(columns, since=start).where("supplies").orderBy("run_id").collect()
+    ):
         found.setdefault(row.target, []).append(row.run_id)
     return found
 
@@ -125,7 +127,7 @@ def test_runs_keep_their_columns_for_two_weeks(spark: SparkSession) -> None:
         "other role": (Run("b", SECOND, 2, role="operation"), ["a", "b"]),
     }
     columns = columns_frame(spark, {name: [Run("a"), other] for name, (other, _) in others.items()})
-    assert giving(columns) == {name: expected for name, (_, expected) in others.items()}
+    assert supplying(columns) == {name: expected for name, (_, expected) in others.items()}
 
 
 def test_corrected_runs_supply_nothing(spark: SparkSession) -> None:
@@ -141,20 +143,24 @@ def test_corrected_runs_supply_nothing(spark: SparkSession) -> None:
     columns = columns_frame(
         spark, {name: [Run("a"), correction] for name, (correction, _) in corrections.items()}
     )
-    assert giving(columns) == {name: expected for name, (_, expected) in corrections.items()}
+    assert supplying(columns) == {name: expected for name, (_, expected) in corrections.items()}
 
 
 def test_only_runs_since_a_start_are_decided_again(spark: SparkSession) -> None:
-    """Older runs keep what they gave; those of the two weeks before count as rivals, and older ones do not."""
+    """Older runs keep what is known of them; those of the two weeks before count as rivals, and older ones do not."""
     columns = columns_frame(
         spark,
         {
-            "no rival": [Run("a", gave=False), Run("b", TWO_WEEKS, gave=True), Run("c", MONTH)],
-            "rival": [Run("a", TWO_WEEKS, gave=True), Run("b", MONTH, 1)],
-            "old rival": [Run("a", TWO_WEEKS, gave=True), Run("b", MONTH + SECOND, 1)],
+            "no rival": [
+                Run("a", supplied_before=False),
+                Run("b", TWO_WEEKS, supplied_before=True),
+                Run("c", MONTH),
+            ],
+            "rival": [Run("a", TWO_WEEKS, supplied_before=True), Run("b", MONTH, 1)],
+            "old rival": [Run("a", TWO_WEEKS, supplied_before=True), Run("b", MONTH + SECOND, 1)],
         },
     )
-    assert giving(columns, since=MONTH) == {
+    assert supplying(columns, since=MONTH) == {
         "no rival": ["b", "c"],
         "rival": ["a"],
         "old rival": ["a", "b"],
@@ -169,7 +175,7 @@ def test_the_newest_kept_run_is_shown(spark: SparkSession) -> None:
             "kept": [Run("r1", SECOND), Run("r2", SECOND), Run("r3"), Run("r4", TWO_WEEKS)],
             "gone": [Run("r5"), Run("r6", SECOND)],
         },
-    ).selectExpr("*", "run_id <> 'r4' AS gives")
+    ).selectExpr("*", "run_id <> 'r4' AS supplies")
     kept = spark.createDataFrame(
         [(f"r{number}", number != 6) for number in range(1, 7)], "run_id string, kept boolean"
     )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
 
 from reports.grid import grid_tables, history_tables
@@ -19,8 +19,15 @@ from spark_aggregation.errors import UnreadableReport
 from spark_aggregation.history.ingest import changed_clauses
 from spark_aggregation.tables.given_reports import given_tables
 from spark_aggregation.tables.table_schemas import TABLES
-from tests.broken_run_folders import OTHER_SUITES, ROWS, write_whole_run
-from tests.run_folders import clause_entry, example_row, planned_cell, run_header, write_run
+from tests.broken_run_folders import OTHER_SUITES, ROWS
+from tests.run_folders import (
+    DEFAULT_CLAUSE,
+    clause_entry,
+    example_row,
+    planned_cell,
+    run_header,
+    write_run,
+)
 from tests.spark_aggregation.histories import FLAKE_RATE, SmallRun
 from tests.spark_aggregation.rolled_up import ingested, tables_of
 
@@ -39,28 +46,65 @@ def test_every_column_that_the_report_reads_is_written(name: str) -> None:
     assert {field.name for field in fields(ROW_TYPES[name])} <= set(TABLES[name].fieldNames())
 
 
-@pytest.mark.slow
-def test_coverage_counts_what_was_sent_and_what_came_of_it(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+OLD, NEW = "apache-kafka-3.9.2", "apache-kafka-4.4.0"
+CLOSED = {"request": "v3-broken", "outcome": "closed", "error_code": None}
+SENT: Sequence[Mapping[str, Any]] = (
+    {"error_code": 0},
+    {"error_code": 42},
+    CLOSED,
+    {**CLOSED, "outcome": "ignored"},
+    {**CLOSED, "outcome": "silent"},
+    {**CLOSED, "phase": "shrink"},
+    {"request": "none", "outcome": "none", "error_code": None},
+)
+"""What distinguishes the examples of the clause C.sent."""
+OURS = '{"target": "learned-1.0", "listener": "plaintext"}'
+MACHINES = (OURS, OURS.replace("plaintext", "elsewhere"), "{", "[]")
+
+Tables = Mapping[str, Sequence[Row]]
+
+
+@pytest.fixture(scope="module")
+def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Tables:
+    """Return the rows of all tables, made from runs of targets that have nothing in common: each test is about its own."""
+    root = tmp_path_factory.mktemp("runs")
+    header = run_header([planned_cell("C.sent", "sent-1.0")], run_id="sent")
+    sent = [example_row(header, number, **change) for number, change in enumerate(SENT)]
+    write_run(root / "sent", header, sent)
+    for suite, change in OTHER_SUITES.items():
+        header = run_header([planned_cell(target=f"{suite}-1.0")], run_id=suite)
+        rows = [example_row(header, number) for number in range(ROWS)]
+        change(write_run(root / suite, header, rows))
+    repeated = {"verdicts": ("violates", None), "flaky": True}
+    learned = SmallRun(number=5, day=0, target="learned-1.0").write(root)
+    for run in (
+        SmallRun(number=1, day=1, target=OLD, **repeated),  # type: ignore[arg-type]
+        SmallRun(number=2, day=2, target=OLD, **repeated),  # type: ignore[arg-type]
+        SmallRun(number=3, day=0, target=NEW),
+        SmallRun(number=4, day=0, target=f"{OLD}-zookeeper"),
+        SmallRun(number=6, day=0, target="young-1.0"),
+        SmallRun(number=7, day=14, target="young-1.0", tier="smoke"),
+        SmallRun(number=8, day=0, target="old-1.0"),
+        SmallRun(number=9, day=15, target="old-1.0", whole=False),
+    ):
+        run.write(root)
+    (learned / "machines").mkdir()
+    for number, text in enumerate(MACHINES):
+        (learned / "machines" / f"{number}.json").write_text(text)
+    for target, role in (("broker-1.0", "broker"), ("client-1.0", "client")):
+        clauses = [clause_entry("C.role", role=role)]
+        planned = [planned_cell("C.role", target)]
+        write_run(root / role, run_header(planned, clauses=clauses, run_id=role))
+    return {name: frame.collect() for name, frame in tables_of(spark, root).items()}
+
+
+def test_coverage_counts_what_was_sent_and_what_came_of_it(tables: Tables) -> None:
     """Coverage has examples by outcome and the error codes per kind of request, without shrinking."""
-    header = run_header([planned_cell()])
-    closed = {"request": "v3-broken", "outcome": "closed", "error_code": None}
-    changes: list[Mapping[str, Any]] = [
-        {"error_code": 0},
-        {"error_code": 42},
-        closed,
-        {**closed, "outcome": "ignored"},
-        {**closed, "outcome": "silent"},
-        {**closed, "phase": "shrink"},
-        {"request": "none", "outcome": "none", "error_code": None},
-    ]
-    rows = [example_row(header, number, **change) for number, change in enumerate(changes)]
-    write_run(tmp_path / "run", header, rows)
     names = ("examples", "answered", "closed", "ignored", "silent", "none", "error_codes")
     found = {
         row.request: tuple(row[name] for name in names)
-        for row in tables_of(spark, tmp_path)["coverage"].collect()
+        for row in tables["coverage"]
+        if row.clause == "C.sent"
     }
     assert found == {
         "v3": (2, 2, 0, 0, 0, 0, [0, 42]),
@@ -69,73 +113,51 @@ def test_coverage_counts_what_was_sent_and_what_came_of_it(
     }
 
 
-@pytest.mark.slow
-def test_runs_of_other_suites_count(spark: SparkSession, tmp_path: Path) -> None:
+def test_runs_of_other_suites_count(tables: Tables) -> None:
     """Fields that an older suite lacks are shown as not recorded; fields that a newer suite adds are ignored."""
-    for suite, change in OTHER_SUITES.items():
-        change(write_whole_run(tmp_path / suite, run_id=suite))
-        kinds = tables_of(spark, tmp_path / suite)["coverage"].select("request", "examples")
-        expected = NOT_RECORDED if suite == "older" else "v3"
-        assert [tuple(row) for row in kinds.collect()] == [(expected, ROWS)]
+    rows = [row for row in tables["coverage"] if row.clause == DEFAULT_CLAUSE]
+    assert {row.request: row.examples for row in rows} == {NOT_RECORDED: ROWS, "v3": ROWS}
 
 
-def test_steps_between_releases_and_flakes_are_told(spark: SparkSession, tmp_path: Path) -> None:
-    """A verdict that differs from the release before is a step; repeats are summed, with their interval.
-
-    No column is null that must not be, although a cell was not reached.
-    """
-    old, new = "apache-kafka-3.9.2", "apache-kafka-4.4.0"
-    for number in (1, 2):
-        SmallRun(
-            number=number, day=number, target=old, verdicts=("violates", None), flaky=True
-        ).write(tmp_path)
-    SmallRun(number=3, day=0, target=new).write(tmp_path)
-    SmallRun(number=4, day=0, target=f"{old}-zookeeper").write(tmp_path)
-    tables = {name: frame.collect() for name, frame in tables_of(spark, tmp_path).items()}
+def test_steps_between_releases_and_flakes_are_told(tables: Tables) -> None:
+    """A verdict that differs from the release before is a step; repeats are summed, with their interval."""
     steps = [
         (row.from_target, row.to_target, row.from_verdict, row.to_verdict)
         for row in tables["release_steps"]
     ]
-    assert steps == [(old, new, "flaky", "conforms")]
+    assert steps == [(OLD, NEW, "flaky", "conforms")]
     failed, repeats = (2 * int(FLAKE_RATE[name]) for name in ("failed", "repeats"))
     low, high = (round(bound, 4) for bound in wilson_interval(failed, repeats))
     flakes = {
         (row.failed, row.repeats, row.rate, row.low, row.high, row.runs) for row in tables["flakes"]
     }
     assert flakes == {(failed, repeats, 0.3, low, high, 2)}
+
+
+def test_no_column_is_null_that_must_not_be(tables: Tables) -> None:
+    """Although some cells were not reached."""
     for name, rows in tables.items():
         needed = [field.name for field in TABLES[name] if not field.nullable]
         assert all(row[column] is not None for row in rows for column in needed), name
 
 
-@pytest.mark.slow  # The rule itself is tested on frames in test_run_selection
-def test_part_and_smoke_run_do_not_displace_a_whole_one_for_14_days(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_part_and_smoke_run_do_not_displace_a_whole_one_for_14_days(tables: Tables) -> None:
     """A complete standard run keeps its column for 14 days against lower classes, and not for a day more."""
-    young, old = "apache-kafka-3.9.2", "apache-kafka-4.4.0"
-    SmallRun(number=1, day=0, target=young).write(tmp_path)
-    SmallRun(number=2, day=14, target=young, tier="smoke").write(tmp_path)
-    SmallRun(number=3, day=0, target=old).write(tmp_path)
-    SmallRun(number=4, day=15, target=old, whole=False).write(tmp_path)
-    targets = tables_of(spark, tmp_path)["targets"].select("target", "run_id").collect()
-    assert {tuple(row) for row in targets} == {(young, "run-1"), (old, "run-4")}
+    shown = {row.target: row.run_id for row in tables["targets"]}
+    assert (shown["young-1.0"], shown["old-1.0"]) == ("run-6", "run-9")
 
 
-def test_target_has_the_role_that_its_run_judges(spark: SparkSession, tmp_path: Path) -> None:
+def test_target_has_the_role_that_its_run_judges(tables: Tables) -> None:
     """Brokers and clients come from separate runs, even if a clause binds both."""
-    for number, (target, role) in enumerate(
-        (("apache-kafka-4.4.0", "broker"), ("librdkafka-2.12.1", "client"))
-    ):
-        planned = [planned_cell("C.a", target)]
-        clauses = [clause_entry("C.a", role=role)]
-        header = run_header(planned, clauses=clauses, run_id=f"run-{number}")
-        write_run(tmp_path / str(number), header)
-    targets = tables_of(spark, tmp_path)["targets"].select("target", "role").collect()
-    assert {tuple(row) for row in targets} == {
-        ("apache-kafka-4.4.0", "broker"),
-        ("librdkafka-2.12.1", "client"),
-    }
+    roles = {row.target: row.role for row in tables["targets"]}
+    assert (roles["broker-1.0"], roles["client-1.0"]) == ("broker", "client")
+
+
+def test_machines_of_the_shown_runs_are_kept_as_they_are(tables: Tables) -> None:
+    """A machine belongs to its column; what names another column, or is no JSON, is left out."""
+    assert [(row.target, row.listener, row.machine) for row in tables["machines"]] == [
+        ("learned-1.0", "plaintext", OURS)
+    ]
 
 
 def test_clause_of_another_level_or_no_longer_known_is_noticed_and_counts(
@@ -196,7 +218,7 @@ def test_reports_of_other_commands_become_tables(spark: SparkSession, tmp_path: 
     ("text", "reason"),
     [
         pytest.param(None, "is not a file", id="missing"),
-        pytest.param('{"seeds": 30, "kills"', "is not JSON", id="cut off"),
+        pytest.param('{"seeds": 30, "kills"', "was not written by", id="cut off"),
         pytest.param('{"seeds": 30}', "was not written by", id="without kills"),
         pytest.param('{"seeds": 30, "kills": {}}', "was not written by", id="no list"),
         pytest.param(
@@ -224,19 +246,3 @@ def test_folder_of_a_report_is_no_report(spark: SparkSession, tmp_path: Path) ->
     """The other command's `--out` takes a folder, but the roll-up needs the file in it."""
     with pytest.raises(UnreadableReport, match="is not a file"):
         given_tables(spark, changes=str(tmp_path))
-
-
-def test_machines_of_the_shown_runs_are_kept_as_they_are(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    """A machine belongs to its column; what names another column, or is no JSON, is left out."""
-    folder = write_whole_run(tmp_path / "run")
-    (folder / "machines").mkdir()
-    ours = '{"target": "apache-kafka-4.4.0", "listener": "plaintext"}'
-    texts = (ours, ours.replace("plaintext", "elsewhere"), "{", "[]")
-    for number, text in enumerate(texts):
-        (folder / "machines" / f"{number}.json").write_text(text)
-    rows = tables_of(spark, tmp_path)["machines"].collect()
-    assert [(row.target, row.listener, row.machine) for row in rows] == [
-        ("apache-kafka-4.4.0", "plaintext", ours)
-    ]

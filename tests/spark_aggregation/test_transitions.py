@@ -97,11 +97,11 @@ def test_only_a_changed_past_reopens_a_column(spark: SparkSession) -> None:
     }
     columns = spark.createDataFrame(
         [
-            (target, LISTENER, run, _night(night), gave, gives)
+            (target, LISTENER, run, _night(night), supplied_before, supplies)
             for target, own in runs.items()
-            for run, night, gave, gives in own
+            for run, night, supplied_before, supplies in own
         ],
-        "target string, listener string, run_id string, started_at timestamp, gave boolean, gives boolean",
+        "target string, listener string, run_id string, started_at timestamp, supplied_before boolean, supplies boolean",
     )
     reopened = sorted(row.target for row in reopened_columns(columns).collect())
     assert reopened == ["corrected", "late", "late by id", "supplies again"]

@@ -182,5 +182,5 @@ def test_a_refusal_by_github_is_said(
 ) -> None:
     """An error from GitHub ends the step, with GitHub's message."""
     result = run(site, FakeGh(tmp_path / "bin", {}), monkeypatch)
-    assert result.exit_code == 1
+    assert result.exit_code == 10
     assert "gh issue failed: HTTP 403" in result.output

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
 import pytest
 from click.testing import CliRunner
 
+from reports.suite_command import CannotWork
 from tests.conformance.suite_runs import REPOSITORY
 from workflows.release import main, notes_of, version_in
 
@@ -32,7 +32,7 @@ def test_notes_are_those_of_the_version() -> None:
 )
 def test_changelog_that_is_not_ready_ends_the_release(changelog: str, message: str) -> None:
     """The sentence says what is missing."""
-    with pytest.raises(click.ClickException, match=message):
+    with pytest.raises(CannotWork, match=message):
         notes_of("1.0.0", changelog)
 
 
@@ -40,7 +40,7 @@ def test_another_tag_ends_the_release(tmp_path: Path) -> None:
     """The tag has to be the version, and this repository is ready for its own."""
     notes = tmp_path / "notes.md"
     refused = CliRunner().invoke(main, ["v0.0.1", "--notes", str(notes)])
-    assert (refused.exit_code, notes.exists()) == (1, False)
+    assert (refused.exit_code, notes.exists()) == (10, False)
     assert CliRunner().invoke(main, [f"v{VERSION}", "--notes", str(notes)]).exit_code == 0
     assert notes.read_text(encoding="utf-8").strip()
 

@@ -72,7 +72,7 @@ def inputs_given() -> Iterator[Mapping[str, str]]:
 
 def test_template_follows_the_schema(file: Path) -> None:
     """It has the form that GitHub expects."""
-    checked = check_schema(file, "vendor.github-workflows")
+    checked = check_schema("vendor.github-workflows", file)
     assert checked.returncode == 0, checked.stdout
 
 

@@ -14,7 +14,7 @@ import click
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import read_history_table
-from reports.job_log import ForeignWords
+from reports.suite_command import SuiteCommand
 from workflows.compatibility.collecting import collect
 from workflows.compatibility.data import DATA_FILE, Compatibility, write_data
 from workflows.compatibility.document import DOCUMENT, FINDINGS, document
@@ -38,7 +38,7 @@ def write_documents(grid: Path, out: Path, project: str = "") -> Compatibility:
     return collected.data
 
 
-@click.command(cls=ForeignWords, name="workflows.compatibility")
+@click.command(cls=SuiteCommand, name="workflows.compatibility")
 @click.argument("grid", type=click.Path(path_type=Path, file_okay=False, exists=True))
 @click.option("--out", required=True, type=click.Path(path_type=Path, file_okay=False))
 @click.option(

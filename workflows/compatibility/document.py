@@ -10,7 +10,7 @@ from clauses.catalogue import Level
 from clauses.operations import OPERATIONS
 from reference_model.profiles.profile import line_of
 from reports.escaping import markdown_text
-from reports.verdict_labels import CRASHES, counted
+from reports.verdict_labels import CRASHES, counted, some_of
 from workflows.compatibility.data import (
     Compatibility,
     Counts,
@@ -244,28 +244,23 @@ def step_sentence(step: LineStep) -> str:
         parts.append("Kafka supports no clients older than 2.1 any more")
     if step.lost:
         parts.append(
-            f"{counted(len(step.lost), 'request')} with fewer versions: {_names(step.lost)}"
+            f"{counted(len(step.lost), 'request')} with fewer versions: {some_of(step.lost, _MOST_NEW)}"
         )
     if step.new:
-        parts.append(f"new: {_names(step.new)}")
+        parts.append(f"new: {some_of(step.new, _MOST_NEW)}")
     if step.more:
         parts.append(f"further versions of {counted(step.more, 'request')}")
     if step.moved:
         parts.append(f"{counted(step.moved, 'request')} less or more by the change to KRaft")
     if step.worse:
-        parts.append(f"newly broken: {_names(step.worse)}")
+        parts.append(f"newly broken: {some_of(step.worse, _MOST_NEW)}")
     if step.better:
-        parts.append(f"broken no more: {_names(step.better)}")
+        parts.append(f"broken no more: {some_of(step.better, _MOST_NEW)}")
     return f"**{_line(step.before)} → {_line(step.after)}**: {'; '.join(parts) or 'no request of clients changes'}."
 
 
 def _line(release: str) -> str:
     return ".".join(map(str, line_of(release)))
-
-
-def _names(names: Sequence[str]) -> str:
-    more = len(names) - _MOST_NEW
-    return ", ".join(names[:_MOST_NEW]) + (f" and {more} more" if more > 0 else "")
 
 
 def _defects(data: Compatibility, longest_title: int) -> Iterator[str]:

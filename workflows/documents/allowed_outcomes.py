@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from reference_model.broker.rules.choices import Choice
+from reports.suite_command import SuiteCommand
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "allowed-outcomes.md"
 
@@ -31,7 +32,7 @@ def _lines() -> Iterator[str]:
     yield ""
 
 
-@click.command(name="workflows.documents.allowed_outcomes")
+@click.command(cls=SuiteCommand, name="workflows.documents.allowed_outcomes")
 def main() -> None:
     """Write docs/allowed-outcomes.md."""
     DOCUMENT.write_text(document(), encoding="utf-8")

@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from clauses.catalogue import catalogue
+from reports.suite_command import SuiteCommand
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "clauses.md"
 
@@ -35,7 +36,7 @@ def _lines() -> Iterator[str]:
         yield ""
 
 
-@click.command(name="workflows.documents.clause_list")
+@click.command(cls=SuiteCommand, name="workflows.documents.clause_list")
 def main() -> None:
     """Rewrite docs/clauses.md."""
     DOCUMENT.write_text(document(), encoding="utf-8")

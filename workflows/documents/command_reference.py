@@ -15,6 +15,7 @@ from conformance.__main__ import GROUPS
 from conformance.__main__ import main as console_script
 from conformance.commands.judge import OF_PYTEST
 from conformance.commands.suite_options import suite_options
+from reports.suite_command import SuiteCommand
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "commands.md"
 VARIABLES: Mapping[str, str] = {
@@ -95,7 +96,7 @@ def _table(head: str, rows: Mapping[str, str]) -> Iterator[str]:
     yield ""
 
 
-@click.command(name="workflows.documents.command_reference")
+@click.command(cls=SuiteCommand, name="workflows.documents.command_reference")
 def main() -> None:
     """Rewrite docs/commands.md."""
     DOCUMENT.write_text(document(), encoding="utf-8")

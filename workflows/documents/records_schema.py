@@ -22,6 +22,7 @@ from reports.records import (
     Verdict,
 )
 from reports.run.run_folder import run_schema
+from reports.suite_command import SuiteCommand
 from reports.verdict_labels import SYMBOLS, WORDS
 from reports.verify.verification import GIVEN_TABLES
 from spark_aggregation.tables.table_schemas import TABLES
@@ -152,7 +153,7 @@ def _grid_tables() -> Iterator[str]:
         yield ""
 
 
-@click.command(name="workflows.documents.records_schema")
+@click.command(cls=SuiteCommand, name="workflows.documents.records_schema")
 def main() -> None:
     """Rewrite docs/records-schema.md."""
     DOCUMENT.write_text(document(), encoding="utf-8")

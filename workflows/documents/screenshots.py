@@ -20,6 +20,7 @@ from PIL import Image, PngImagePlugin
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from reports.grid import addresses
+from reports.suite_command import SuiteCommand
 
 REPOSITORY = Path(__file__).parents[2]
 DOCS = REPOSITORY / "docs"
@@ -95,7 +96,7 @@ def _first_failure(browser: Browser, site: Path, product: str) -> str:
     return link.removeprefix("../").partition("#")[0]
 
 
-@click.command()
+@click.command(cls=SuiteCommand)
 @click.argument("site", type=click.Path(path_type=Path, file_okay=False, exists=True))
 @click.option("--product", default="tansu-0.6.0", show_default=True, help="id of a target")
 @click.option("--upgrade", default="2.3.1-4.4.0", show_default=True, help="two releases")

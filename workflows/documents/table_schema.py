@@ -20,6 +20,7 @@ from reports.grid.grid_tables import CellFailure
 from reports.grid.history_tables import ROW_TYPES
 from reports.records import Verdict
 from reports.site.advertised import RECORDED_COLUMNS
+from reports.suite_command import SuiteCommand
 
 DOCUMENT = Path(__file__).parents[2] / "reports" / "exports" / "table_schema.json"
 
@@ -121,7 +122,7 @@ def _if_table(table: str) -> _Schema:
     }
 
 
-@click.command(name="workflows.documents.table_schema")
+@click.command(cls=SuiteCommand, name="workflows.documents.table_schema")
 def main() -> None:
     """Rewrite reports/exports/table_schema.json."""
     DOCUMENT.write_text(document(), encoding="utf-8")

@@ -12,8 +12,9 @@ from conformance.commands.progress import status_line
 from conformance.commands.selection import EVERY_RELEASE, runnable_targets
 from fixtures.choosing.listeners import LAUNCHERS
 from fixtures.errors import HarnessError
-from fixtures.launchers import choose_launcher, launch
+from fixtures.launchers import launch
 from fixtures.registry.targets import Target
+from fixtures.under_test.broker import Broker
 from proposals.kip_1313.discovery import (
     RECORDED,
     UUIDS,
@@ -68,7 +69,7 @@ def discovery(
             ThreadPoolExecutor(jobs) as pool,
         ):
             found = list(pool.map(lambda each: _measured(each, launcher, uuids, seed), targets))
-    except (HarnessError, OSError) as error:
+    except HarnessError as error:
         raise CouldNotTell(str(error)) from error
     write_figures(found, out)
     for each in found:
@@ -81,6 +82,5 @@ def discovery(
 
 
 def _measured(target: Target, launcher: str, uuids: int, seed: int) -> Discovery:
-    chosen, _ = choose_launcher(target, launcher)
-    with launch(target, chosen) as broker:
-        return measure(target, broker.addresses[PLAINTEXT], uuids=uuids, seed=seed)
+    with launch(target, launcher) as running:
+        return measure(Broker(running, PLAINTEXT), uuids=uuids, seed=seed)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from fixtures.client.running_broker import Address, RunningBroker
-from fixtures.model_processes.server import broker_for_listener
 from fixtures.registry.targets import load_targets
+from fixtures.under_test.in_memory import InMemoryBroker, in_memory_target
 from proposals.kip_1313.commands import discovery as command
 from proposals.kip_1313.discovery import (
     VERSIONS_BEYOND,
@@ -21,37 +19,16 @@ from proposals.kip_1313.discovery import (
     read_figures,
     write_figures,
 )
-from reference_model.broker.rules.connection_states import ConnectionState
 from reference_model.profiles.listeners import PLAINTEXT
-from tests.fixtures.scripted_server import Peer, scripted_server
 
 TARGETS = {target.id: target for target in load_targets()}
 RELEASE = TARGETS["apache-kafka-4.3.1"]
 UUIDS = 300
 
 
-def serve(peer: Peer) -> None:
-    """Serve one connection as the reference broker of a release."""
-    connection = broker_for_listener(PLAINTEXT, release=RELEASE.release).connect()
-    while connection.state is not ConnectionState.CLOSED:
-        data = peer.socket.recv(65536)
-        if not data:
-            break
-        connection.receive_data(data)
-        peer.socket.sendall(connection.data_to_send())
-
-
-@contextmanager
-def broker() -> Iterator[Address]:
-    """Run the reference broker of a release."""
-    with scripted_server(serve) as server:
-        yield server.address
-
-
 def test_most_ids_close_the_connection() -> None:
     """Header v2 is always answered, header v3 rarely; the model predicts each outcome."""
-    with broker() as address:
-        found = measure(RELEASE, address, uuids=UUIDS, seed=1)
+    found = measure(InMemoryBroker(in_memory_target(RELEASE), PLAINTEXT), uuids=UUIDS, seed=1)
     assert found.newest == 4
     assert (found.with_header_2, found.answered_with_header_2) == (VERSIONS_BEYOND,) * 2
     assert 0 < found.answered_with_header_3 < UUIDS / 20
@@ -103,13 +80,8 @@ def test_command_measures_what_has_flexible_headers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Older releases are left out, and the file is written."""
-
-    @contextmanager
-    def launched(target: object, launcher: str) -> Iterator[RunningBroker]:
-        with broker() as address:
-            yield RunningBroker(target=RELEASE, launcher=launcher, addresses={PLAINTEXT: address})
-
-    monkeypatch.setattr(command, "launch", launched)
+    monkeypatch.setattr(command, "launch", lambda target, _: nullcontext(in_memory_target(target)))
+    monkeypatch.setattr(command, "Broker", InMemoryBroker)
     out = tmp_path / "figures.csv"
     arguments = ["apache-kafka-4.3.1", "apache-kafka-1.1.1", "--uuids", "5", "--out", str(out)]
     result = CliRunner().invoke(command.discovery, arguments)

@@ -16,8 +16,8 @@ from click.testing import CliRunner
 from conformance import __main__ as console_script
 from conformance.commands import errors, site, spark_jobs, start, verify, watch
 from conformance.commands import grid as grid_command
-from reports.disk_faults import DISK_FAULTS, FULL_DISK
-from spark_aggregation import rejudge_job, request_logs_job
+from reports.disk_faults import DISK_FAULTS
+from spark_aggregation import job, rejudge_job, request_logs_job
 
 FAULTS = sorted(DISK_FAULTS)
 
@@ -40,7 +40,7 @@ def test_fault_of_a_disk_is_one_sentence(
 
 
 def test_other_errors_are_faults_of_the_suite(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A missing file has a cause that only its command knows."""
+    """A missing file has a cause that only its command knows. A traceback ends with 10 and not with 1."""
 
     @click.command()
     def command() -> None:
@@ -48,7 +48,9 @@ def test_other_errors_are_faults_of_the_suite(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(grid_command, "grid", command)
     ended = CliRunner().invoke(console_script.main, ["grid"])
-    assert isinstance(ended.exception, FileNotFoundError)
+    assert ended.exit_code == 10
+    assert ended.stderr.startswith("Traceback (most recent call last):")
+    assert ended.stderr.endswith("FileNotFoundError: [Errno 2] : '/a/b'\n")
 
 
 def test_removed_working_folder_is_one_sentence(
@@ -65,11 +67,11 @@ def test_removed_working_folder_is_one_sentence(
     monkeypatch.undo()
 
 
-@pytest.mark.parametrize("number", sorted(FULL_DISK), ids=errno.errorcode.get)
-def test_full_disk_blames_no_grid(
+@pytest.mark.parametrize("number", FAULTS, ids=errno.errorcode.get)
+def test_fault_of_a_disk_blames_no_grid(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`verify` and `site` say nothing about the grid if the disk is full, and name it if it cannot be read."""
+    """`verify` and `site` say nothing about the grid then, as for a folder that they may not read; they name a damaged one."""
     (tmp_path / "tables" / "cells.parquet").mkdir(parents=True)
     commands = (["verify", str(tmp_path), str(tmp_path)], ["site", str(tmp_path)])
     for raised, status in ((OSError(number, ""), 10), (ValueError(), errors.USAGE_ERROR)):
@@ -81,6 +83,21 @@ def test_full_disk_blames_no_grid(
             ended = CliRunner().invoke(console_script.main, arguments)
             assert ended.exit_code == status
             assert ("cannot be read as a grid" in ended.output) == (status != 10)
+
+
+def test_runs_that_verify_may_not_read_are_not_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ends with 10: with 1 the grid would be wrong."""
+    (tmp_path / "tables" / "cells.parquet").mkdir(parents=True)
+    closed = str(tmp_path / "runs")
+    (tmp_path / "runs").mkdir()
+    fault = PermissionError(errno.EACCES, "", closed)
+    monkeypatch.setattr(verify, "differing_files", lambda site: [])
+    # The rights of folders do not bind root.
+    monkeypatch.setattr(os, "scandir", Mock(side_effect=fault))
+    ended = CliRunner().invoke(console_script.main, ["verify", str(tmp_path), closed])
+    assert (ended.exit_code, ended.output) == (10, f"Error: {closed}: Permission denied\n")
 
 
 @pytest.mark.parametrize("number", FAULTS, ids=errno.errorcode.get)
@@ -122,6 +139,31 @@ def test_jobs_of_spark_end_with_10_as_well(
     ended = CliRunner().invoke(module.command, [str(tmp_path), *arguments])
     assert ended.exit_code == 10
     assert ended.stderr.endswith(f": /a/b: {os.strerror(number)}\n")
+
+
+@pytest.mark.parametrize(
+    ("module", "function", "arguments"),
+    [
+        (job, "_rolled_up", ["--out", "grid"]),
+        (rejudge_job, "_rejudge", ["--out", "differences.jsonl"]),
+        (request_logs_job, "count_logs", []),
+    ],
+    ids=["roll-up", "rejudge", "request logs"],
+)
+def test_crash_of_a_job_of_spark_is_no_result(
+    module: ModuleType,
+    function: str,
+    arguments: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It ends with 10 and a traceback: 1 would be a difference, or that no run counts."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(module, "start_session", Mock())
+    monkeypatch.setattr(module, function, Mock(side_effect=RuntimeError("a bug")))
+    ended = CliRunner().invoke(module.command, [str(tmp_path), *arguments])
+    assert ended.exit_code == 10
+    assert ended.stderr.endswith("RuntimeError: a bug\n")
 
 
 def test_rejudge_says_why_it_cannot_write_before_java_starts(

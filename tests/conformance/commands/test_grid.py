@@ -49,13 +49,3 @@ def test_missing_report_is_named(tmp_path: Path, capfd: pytest.CaptureFixture[st
     assert ended.exit_code == 2
     assert f"{missing} is not a file; `kafka-conformance mutation --out`" in capfd.readouterr().err
     assert not (tmp_path / "grid").exists()
-
-
-@pytest.mark.slow
-def test_violation_without_evidence_is_no_page(tmp_path: Path) -> None:
-    """A red cell without evidence is an error that names the cell, and no page is written."""
-    _write_violation(tmp_path / "run")
-    ended = _grid(tmp_path / "run", "--out", tmp_path / "grid")
-    assert ended.exit_code == 1
-    assert "violates: evidence is missing" in ended.output
-    assert not (tmp_path / "grid" / "index.html").exists()

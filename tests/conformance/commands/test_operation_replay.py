@@ -96,7 +96,6 @@ def replayed(
     monkeypatch.setattr(trial_module, "installed", lambda client: client.id)
     monkeypatch.setattr(operation_module, "PlayPool", lambda _: Prepared(play))
     monkeypatch.setattr(operation_module, "launch", running)
-    monkeypatch.setattr(operation_module, "choose_launcher", lambda target, _: ("process", target))
     path = write_failure(folder, failure)
     return CliRunner().invoke(replay, [str(path), *options])
 
@@ -143,7 +142,7 @@ def test_several_failures_are_judged_one_after_the_other(
 ) -> None:
     """The gravest outcome is the exit status."""
     left = list(statuses)
-    monkeypatch.setattr(replay_module, "read_failure", lambda path: path)
+    monkeypatch.setattr(replay_module, "_read", lambda path: path)
     monkeypatch.setattr(replay_module, "_replayed", lambda *_, **__: left.pop(0))
     ended = CliRunner().invoke(replay, [str(tmp_path)] * len(statuses))
     assert (ended.exit_code, left) == (status, [])
@@ -160,7 +159,7 @@ def test_none_is_judged_if_one_cannot_be_read(
         return "failure"
 
     judged: list[object] = []
-    monkeypatch.setattr(replay_module, "read_failure", read)
+    monkeypatch.setattr(replay_module, "_read", read)
     monkeypatch.setattr(replay_module, "_replayed", lambda failure, _: judged.append(failure))
     (tmp_path / "empty").mkdir()
     ended = CliRunner().invoke(replay, [str(tmp_path), str(tmp_path / "empty")])

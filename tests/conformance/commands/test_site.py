@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
@@ -52,6 +53,16 @@ def test_what_is_missing_is_named(copied: Path) -> None:
         "is not a complete roll-up; missing: tables/cells.parquet, tables/flakes.parquet, refused.json, notices.json"
         in ended.output
     )
+    assert not (copied / "index.html").exists()
+
+
+def test_violation_without_evidence_is_no_page(copied: Path) -> None:
+    """A red cell without evidence is an error that names the cell, and no page is written; `grid` writes pages in the same way."""
+    failures = copied / "tables" / "failures.parquet" / "part-0.parquet"
+    pq.write_table(pq.read_table(failures).slice(0, 0), failures)
+    ended = _site(copied)
+    assert ended.exit_code == 1
+    assert "evidence is missing" in ended.output
     assert not (copied / "index.html").exists()
 
 

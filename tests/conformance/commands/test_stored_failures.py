@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import json
 import pkgutil
 import tomllib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import date
 from importlib import import_module
 from pathlib import Path
@@ -16,6 +18,7 @@ import click
 import pytest
 from click.testing import CliRunner
 from hypothesis import Phase, given, settings
+from hypothesis.errors import UnsatisfiedAssumption
 
 import conformance.clients
 from conformance.assertions.items import Item
@@ -24,24 +27,32 @@ from conformance.commands.expectations import expectations
 from conformance.commands.replay import replay
 from conformance.failures.declaration_entries import entries_for, match_for
 from conformance.failures.drawn_values import KNOWN, UnreadableValues, read_values
-from conformance.failures.stored_failures import (
-    PROPERTY_FOLDERS,
-    SWEEPS,
-    NoStoredFailure,
-    StoredFailure,
-    property_named,
-    read_failure,
-)
+from conformance.failures.stored_failures import NoStoredFailure, StoredFailure, read_failure
 from conformance.mutation import properties as mutation_properties
-from conformance.mutation.properties import Property, all_properties, properties_of
+from conformance.mutation.properties import Property, all_properties, holds, properties_of
+from conformance.mutation.subjects import broker_with
 from conformance.roles.registry import ROLES
+from conformance.roles.stored_examples import SWEEPS
 from fixtures.errors import InvalidTargetFile
 from fixtures.registry.targets import load_target
 from proposals import proposals
 from reference_model.clients.scripts.script import Answer, ConnectionScript, Table, all_connections
+from reference_model.faults.broker import DEFECTS
+from reports.run.failures import write_failure
+from reports.run.judged_examples import CellKey
 from strategies.api_versions import build_request
-from strategies.hypothesis_adapter import strategies_of
-from tests.conformance.suite_runs import SuiteRun, run_suite
+from strategies.hypothesis_adapter import assumptions_outside_hypothesis, strategies_of
+from tests.conformance.suite_runs import SuiteRun
+from tests.reports.recorders import failure_of
+from tests.run_folders import (
+    DEFAULT_CLAUSE,
+    DEFAULT_TARGET,
+    example_row,
+    planned_cell,
+    run_header,
+    write_run,
+)
+from wire.api_keys import METADATA_KEY
 from wire.error_codes import ErrorCode
 from wire.headers import PLAIN_CLIENT_ID
 from wire.primitives import TaggedField
@@ -51,22 +62,10 @@ CLAUSE = "KIP-482.tags-ascending-in-answers"
 TARGET_FILE = 'implementation = "x"\nrelease = "1.0"\nlisteners = ["plaintext"]\n'
 
 
-@pytest.fixture(scope="module")
-def defect_run(tmp_path_factory: pytest.TempPathFactory) -> SuiteRun:
-    """A run against a planted defect on two listeners."""
-    options = ("--listener", "plaintext", "--listener", "ssl", "-k", "test_tags_in_answers_ascend")
-    runs = tmp_path_factory.mktemp("defect") / "runs"
-    return run_suite("--broker", DEFECT, "--tier", "smoke", *options, runs=runs)
-
-
-def failure_of(run: SuiteRun) -> Path:
-    """Return the folder of a run's failure on the plaintext listener."""
-    (found,) = [
-        path.parent
-        for path in run.folder.glob("failures/*/failure.json")
-        if json.loads(path.read_text())["listener"] == "plaintext"
-    ]
-    return found
+@pytest.fixture(name="stored")
+def _stored(defects_run: SuiteRun) -> Path:
+    """The folder of the failure of a planted defect."""
+    return defects_run.failures()[DEFECT, CLAUSE]
 
 
 @pytest.mark.parametrize(
@@ -89,67 +88,63 @@ def failure_of(run: SuiteRun) -> Path:
     ],
 )
 def test_stored_failure_is_judged_again(
-    chosen: list[str], status: int, said: str, defect_run: SuiteRun
+    chosen: list[str], status: int, said: str, stored: Path
 ) -> None:
     """The same property judges the same example, and the status says whether it still fails."""
-    result = CliRunner().invoke(replay, [str(failure_of(defect_run)), *chosen])
+    result = CliRunner().invoke(replay, [str(stored), *chosen])
     assert result.exit_code == status, result.output
     assert said in result.output
     assert not result.output.rstrip().endswith(":"), "it says what was seen"
 
 
+CONVERSATION = "test_sequences_go_as_the_model_allows"
+
+
+def failing_conversation(defect: str, listener: str) -> Mapping[str, Any]:
+    """Return a pinned conversation that a defect fails."""
+    judged, broker = all_properties()[CONVERSATION], broker_with(defect).sibling(listener)
+    for values in judged.pinned:
+        with contextlib.suppress(UnsatisfiedAssumption), assumptions_outside_hypothesis():
+            if not holds(judged, broker, values):
+                return values
+    raise AssertionError(f"no pinned conversation fails on {listener}")
+
+
 @pytest.mark.parametrize(
     ("defect", "property_name", "listener"),
     [
-        pytest.param(
-            "the-newest-metadata-closes",
-            "test_every_advertised_version_is_served",
-            "plaintext",
-            id="swept",
-        ),
-        pytest.param(
-            "the-right-cluster-id-alone-is-enough",
-            "test_cluster_check",
-            "plaintext",
-            marks=pytest.mark.slow,
-            id="member",
-        ),
-        pytest.param(
-            "metadata-is-served-before-authentication",
-            "test_sequences_go_as_the_model_allows",
-            "sasl_plaintext",
-            marks=pytest.mark.slow,
-            id="conversation",
-        ),
+        ("the-newest-metadata-closes", "test_every_advertised_version_is_served", "plaintext"),
+        ("metadata-is-served-before-authentication", CONVERSATION, "sasl_plaintext"),
     ],
 )
 def test_whatever_was_drawn_can_be_judged_again(
     defect: str, property_name: str, listener: str, tmp_path: Path
 ) -> None:
-    """Items of a sweep, members of an enumeration and conversations are read back from their text."""
-    options = ("--listener", listener, "--tier", "smoke", "-k", property_name)
-    run = run_suite("--broker", f"reference+{defect}", *options, runs=tmp_path / "runs")
-    folder = next(iter(run.folder.glob("failures/*/failure.json"))).parent
+    """Items of a sweep and conversations are read back from their text, and judged on the listener of the failure."""
+    values = {"item": Item("Metadata", METADATA_KEY, 13)}
+    if property_name == CONVERSATION:
+        values = dict(failing_conversation(defect, listener))
+    key = CellKey(DEFECTS[defect].breaks[0], f"reference+{defect}", listener)
+    failure = replace(failure_of(key, "seen"), property_name=property_name, example=repr(values))
+    folder = write_failure(tmp_path, failure)
     result = CliRunner().invoke(replay, [str(folder)])
     assert result.exit_code == 1, result.output
     healthy = CliRunner().invoke(replay, [str(folder), "--broker", "reference"])
     assert healthy.exit_code == 0, healthy.output
 
 
-def test_note_on_a_whole_property_says_how_to_go_on(defect_run: SuiteRun, tmp_path: Path) -> None:
+def test_note_on_a_whole_property_says_how_to_go_on(stored: Path, tmp_path: Path) -> None:
     """A failure without drawn values cannot be judged again; the message names its property's command."""
-    facts = json.loads((failure_of(defect_run) / "failure.json").read_text())
+    facts = json.loads((stored / "failure.json").read_text())
     (tmp_path / "failure.json").write_text(json.dumps(facts | {"example": ""}))
     result = CliRunner().invoke(replay, [str(tmp_path)])
     assert result.exit_code == 10, result.output
     assert "pytest conformance/ -k test_tags_in_answers_ascend" in result.output
 
 
-def test_failure_on_a_shared_connection_is_not_judged_alone(
-    defect_run: SuiteRun, tmp_path: Path
-) -> None:
+def test_failure_on_a_shared_connection_is_not_judged_alone(stored: Path, tmp_path: Path) -> None:
     """Earlier versions sent other examples on the same connection first; without those, `replay` could only be wrong."""
-    facts = json.loads((failure_of(defect_run) / "failure.json").read_text())
+    facts = json.loads((stored / "failure.json").read_text())
     place = tmp_path / "failure.json"
     place.write_text(json.dumps({**facts, "served_before": 2}))
     result = CliRunner().invoke(replay, [str(place)])
@@ -157,31 +152,31 @@ def test_failure_on_a_shared_connection_is_not_judged_alone(
     assert "run its reproducer.py" in result.output
 
 
-def test_failure_of_an_address_asks_for_it(defect_run: SuiteRun, tmp_path: Path) -> None:
+def test_failure_of_an_address_asks_for_it(stored: Path, tmp_path: Path) -> None:
     """Nothing is sent to an address from a stored file."""
-    facts = json.loads((failure_of(defect_run) / "failure.json").read_text())
+    facts = json.loads((stored / "failure.json").read_text())
     (tmp_path / "failure.json").write_text(json.dumps(facts | {"target": "127.0.0.1:9092"}))
     result = CliRunner().invoke(replay, [str(tmp_path)])
     assert result.exit_code == 2, result.output
     assert "found at an address, so --bootstrap-server is required" in result.output
 
 
-def test_failure_becomes_an_entry(defect_run: SuiteRun) -> None:
+def test_failure_becomes_an_entry(stored: Path) -> None:
     """The entry has the request without the sentinel, and a note of its origin."""
-    (entry,) = read_failure(failure_of(defect_run) / "failure.json").entries()
+    (entry,) = read_failure(stored / "failure.json").entries()
     assert entry.data[4:6] == b"\0\x12"
     assert len(entry.data) == 4 + int.from_bytes(entry.data[:4])
     assert f"found on {DEFECT} (plaintext): {CLAUSE}" in entry.origin
 
 
 def test_properties_that_cannot_be_used_are_a_mistake_of_the_command(
-    defect_run: SuiteRun, tmp_path: Path
+    stored: Path, tmp_path: Path
 ) -> None:
     """As for every other command: status 2, and not that of a failure that cannot be judged."""
     properties = tmp_path / "client.properties"
     properties.write_text("security.protocol=TELNET\n", encoding="utf-8")
     given = ("--bootstrap-server", "localhost:9092", "--command-config", str(properties))
-    result = CliRunner().invoke(replay, [str(failure_of(defect_run)), *given])
+    result = CliRunner().invoke(replay, [str(stored), *given])
     assert result.exit_code == click.UsageError.exit_code, result.output
     assert "--command-config security.protocol=TELNET: expected one of" in result.output
 
@@ -203,12 +198,7 @@ def test_failure_of_an_unknown_role_is_refused(role: object, tmp_path: Path) -> 
     (tmp_path / "failure.json").write_text(json.dumps(facts))
     result = CliRunner().invoke(replay, [str(tmp_path)])
     assert result.exit_code == USAGE_ERROR, result.output
-    assert "does not describe a failure" in result.output
-
-
-def test_every_role_has_a_folder_of_properties() -> None:
-    """So `replay` finds a role for each failure that can be read."""
-    assert PROPERTY_FOLDERS.keys() == ROLES.keys()
+    assert f"role is {str(role)!r}, and not one of operation, client, broker" in result.output
 
 
 def test_drawn_values_come_back() -> None:
@@ -256,7 +246,7 @@ def proposed_properties() -> Iterator[tuple[str, Property]]:
 )
 def test_property_of_a_proposal_is_found_again(role: str, judged: Property) -> None:
     """`replay` searches the folders of proposals as well."""
-    assert property_named(judged.name, role) is judged.body
+    assert ROLES[role].property_named(judged.name) is judged.body
 
 
 @pytest.mark.parametrize("judged", list(client_properties()), ids=lambda each: each.name)
@@ -330,12 +320,12 @@ def test_match_is_narrow_and_heeds_no_number() -> None:
     assert pattern == r"^KIP-35: v3 gave \(-?\d+, -?\d+\) after [0-9a-fx]+\."
 
 
-def test_smallest_entry_waits_for_a_reason(defect_run: SuiteRun, tmp_path: Path) -> None:
+def test_smallest_entry_waits_for_a_reason(defects_run: SuiteRun, tmp_path: Path) -> None:
     """The entry for a run's failures is refused until reason and link are filled in, and then declares them."""
-    result = CliRunner().invoke(expectations, [str(defect_run.folder)])
+    result = CliRunner().invoke(expectations, [str(defects_run.folder)])
     assert result.exit_code == 0, result.output
-    entries = entries_for(defect_run.folder, date(2026, 11, 21))
-    assert list(entries) == [DEFECT]
+    entries = entries_for(defects_run.folder, date(2026, 11, 21))
+    assert entries.keys() == {target["id"] for target in defects_run.header["targets"]}
     (entry,) = tomllib.loads(entries[DEFECT])["known_violation"]
     assert "listeners" not in entry, "it failed on every listener that was judged"
     assert (entry["added"], entry["expires"]) == (date(2026, 11, 21), date(2027, 2, 19))
@@ -349,3 +339,21 @@ def test_smallest_entry_waits_for_a_reason(defect_run: SuiteRun, tmp_path: Path)
     path.write_text(TARGET_FILE + filled)
     (known,) = load_target(path).known_violations
     assert known.clause == CLAUSE
+
+
+def test_entry_names_the_listeners_if_the_others_conform(tmp_path: Path) -> None:
+    """One that was judged and does not fail is not excused."""
+    cells = [planned_cell(listener=name) for name in ("plaintext", "ssl", "sasl_ssl")]
+    header = run_header(cells)
+    signature = "0123456789abcdef"
+    rows = [
+        example_row(header, verdict="violates", failure_signature=signature),
+        example_row(header, listener="ssl"),
+        example_row(header, listener="sasl_ssl"),
+    ]
+    folder = write_run(tmp_path / "run", header, rows)
+    key = CellKey(DEFAULT_CLAUSE, DEFAULT_TARGET, "plaintext")
+    write_failure(folder / "failures", failure_of(key, "seen", signature))
+    entries = entries_for(folder, date(2026, 11, 21))
+    (entry,) = tomllib.loads(entries[DEFAULT_TARGET])["known_violation"]
+    assert entry["listeners"] == ["plaintext"]

@@ -73,6 +73,7 @@ def test_grid_with_a_history_is_called_true(published: Path, tmp_path: Path) -> 
     assert ended.exit_code == 0
 
 
+@pytest.mark.nightly
 @pytest.mark.slow  # Verifying rolls all runs up again
 def test_what_was_tampered_with_is_named(published: Path, tmp_path: Path) -> None:
     """A cell turned green, a changed row and a removed run each have lines, and the status is 1."""

@@ -32,19 +32,8 @@ from wire.api_keys import METADATA_KEY
 from wire.exchange import Outcome
 
 PROPERTY = "test_the_machine_of_a_connection_is_that_of_the_model"
-ON_SASL = (
-    "a-null-mechanism-is-unsupported",
-    "a-refused-handshake-lists-the-mechanisms",
-    "a-refused-name-uses-up-the-one-request",
-    "a-second-handshake-is-taken",
-    "any-bare-token-is-taken",
-    "groups-are-listed-behind-the-handshake",
-    "groups-are-listed-once-versions-are-told",
-    "late-metadata-does-not-cost-the-connection",
-    "metadata-is-served-before-authentication",
-    "versions-are-told-again-before-the-handshake",
-)
-"""Defects that break only `MODEL.sequence-agrees` and that the suite of the SASL listener finds."""
+ON_SASL = ("any-bare-token-is-taken", "metadata-is-served-before-authentication")
+"""Some of the defects that break only `MODEL.sequence-agrees` and that the suite of the SASL listener finds; the mutation score has all."""
 
 
 def _conforms(listener: str, tampering: Tampering | None) -> bool:

@@ -2,47 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
 import pytest
 
-from conformance.mutation.kills_over_tcp import Catch, counted_kills
+from conformance.mutation import kills_over_tcp
+from conformance.mutation.kills_over_tcp import Catch, Counted, count_on_brokers, counted_kills
 
 CLAUSE = "KIP-35.client-certificate-guards-table"
 PROPERTY = "test_client_without_a_certificate_gets_no_table"
 TO_ALL = "client-certificates-are-not-asked-for"
 TO_SOME = "client-certificates-are-not-asked-for-in-a-crowd"
-SEEDS = 7
-"""More seeds than one set of brokers is used for."""
 
 
 @pytest.mark.timeout(180)
 def test_seeds_are_counted_one_by_one() -> None:
     """A defect in every answer takes one example, a rarer one takes more; pinned examples catch both."""
-    catches = [
-        Catch(clause=CLAUSE, defect=name, properties=[PROPERTY]) for name in (TO_ALL, TO_SOME)
-    ]
-    to_all, to_some = counted_kills(catches, seeds=SEEDS, jobs=1)
-    assert to_all.examples == (1,) * SEEDS
-    assert len(to_some.examples) == SEEDS
-    assert max(each or SEEDS for each in to_some.examples) > 1
-    assert to_all.pinned
-    assert to_some.pinned
-    assert {to_all.cap, to_some.cap} == {10}
+    seeds = range(1, 6)
+    counted = count_on_brokers(PROPERTY, [TO_ALL, TO_SOME], seeds)
+    assert counted.pinned == {TO_ALL, TO_SOME}
+    assert {counted.examples[seed][TO_ALL] for seed in seeds} == {1}
+    assert max(counted.examples[seed][TO_SOME] or len(seeds) for seed in seeds) > 1
+    quick = count_on_brokers(PROPERTY, [TO_ALL], seeds, quick=True)
+    assert (quick.pinned, quick.examples) == ({TO_ALL}, {})
 
 
-def test_what_nothing_caught_survives_every_seed() -> None:
-    """No broker is started for a defect that the suite missed; it survives every seed."""
-    (kill,) = counted_kills(
-        [Catch(clause=CLAUSE, defect=TO_ALL, properties=())], seeds=SEEDS, jobs=1
+def test_parts_of_the_seeds_are_put_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More seeds than one set of brokers is used for are counted in parts; what nothing caught survives every seed."""
+    parts: list[Sequence[int]] = []
+
+    def count(_: str, __: Sequence[str], seeds: Sequence[int], quick: bool) -> Counted:
+        parts.append(seeds)
+        return Counted(pinned={TO_ALL}, examples={seed: {TO_ALL: seed} for seed in seeds})
+
+    def pool(jobs: int, **_: Any) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(1)
+
+    monkeypatch.setattr(kills_over_tcp, "ProcessPoolExecutor", pool)
+    monkeypatch.setattr(kills_over_tcp, "count_on_brokers", count)
+    caught, missed = counted_kills(
+        [
+            Catch(clause=CLAUSE, defect=TO_ALL, properties=[PROPERTY]),
+            Catch(clause=CLAUSE, defect=TO_SOME, properties=()),
+        ],
+        seeds=7,
+        jobs=1,
     )
-    assert kill.survived == SEEDS
-    assert not kill.is_certain
-
-
-@pytest.mark.timeout(180)
-def test_property_that_cannot_see_the_defect_survives() -> None:
-    """A property of another clause uses all its examples and catches nothing."""
-    blind = "test_nothing_is_answered_before_tls"
-    catch = Catch(clause=CLAUSE, defect=TO_ALL, properties=[blind])
-    (kill,) = counted_kills([catch], seeds=1, jobs=1)
-    assert kill.examples == (None,)
-    assert not kill.pinned
+    assert parts == [range(1, 6), range(6, 8)]
+    assert caught.examples == tuple(range(1, 8))
+    assert (caught.pinned, caught.cap) == (True, 10)
+    assert (missed.survived, missed.is_certain) == (7, False)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from clauses.tiers import Tier
-from conformance.mutation.over_tcp import SAMPLE, Run, judge, planned_runs, run_all
+from conformance.mutation.over_tcp import SAMPLE, Run, judge, planned_runs
 from conformance.mutation.properties import all_properties
 from reference_model.faults.broker import DEFECTS
+from reference_model.profiles.profile import REFERENCE
+from tests.run_folders import example_row, planned_cell, run_header, write_run
 
 TLS_DEFECT = "tls-listeners-serve-without-tls"
 TLS_CLAUSE = "KIP-35.nothing-before-tls"
@@ -24,11 +25,11 @@ def test_every_defect_meets_every_property_that_needs_sockets() -> None:
 
 
 def test_quick_measurement_leaves_out_bystanders_alone() -> None:
-    """Each defect of a clause that needs sockets is judged all the same, and a share of the others."""
+    """Each defect of a clause that needs sockets is judged all the same, and a share of the others; the sample by pinned examples."""
     everything, quick = planned_runs(tuple(DEFECTS)), planned_runs(tuple(DEFECTS), quick=True)
-    assert [run for run in quick if run.tier == "standard"] == [
-        run for run in everything if run.tier == "standard"
-    ]
+    sample, *others = [run for run in everything if run.tier is Tier.STANDARD]
+    assert [run for run in quick if run.tier is Tier.STANDARD] == others
+    assert quick[0] == replace(sample, tier=Tier.SMOKE)
     judged = {name for run in quick for name in run.defects}
     assert len(DEFECTS) / 10 < len(judged) < len(DEFECTS) / 3
 
@@ -42,11 +43,19 @@ def test_defects_of_socket_clauses_get_generated_examples() -> None:
     assert sum(len(run.defects) for run in whole) == SAMPLE
 
 
-@pytest.mark.timeout(180)
 def test_runs_are_judged_by_their_records(tmp_path: Path) -> None:
-    """A run against a broker that skips TLS violates that clause, and names the property."""
+    """A run against a broker that skips TLS violates that clause, and names the property; what conforms or is shrunk is no catch."""
+    target = f"{REFERENCE}+{TLS_DEFECT}"
+    header = run_header([planned_cell(TLS_CLAUSE, target)])
+    failed = {"verdict": "violates", "failure_signature": "0" * 16}
+    rows = [
+        example_row(header, 1, property="test_that_holds"),
+        example_row(header, 2, property=TLS_PROPERTY, **failed),
+        example_row(header, 3, property="test_that_shrinks", phase="shrink", **failed),
+    ]
+    write_run(tmp_path / "run", header, rows)
     run = Run(defects=(TLS_DEFECT,), properties=(TLS_PROPERTY,), tier=Tier.SMOKE)
-    blames, catches = judge(run_all([run], tmp_path, 1))
+    blames, catches = judge({run: tmp_path})
     assert [each.is_exact for each in blames] == [True]
     assert [(catch.clause, catch.defect, tuple(catch.properties)) for catch in catches] == [
         (TLS_CLAUSE, TLS_DEFECT, (TLS_PROPERTY,))

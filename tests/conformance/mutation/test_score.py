@@ -64,6 +64,16 @@ def test_figures_of_a_kill(
     assert kill(*examples).percentile_95 == percentile_95
 
 
+def test_a_pinned_kill_may_be_left_uncounted() -> None:
+    """A quick measurement counts no examples of a defect that a pinned one catches; it has not survived."""
+    made = score(blame("one"), kills=(kill(pinned=True),))
+    assert made.findings == []
+    (row,) = rows(made)
+    assert row[2:] == ("0", "100", "not counted", "not counted", "yes", "caught")
+    (entry,) = made.as_json()["kills"]
+    assert (entry["median"], entry["examples"]) == (None, [])
+
+
 def test_exact_blame_finds_nothing() -> None:
     """A defect caught by its clause, and also by the model, has no findings."""
     good = blame("one", violated=(ECHOED.id, "MODEL.agrees-with-reference"))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from reports.grid.grid_view import FoldedGrid
 from reports.records import Verdict
-from reports.site.grid_page import write_grid
+from reports.site.grid_page import read_tables, write_grid
+from reports.site.rendering import Site
 from tests.reports.roll_up_tables import (
     RUN_ID,
     cell_row,
@@ -157,12 +160,33 @@ def _history() -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def write_small_site(out_dir: Path, **changes: list[dict[str, Any]]) -> Path:
-    """Write the small site, with the given tables replaced, and return its folder."""
+def write_small_tables(out_dir: Path, **changes: list[dict[str, Any]]) -> Path:
+    """Write the tables of the small site, with the given ones replaced, and return their folder."""
     refused = [{"folder": f"/runs/{HOSTILE}", "refusal": "cut_off", "reason": "it was cut off"}]
     notices = [{"folder": f"/runs/2-{HOSTILE}", "notice": "not in the catalogue: C.gone"}]
-    write_tables(out_dir, refused=refused, notices=notices, **{**site_tables(), **changes})
-    write_grid(out_dir)
+    return write_tables(out_dir, refused=refused, notices=notices, **{**site_tables(), **changes})
+
+
+def write_small_site(out_dir: Path, **changes: list[dict[str, Any]]) -> Path:
+    """Write the small site, with the given tables replaced, and return its folder."""
+    write_grid(write_small_tables(out_dir, **changes))
+    return out_dir
+
+
+def write_small_pages(
+    out_dir: Path, *writers: Callable[[Site], None], **changes: list[dict[str, Any]]
+) -> Path:
+    """Write only some pages of the small site, and no exports: much faster than the entire site.
+
+    Args:
+        out_dir: the folder.
+        writers: the functions that write the pages, such as `write_failures`.
+        changes: the tables to replace.
+    """
+    grid, history = read_tables(write_small_tables(out_dir, **changes))
+    site = Site(folded=FoldedGrid(grid), history=history, out_dir=out_dir)
+    for write in writers:
+        write(site)
     return out_dir
 
 

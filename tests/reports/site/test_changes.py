@@ -88,12 +88,11 @@ def test_verdicts_of_an_earlier_day_follow_from_the_changes() -> None:
     assert verdicts_at_end_of(date(2026, 11, 3), CHANGES)["a"]["plaintext"]["KIP-1.x"] == "conforms"
 
 
-def test_each_night_has_its_verdicts_as_a_file(tmp_path: Path) -> None:
+def test_each_night_has_its_verdicts_as_a_file(small_site: Path) -> None:
     """The page links to them, and the newest ones are those of the grid."""
-    site = write_small_site(tmp_path)
-    links = [link.get("href", "") for link in all_of(parse(site / "changes.html"), "a")]
+    links = [link.get("href", "") for link in all_of(parse(small_site / "changes.html"), "a")]
     files = [link for link in links if link.startswith("nights/")]
     assert files == ["nights/2026-11-21/grid.json", "nights/2026-11-20/grid.json"]
-    newest, before = (json.loads((site / file).read_text())["verdicts"] for file in files)
+    newest, before = (json.loads((small_site / file).read_text())["verdicts"] for file in files)
     assert newest["apache-kafka-4.4.0"]["plaintext"][NAMES] == "known_violation"
     assert before["apache-kafka-4.4.0"]["plaintext"][NAMES] == "violates"

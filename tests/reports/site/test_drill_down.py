@@ -6,7 +6,9 @@ import shutil
 from pathlib import Path
 
 from reports.grid import addresses
+from reports.site.clause_pages import write_clauses
 from reports.site.grid_page import write_grid
+from reports.site.target_pages import write_targets
 from tests.reports.roll_up_tables import cell_row, clause_row, target_row, write_tables
 from tests.reports.site.parsed_pages import all_of, parse, text_of
 from tests.reports.site.sites import (
@@ -19,7 +21,8 @@ from tests.reports.site.sites import (
     OLD,
     ORDER,
     site_tables,
-    write_small_site,
+    write_small_pages,
+    write_small_tables,
 )
 
 
@@ -43,7 +46,7 @@ def test_conforming_cell_says_what_it_leaves_out(tmp_path: Path) -> None:
         else cell
         for cell in site_tables()["cells"]
     ]
-    write_small_site(tmp_path, cells=cells)
+    write_small_pages(tmp_path, write_clauses, write_targets, cells=cells)
     for address in (addresses.clause_page(NAMES), addresses.target_page(NEW)):
         assert note in text_of(parse(tmp_path / address))
     page = parse(tmp_path / addresses.clause_page(NAMES))
@@ -113,7 +116,7 @@ def test_flaky_cell_says_how_often(small_site: Path) -> None:
 
 def test_flaky_cell_says_no_rate_where_none_was_recorded(tmp_path: Path) -> None:
     """A grid folder of an older suite has no table of rates; the cell then shows only the word."""
-    write_small_site(tmp_path)
+    write_small_tables(tmp_path)
     shutil.rmtree(tmp_path / "tables" / "flakes.parquet")
     write_grid(tmp_path)
     address = addresses.cell_page(ORDER, MIDDLE, "plaintext")

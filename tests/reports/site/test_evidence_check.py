@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from reports.errors import StatementWithoutEvidence
+from reports.site.evidence_check import check_statements
+from reports.site.grid_page import read_tables
 from tests.reports.site.sites import (
     KNOWN_SIGNATURE,
     NAMES,
@@ -16,6 +18,7 @@ from tests.reports.site.sites import (
     ORDER,
     site_tables,
     write_small_site,
+    write_small_tables,
 )
 
 
@@ -40,15 +43,15 @@ def _cells(clause: str, target: str, **changes: Any) -> list[dict[str, Any]]:
 def test_missing_note_is_refused(
     clause: str, target: str, changes: dict[str, Any], tmp_path: Path
 ) -> None:
-    """The cell is named, and no page is written."""
+    """The cell is named."""
+    folder = write_small_tables(tmp_path, cells=_cells(clause, target, **changes))
     with pytest.raises(StatementWithoutEvidence, match=f"{clause} on {target}.*a note is missing"):
-        write_small_site(tmp_path, cells=_cells(clause, target, **changes))
-    assert not (tmp_path / "index.html").exists()
+        check_statements(*read_tables(folder))
 
 
 @pytest.mark.parametrize("kept", ["no row", "no bytes"])
 def test_missing_evidence_is_refused(kept: str, tmp_path: Path) -> None:
-    """A failure without any stored evidence does not count as evidence."""
+    """A failure without any stored evidence does not count as evidence, and no page is written."""
     failures = site_tables()["failures"]
     if kept == "no row":
         failures = [row for row in failures if row["signature"] != KNOWN_SIGNATURE]
@@ -56,3 +59,4 @@ def test_missing_evidence_is_refused(kept: str, tmp_path: Path) -> None:
         failures = [row | {"hex_dump": None} for row in failures]
     with pytest.raises(StatementWithoutEvidence, match="evidence is missing"):
         write_small_site(tmp_path, failures=failures)
+    assert not (tmp_path / "index.html").exists()

@@ -12,8 +12,10 @@ from reports.grid import addresses
 from reports.run.failures import READS_FACTS
 from reports.run.hex_dump import BARE_ANSWER, dump_answer, dump_answer_of, dump_bare, dump_request
 from reports.site.byte_tables import ByteRow, Part, read_dump, rows_of
+from reports.site.drill_down import write_cells
 from reports.site.expected_answers import ExpectedAnswer
-from reports.site.failure_pages import compare, shown_rows
+from reports.site.failure_pages import compare, shown_rows, write_failures
+from reports.site.role_grids import write_role_grids
 from strategies.minimal_requests import minimal_request
 from tests.described_apis import described_api
 from tests.reports.roll_up_tables import WRONG_ANSWER, cell_row, failure_row
@@ -27,6 +29,7 @@ from tests.reports.site.sites import (
     NOTE,
     SIGNATURE,
     site_tables,
+    write_small_pages,
     write_small_site,
 )
 
@@ -92,7 +95,7 @@ def test_answer_of_another_api_is_compared_as_far_as_its_fields_agree(tmp_path: 
         ),
     )
     others = [row for row in site_tables()["failures"] if row["signature"] != KNOWN_SIGNATURE]
-    out_dir = write_small_site(tmp_path, failures=[*others, row])
+    out_dir = write_small_pages(tmp_path, write_failures, failures=[*others, row])
     page = parse(out_dir / "failures" / f"{KNOWN_SIGNATURE}.html")
     assert "The reference broker, by its own table of versions: answer" in text_of(page)
     rows = _rows(page, "field by field")
@@ -137,7 +140,9 @@ def test_note_beside_a_violation_is_no_failure(tmp_path: Path) -> None:
         *(row for row in site_tables()["failures"] if row["signature"] != NOTE),
         failure_row(NOTE, NAMES, HOSTILE, verdict="informational"),
     ]
-    out_dir = write_small_site(tmp_path, cells=cells, failures=rows)
+    out_dir = write_small_pages(
+        tmp_path, write_failures, write_role_grids, cells=cells, failures=rows
+    )
     words = {
         signature: text_of(next(all_of(parse(out_dir / "failures" / f"{signature}.html"), "h1")))
         for signature in (SIGNATURE, NOTE)
@@ -172,7 +177,7 @@ def test_declaration_stands_under_the_failure_that_it_describes(tmp_path: Path) 
         else cell
         for cell in tables["cells"]
     ]
-    write_small_site(tmp_path, cells=cells)
+    write_small_pages(tmp_path, write_failures, cells=cells)
     text = text_of(parse(tmp_path / "failures" / f"{KNOWN_SIGNATURE}.html"))
     assert "Declared because It is so on purpose. (KAFKA-1)" in text
     assert "Produce is closed on" not in text
@@ -195,7 +200,7 @@ def test_script_is_offered_with_the_bytes_that_it_reads(
     """A script without the failure.json that it needs is no use; the page says where both are."""
     known = failure_row(KNOWN_SIGNATURE, NAMES, NEW, reproducer=reproducer, facts=facts)
     others = [row for row in site_tables()["failures"] if row["signature"] != KNOWN_SIGNATURE]
-    write_small_site(tmp_path, failures=[*others, known])
+    write_small_pages(tmp_path, write_failures, failures=[*others, known])
     files = tmp_path / "failures" / KNOWN_SIGNATURE
     assert (files / "reproducer.py").exists() == is_there
     assert (files / "failure.json").exists() == (facts != LONG_FACTS)
@@ -268,7 +273,7 @@ def test_page_is_written_whatever_was_kept(changes: dict[str, str], tmp_path: Pa
     known = next(row for row in tables["failures"] if row["signature"] == KNOWN_SIGNATURE)
     kept = known | changes
     others = [row for row in tables["failures"] if row["signature"] != KNOWN_SIGNATURE]
-    write_small_site(tmp_path, failures=[*others, kept])
+    write_small_pages(tmp_path, write_failures, failures=[*others, kept])
     page = parse(tmp_path / "failures" / f"{KNOWN_SIGNATURE}.html")
     assert NEW.rpartition("-")[2] in text_of(page)
 
@@ -278,7 +283,7 @@ def test_page_without_an_example_shows_none(tmp_path: Path) -> None:
     tables = site_tables()
     nothing = {"facts": '{"sent": []}', "hex_dump": "\n", "example": ""}
     failures = [row | nothing for row in tables["failures"]]
-    write_small_site(tmp_path, failures=failures)
+    write_small_pages(tmp_path, write_failures, failures=failures)
     text = text_of(parse(tmp_path / "failures" / f"{KNOWN_SIGNATURE}.html"))
     assert "nothing was sent" in text
     assert "None was drawn." in text
@@ -304,7 +309,7 @@ def test_a_crash_has_its_own_word(tmp_path: Path) -> None:
     """A failure in which the target ended says "crashes", on its own page and on that of its cell."""
     others = [row for row in site_tables()["failures"] if row["signature"] != SIGNATURE]
     crash = {**failure_row(SIGNATURE, NAMES, HOSTILE), "kind": "TargetEnded"}
-    out_dir = write_small_site(tmp_path, failures=[*others, crash])
+    out_dir = write_small_pages(tmp_path, write_failures, write_cells, failures=[*others, crash])
     for page in (
         f"failures/{SIGNATURE}.html",
         addresses.cell_page(NAMES, HOSTILE, "plaintext"),

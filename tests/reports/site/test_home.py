@@ -8,26 +8,18 @@ from xml.etree.ElementTree import Element
 import pytest
 
 from reports.grid import addresses
+from reports.site.home import write_home
 from tests.reports.roll_up_tables import cell_row, clause_row, failure_row, run_row, target_row
 from tests.reports.site.parsed_pages import all_of, parse, text_of
-from tests.reports.site.sites import (
-    HOSTILE,
-    NEW,
-    NEW_CLIENT,
-    SIGNATURE,
-    write_large_site,
-    write_site_with_clients,
-    write_site_with_operations,
-    write_small_site,
-)
+from tests.reports.site.sites import HOSTILE, NEW, NEW_CLIENT, SIGNATURE, write_small_pages
 
 MOST_BYTES = 100_000
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Element:
+def home(site_with_clients: Path) -> Element:
     """The home page of brokers and clients."""
-    return parse(write_site_with_clients(tmp_path_factory.mktemp("home")) / "index.html")
+    return parse(site_with_clients / "index.html")
 
 
 def _cards(home: Element, title: str) -> list[str]:
@@ -63,9 +55,9 @@ def test_who_breaks_most_comes_first(home: Element) -> None:
     assert addresses.target_page(NEW_CLIENT) in [link.get("href") for link in home.iter("a")]
 
 
-def test_releases_of_apache_kafka_share_a_card(tmp_path: Path) -> None:
+def test_releases_of_apache_kafka_share_a_card(large_site: Path) -> None:
     """The card says how many releases keep every rule, and which violations are declared."""
-    page = parse(write_large_site(tmp_path) / "index.html")
+    page = parse(large_site / "index.html")
     (card,) = _cards(page, "Apache Kafka")
     assert card == (
         "Apache Kafka, 40 releases ⚑ known All 40 releases keep every rule that applies, "
@@ -78,8 +70,9 @@ def test_failing_operation_is_the_clients(tmp_path: Path) -> None:
     operation = "librdkafka-2.12.1.share-group"
     run = {"run_id": "20261121T150000Z-0a0b0c0d"}
     page = parse(
-        write_small_site(
+        write_small_pages(
             tmp_path,
+            write_home,
             runs=[run_row(), run_row(**run)],
             targets=[target_row(NEW), target_row(NEW, role="operation", **run)],
             clauses=[
@@ -104,9 +97,9 @@ def test_failing_operation_is_the_clients(tmp_path: Path) -> None:
     assert kinds == ["Clients", "Apache"], "what is red comes first"
 
 
-def test_operations_that_work_are_one_card_per_client(tmp_path: Path) -> None:
+def test_operations_that_work_are_one_card_per_client(site_with_operations: Path) -> None:
     """An operation that a release is too old for has not failed."""
-    page = parse(write_site_with_operations(tmp_path) / "index.html")
+    page = parse(site_with_operations / "index.html")
     (card,) = _cards(page, "Clients")
     assert card == (
         "librdkafka 2.12.1 ? inconclusive 4 of 6 operations with brokers work; "
@@ -114,7 +107,6 @@ def test_operations_that_work_are_one_card_per_client(tmp_path: Path) -> None:
     )
 
 
-def test_large_home_stays_small(tmp_path: Path) -> None:
+def test_large_home_stays_small(large_site: Path) -> None:
     """Home has at most 100 kB, whatever the size of the grids."""
-    write_large_site(tmp_path)
-    assert (tmp_path / "index.html").stat().st_size <= MOST_BYTES
+    assert (large_site / "index.html").stat().st_size <= MOST_BYTES

@@ -24,8 +24,6 @@ from tests.reports.site.sites import (
     ORDER,
     WIDE,
     site_tables,
-    write_large_site,
-    write_site_with_clients,
     write_small_site,
 )
 from tests.reports.site.text_browser import dump_in_w3m
@@ -52,10 +50,13 @@ def brokers(browser: Browser, small_site: Path) -> Iterator[Page]:
     page.context.close()
 
 
-@pytest.fixture
-def brokers_without_script(browser: Browser, small_site: Path) -> Iterator[Page]:
-    """The grid of brokers in a browser that runs no script."""
-    page = _open(browser, (small_site / "brokers.html").as_uri(), java_script_enabled=False)
+@pytest.fixture(params=[True, False], ids=["script", "no script"])
+def brokers_either_way(
+    request: pytest.FixtureRequest, browser: Browser, small_site: Path
+) -> Iterator[Page]:
+    """The grid of brokers in a browser that runs scripts, and in one that runs none."""
+    url = (small_site / "brokers.html").as_uri()
+    page = _open(browser, url, java_script_enabled=request.param)
     yield page
     page.context.close()
 
@@ -84,27 +85,18 @@ def _tick(page: Page, name: str, value: str) -> None:
     ],
     ids=["none", "state", "states", "conforms", "n/a", "level", "source", "source and level"],
 )
-@pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
 def test_boxes_filter_with_and_without_the_script(
-    boxes: list[tuple[str, str]],
-    rows: list[str],
-    script: bool,
-    brokers: Page,
-    brokers_without_script: Page,
+    boxes: list[tuple[str, str]], rows: list[str], brokers_either_way: Page
 ) -> None:
     """Several values of one kind widen the choice, several kinds narrow it; the script is not needed."""
-    page = brokers if script else brokers_without_script
     for name, value in boxes:
-        _tick(page, name, value)
-    assert _rows(page) == rows
+        _tick(brokers_either_way, name, value)
+    assert _rows(brokers_either_way) == rows
 
 
-@pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
-def test_release_and_day_filter_with_and_without_the_script(
-    script: bool, brokers: Page, brokers_without_script: Page
-) -> None:
+def test_release_and_day_filter_with_and_without_the_script(brokers_either_way: Page) -> None:
     """Choosing a release hides the other columns; choosing a day hides rows that have not changed since."""
-    page = brokers if script else brokers_without_script
+    page = brokers_either_way
     _tick(page, "release", "Kafka 4.x")
     heads = page.locator("thead tr:last-child th:visible").all_text_contents()
     assert [head.strip() for head in heads] == ["4.4.0"]
@@ -138,9 +130,9 @@ def test_state_and_product_narrow_each_other(
 
 
 @pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
-def test_major_opens_into_its_releases(script: bool, browser: Browser, tmp_path: Path) -> None:
+def test_major_opens_into_its_releases(script: bool, browser: Browser, large_site: Path) -> None:
     """The box, or a click on the heading, replaces the cell of all by a cell for each; the address keeps it."""
-    url = (write_large_site(tmp_path) / "brokers.html").as_uri()
+    url = (large_site / "brokers.html").as_uri()
     page = _open(browser, url, java_script_enabled=script)
     row = page.locator(".clauses tr:not(.source)").first
     assert len(row.locator("td:visible").all()) == 4
@@ -220,10 +212,10 @@ def test_keyboard_order_is_reading_order(brokers: Page) -> None:
 
 @pytest.mark.parametrize("size", [(1300, 900), (360, 780)], ids=["desktop", "phone"])
 def test_first_red_is_on_the_first_screen(
-    size: tuple[int, int], browser: Browser, tmp_path: Path
+    size: tuple[int, int], browser: Browser, site_with_clients: Path
 ) -> None:
     """Home shows a violation without scrolling, and the keyboard reaches its target in 20 steps."""
-    url = (write_site_with_clients(tmp_path) / "index.html").as_uri()
+    url = (site_with_clients / "index.html").as_uri()
     page = _open(browser, url, viewport={"width": size[0], "height": size[1]})
     box = page.locator(".standings .violates").first.bounding_box()
     assert box is not None
@@ -260,10 +252,7 @@ def test_phone_can_touch_what_stands_close(browser: Browser, tmp_path: Path) -> 
         cell_row(WIDE, release, "not_applicable", reason=f"{release} has none")
         for release in ("apache-kafka-3.9.2", "apache-kafka-2.8.2")
     ]
-    site = write_small_site(
-        tmp_path,
-        cells=[*tables["cells"], *absent],
-    )
+    site = write_small_site(tmp_path, cells=[*tables["cells"], *absent])
     for address in ("brokers.html?view=all", addresses.clause_page(WIDE)):
         page = _open(browser, f"{site.as_uri()}/{address}", viewport=SIZES["phone"])
         assert faults_of(page) == [], address
@@ -305,9 +294,9 @@ def test_forced_colours_and_print_hide_nothing(browser: Browser, small_site: Pat
     page.context.close()
 
 
-def test_paper_has_every_column_of_forty_targets(browser: Browser, tmp_path: Path) -> None:
+def test_paper_has_every_column_of_forty_targets(browser: Browser, large_site: Path) -> None:
     """On A4 landscape no cell is cut off or too small to read, and violations are marked in words."""
-    url = (write_large_site(tmp_path) / "brokers.html").as_uri()
+    url = (large_site / "brokers.html").as_uri()
     page = _open(browser, f"{url}?open=Kafka 4.x,Kafka 3.x,Kafka 2.x,Kafka 1.x", viewport=PAPER)
     page.emulate_media(media="print")
     cut = page.locator(".grid :is(td, th)").evaluate_all(

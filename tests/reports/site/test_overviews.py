@@ -16,9 +16,11 @@ from reference_model.profiles.profile import FOLDER
 from reports.exports.links import FORMS, table_address
 from reports.exports.table_files import table_schema_text
 from reports.grid import addresses
+from reports.site.change_pages import write_releases
 from reports.site.grid_page import write_grid
 from reports.site.measurements import quantile_ms
 from reports.site.rendering import sourced
+from reports.site.why import write_why
 from tests.reports.roll_up_tables import RUN_ID, cell_row, run_row, target_row
 from tests.reports.site.parsed_pages import all_of, parse, text_of
 from tests.reports.site.sites import (
@@ -28,7 +30,8 @@ from tests.reports.site.sites import (
     NAMES,
     NEW,
     site_tables,
-    write_small_site,
+    write_small_pages,
+    write_small_tables,
 )
 
 
@@ -94,8 +97,9 @@ def test_releases_of_other_products_are_compared(tmp_path: Path) -> None:
         for name in products
     ]
     targets = [f"{name}-{release}" for name in products for release in ("1.0", "2.0")]
-    folder = write_small_site(
+    folder = write_small_pages(
         tmp_path,
+        write_releases,
         release_steps=[*tables["release_steps"], *steps],
         targets=[*tables["targets"], *map(target_row, targets)],
         cells=[*tables["cells"], *(cell_row(KEYS, target) for target in targets)],
@@ -179,7 +183,8 @@ def test_about_says_how_busy_the_machine_was(
     load: dict[str, Any], said: str, tmp_path: Path
 ) -> None:
     """Runs of older suites did not record it."""
-    text = text_of(parse(write_small_site(tmp_path, runs=[run_row(**load)]) / "why.html"))
+    folder = write_small_pages(tmp_path, write_why, runs=[run_row(**load)])
+    text = text_of(parse(folder / "why.html"))
     assert f"Linux x86_64, {said} 0" in text
 
 
@@ -187,7 +192,8 @@ def test_about_says_how_many_runs_it_leaves_out(tmp_path: Path) -> None:
     """The page lists the runs that the grid shows, and the newest of the others."""
     late = [run_row(run_id=f"late-{number:03}", in_grid=False) for number in range(201)]
     shown = run_row(started_at=datetime(2026, 1, 1, tzinfo=UTC))
-    text = text_of(parse(write_small_site(tmp_path, runs=[shown, *late]) / "why.html"))
+    folder = write_small_pages(tmp_path, write_why, runs=[shown, *late])
+    text = text_of(parse(folder / "why.html"))
     assert "202 runs in this grid, newest first; 1 of them only in the exports" in text
     assert RUN_ID in text
     assert "late-200" in text
@@ -237,7 +243,7 @@ def test_recorded_tables_are_exported_as_they_are(name: str, small_site: Path) -
 
 def test_published_site_has_a_card_and_badges_to_copy(tmp_path: Path) -> None:
     """Where the site's address is known, a link to it shows a picture, and badges have it in their Markdown."""
-    write_small_site(tmp_path)
+    write_small_tables(tmp_path)
     write_grid(tmp_path, pages="https://site.example/kafka/")
     page = parse(tmp_path / addresses.target_page(NEW))
     said = {meta.get("property"): meta.get("content") for meta in all_of(page, "meta")}

@@ -9,6 +9,7 @@ from xml.etree.ElementTree import Element
 import pytest
 
 from reports.grid import addresses
+from reports.site.role_grids import write_role_grids
 from tests.reports.roll_up_tables import cell_row
 from tests.reports.site.parsed_pages import all_of, classes_of, grid_row, parse, text_of
 from tests.reports.site.sites import (
@@ -20,8 +21,7 @@ from tests.reports.site.sites import (
     TARGETS,
     WIDE,
     site_tables,
-    write_large_site,
-    write_small_site,
+    write_small_pages,
 )
 
 MOST_BYTES = 150_000
@@ -77,7 +77,7 @@ def test_clause_that_a_run_left_out_is_not_run(tmp_path: Path) -> None:
     cells = [
         cell for cell in site_tables()["cells"] if (cell["clause"], cell["target"]) != (KEYS, NEW)
     ]
-    page = parse(write_small_site(tmp_path, cells=cells) / "brokers.html")
+    page = parse(write_small_pages(tmp_path, write_role_grids, cells=cells) / "brokers.html")
     assert text_of(grid_row(page, KEYS)[2]) == "○ not run"
 
 
@@ -145,10 +145,9 @@ def test_every_verdict_has_a_style(small_site: Path, brokers: Element) -> None:
         assert f".{name}" in style
 
 
-def test_large_grid_stays_small(tmp_path: Path) -> None:
+def test_large_grid_stays_small(large_site: Path) -> None:
     """The grid has at most 150 kB for 120 clauses and 40 targets, with evidence in one cell of fifty."""
-    write_large_site(tmp_path)
-    assert (tmp_path / "brokers.html").stat().st_size <= MOST_BYTES
+    assert (large_site / "brokers.html").stat().st_size <= MOST_BYTES
 
 
 def test_grid_without_any_range_has_no_range_column(tmp_path: Path) -> None:
@@ -156,8 +155,9 @@ def test_grid_without_any_range_has_no_range_column(tmp_path: Path) -> None:
     tables = site_tables()
     targets = [entry for entry in tables["targets"] if entry["target"] == NEW]
     page = parse(
-        write_small_site(
+        write_small_pages(
             tmp_path,
+            write_role_grids,
             targets=targets,
             cells=[cell_row(KEYS, NEW)],
             transitions=[],
@@ -169,14 +169,9 @@ def test_grid_without_any_range_has_no_range_column(tmp_path: Path) -> None:
     assert "Holds in Apache Kafka" not in [text_of(head) for head in all_of(page, "th")]
 
 
-@pytest.fixture(scope="module")
-def large_grid(tmp_path_factory: pytest.TempPathFactory) -> Element:
-    """The grid of 120 clauses and 40 releases."""
-    return parse(write_large_site(tmp_path_factory.mktemp("large")) / "brokers.html")
-
-
-def test_releases_of_a_wide_grid_are_folded_by_their_major(large_grid: Element) -> None:
+def test_releases_of_a_wide_grid_are_folded_by_their_major(large_site: Path) -> None:
     """One cell stands for all releases of a major; it has the worst verdict, and how many releases have it."""
+    large_grid = parse(large_site / "brokers.html")
     folds = [text_of(head) for head in all_of(large_grid, "th", scope="col", class_="fold")]
     assert folds == ["10 releases"] * 4
     boxes = [box.get("value") for box in all_of(large_grid, "input", name="open")]
@@ -192,7 +187,8 @@ def test_rules_that_apply_to_nothing_share_a_row(tmp_path: Path) -> None:
     tables = site_tables()
     cells = [cell for cell in tables["cells"] if cell["clause"] != KEYS]
     absent = [cell_row(KEYS, target, "not_applicable", reason="none has it") for target in TARGETS]
-    page = parse(write_small_site(tmp_path, cells=[*cells, *absent]) / "brokers.html")
+    folder = write_small_pages(tmp_path, write_role_grids, cells=[*cells, *absent])
+    page = parse(folder / "brokers.html")
     (row,) = all_of(page, "tr", class_="absent")
     assert text_of(row) == f"1 rule applies to nothing here: {KEYS}"
     assert [link.get("href") for link in row.iter("a")] == [addresses.clause_page(KEYS)]

@@ -25,21 +25,7 @@ from tests.reports.site.sites import (
     ORDER,
     OTHER,
     TARGETS,
-    write_site_with_clients,
-    write_site_with_operations,
 )
-
-
-@pytest.fixture(scope="module")
-def two_roles(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The small site with two clients on it."""
-    return write_site_with_clients(tmp_path_factory.mktemp("roles"))
-
-
-@pytest.fixture(scope="module")
-def with_operations(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The small site, with client operations tried on two of its releases."""
-    return write_site_with_operations(tmp_path_factory.mktemp("operations"))
 
 
 def _heads(table: Element, scope: str) -> list[str]:
@@ -51,9 +37,9 @@ def _grid(site: Path, role: str) -> Element:
     return table
 
 
-def test_each_role_has_a_grid(two_roles: Path) -> None:
+def test_each_role_has_a_grid(site_with_clients: Path) -> None:
     """Each page has the clauses and targets of one role."""
-    brokers, clients = _grid(two_roles, "broker"), _grid(two_roles, "client")
+    brokers, clients = _grid(site_with_clients, "broker"), _grid(site_with_clients, "client")
     assert _heads(clients, "row") == [
         "All rules",
         f"{KEYS} MUST",
@@ -67,13 +53,13 @@ def test_each_role_has_a_grid(two_roles: Path) -> None:
     assert _heads(brokers, "rowgroup") == ["KIP-35", "KIP-511", "PROTOCOL"]
 
 
-def test_release_may_stand_in_the_grids_of_two_roles(with_operations: Path) -> None:
+def test_release_may_stand_in_the_grids_of_two_roles(site_with_operations: Path) -> None:
     """Cells that judge a release as a broker and cells of client operations on it do not affect each other."""
-    operations = _grid(with_operations, "operation")
-    assert len(_heads(_grid(with_operations, "broker"), "col")) == 2 + len(TARGETS)
+    operations = _grid(site_with_operations, "operation")
+    assert len(_heads(_grid(site_with_operations, "broker"), "col")) == 2 + len(TARGETS)
     assert _heads(operations, "col") == ["Operation", "Works with Apache Kafka", "4.4.0", "2.8.2"]
     assert _heads(operations, "rowgroup") == ["librdkafka 2.12.1"]
-    counts = summarise(FoldedGrid(read_grid(with_operations)), with_operations).cells
+    counts = summarise(FoldedGrid(read_grid(site_with_operations)), site_with_operations).cells
     assert sum(counts.values()) == len(CLAUSES) * len(TARGETS) + 2 * 3
 
 
@@ -85,24 +71,24 @@ def test_role_without_data_has_no_page(role: str, small_site: Path) -> None:
     assert address not in (small_site / "index.html").read_text(encoding="utf-8")
 
 
-def test_page_of_a_release_has_its_own_rules_alone(with_operations: Path) -> None:
+def test_page_of_a_release_has_its_own_rules_alone(site_with_operations: Path) -> None:
     """The clients that were tried with it are named, and answer for their operations; each listener has one column."""
-    page = parse(with_operations / addresses.target_page(NEW))
+    page = parse(site_with_operations / addresses.target_page(NEW))
     (table,) = (
         each for each in all_of(page, "table") if list(all_of(each, "th", scope="rowgroup"))
     )
     assert _heads(table, "rowgroup") == ["KIP-35", "KIP-511", "PROTOCOL"]
     assert "Clients tried with it" in text_of(page)
     assert _heads(table, "col") == ["Rule", "plaintext", "ssl"]
-    only_broker = parse(with_operations / addresses.target_page(OTHER))
+    only_broker = parse(site_with_operations / addresses.target_page(OTHER))
     assert "librdkafka" not in text_of(only_broker)
 
 
-def test_clause_does_not_apply_to_another_role(two_roles: Path) -> None:
+def test_clause_does_not_apply_to_another_role(site_with_clients: Path) -> None:
     """A cell that no run planned is "not run" only on targets of the clause's role."""
     cells = {
         (cell.clause, cell.target): cell.worst
-        for row in FoldedGrid(read_grid(two_roles)).cells.values()
+        for row in FoldedGrid(read_grid(site_with_clients)).cells.values()
         for cell in row
     }
     of_broker, of_client = cells[FALLS_BACK, NEW], cells[ORDER, NEW_CLIENT]
@@ -117,32 +103,32 @@ def test_clause_does_not_apply_to_another_role(two_roles: Path) -> None:
     assert cells[FALLS_BACK, OLD_CLIENT].verdict is Verdict.NOT_RUN
 
 
-def test_pages_of_targets_and_clauses_keep_to_their_role(two_roles: Path) -> None:
+def test_pages_of_targets_and_clauses_keep_to_their_role(site_with_clients: Path) -> None:
     """A client's page has only clauses for clients, and the page of such a clause has no broker."""
-    client = parse(two_roles / addresses.target_page(NEW_CLIENT))
+    client = parse(site_with_clients / addresses.target_page(NEW_CLIENT))
     assert "librdkafka 2.12.1" in text_of(next(all_of(client, "h1")))
     of_client = [
         text_of(head).split()[0] for head in all_of(client, "th", scope="row", class_="id")
     ]
     assert of_client == [KEYS, NAMED, FALLS_BACK]
-    clause = parse(two_roles / addresses.clause_page(NAMED))
+    clause = parse(site_with_clients / addresses.clause_page(NAMED))
     heads = [text_of(head) for head in all_of(clause, "th", scope="row")]
     assert heads == ["librdkafka 2.12.1", "librdkafka 2.4.0"]
-    of_both = parse(two_roles / addresses.clause_page(KEYS))
+    of_both = parse(site_with_clients / addresses.clause_page(KEYS))
     assert len(list(all_of(of_both, "th", scope="row"))) >= len(TARGETS) + 2
 
 
-def test_what_does_not_apply_to_a_role_is_not_counted(two_roles: Path) -> None:
+def test_what_does_not_apply_to_a_role_is_not_counted(site_with_clients: Path) -> None:
     """The counted cells are those of the small site and those of the clients."""
-    counts = summarise(FoldedGrid(read_grid(two_roles)), two_roles).cells
+    counts = summarise(FoldedGrid(read_grid(site_with_clients)), site_with_clients).cells
     assert sum(counts.values()) == len(CLAUSES) * len(TARGETS) + 3 * 2
     assert counts[Verdict.NOT_RUN] == 3
 
 
-def test_operation_has_only_neighbours_in_which_it_was_tried(with_operations: Path) -> None:
+def test_operation_has_only_neighbours_in_which_it_was_tried(site_with_operations: Path) -> None:
     """The page of a cell of an operation names the releases of its grid, and no others."""
     page = parse(
-        with_operations / addresses.cell_page("librdkafka-2.12.1.headers", OLD, "plaintext")
+        site_with_operations / addresses.cell_page("librdkafka-2.12.1.headers", OLD, "plaintext")
     )
     neighbours = next(each for each in all_of(page, "table") if "neighbouring" in text_of(each))
     assert _heads(neighbours, "row") == ["Apache Kafka 4.4.0", "Apache Kafka 2.8.2 this one"]

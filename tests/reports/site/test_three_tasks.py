@@ -8,17 +8,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.reports.site.sites import HOSTILE, write_site_with_clients
+from tests.reports.site.sites import HOSTILE
 
 pytestmark = pytest.mark.browser
 
 WIDTHS = {"desktop": (1300, 900), "phone": (360, 780)}
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A site with three releases, two other brokers and two clients."""
-    return write_site_with_clients(tmp_path_factory.mktemp("tasks"))
 
 
 @pytest.fixture(params=["script", "no script"])
@@ -29,7 +23,7 @@ def script(request: pytest.FixtureRequest) -> bool:
 
 @pytest.fixture(params=list(WIDTHS))
 def home(
-    request: pytest.FixtureRequest, browser: Browser, site: Path, script: bool
+    request: pytest.FixtureRequest, browser: Browser, site_with_clients: Path, script: bool
 ) -> Iterator[Page]:
     """The home page, opened from a file."""
     width, height = WIDTHS[request.param]
@@ -37,7 +31,7 @@ def home(
         viewport={"width": width, "height": height}, java_script_enabled=script
     )
     page = context.new_page()
-    page.goto((site / "index.html").as_uri())
+    page.goto((site_with_clients / "index.html").as_uri())
     yield page
     context.close()
 

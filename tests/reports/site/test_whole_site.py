@@ -11,7 +11,14 @@ from reports.grid import addresses
 from reports.grid.history_tables import ROW_TYPES
 from reports.site.grid_page import write_grid
 from tests.reports.site.parsed_pages import all_of, parse, text_of
-from tests.reports.site.sites import HOSTILE, NAMES, SIGNATURE, TARGETS, write_small_site
+from tests.reports.site.sites import (
+    HOSTILE,
+    NAMES,
+    SIGNATURE,
+    TARGETS,
+    write_small_site,
+    write_small_tables,
+)
 
 
 def _pages(site: Path) -> list[Path]:
@@ -98,7 +105,7 @@ def test_second_rendering_leaves_no_old_page(tmp_path: Path) -> None:
 )
 def test_missing_table_is_shown_as_not_recorded(missing: str, tmp_path: Path) -> None:
     """A grid folder of an older suite has fewer tables, and its pages say so."""
-    write_small_site(tmp_path)
+    write_small_tables(tmp_path)
     (tmp_path / "tables" / f"{missing}.parquet" / "part-0.parquet").unlink()
     (tmp_path / "tables" / f"{missing}.parquet").rmdir()
     write_grid(tmp_path)
