@@ -145,19 +145,22 @@ FETCH = api(
     ],
 )
 
-SHARE_FETCH = api(
-    "ShareFetch",
-    SHARE_FETCH_KEY,
-    "1-2",
-    "0+",
-    [],
-    [
+
+def _share_response(topic: str, lock_timeout_since: str, *of_partition: Schema) -> list[Schema]:
+    """Return the fields of a response about the partitions of a share group.
+
+    Args:
+        topic: the name of its struct for a topic.
+        lock_timeout_since: the versions that have a timeout of locks.
+        of_partition: the fields of a partition after its number and its error.
+    """
+    return [
         field("ThrottleTimeMs", "int32", "0+"),
         *_ERROR,
-        field("AcquisitionLockTimeoutMs", "int32", "1+"),
+        field("AcquisitionLockTimeoutMs", "int32", lock_timeout_since),
         field(
             "Responses",
-            "[]ShareFetchableTopicResponse",
+            f"[]{topic}",
             "0+",
             field("TopicId", "uuid", "0+"),
             field(
@@ -166,22 +169,35 @@ SHARE_FETCH = api(
                 "0+",
                 field("PartitionIndex", "int32", "0+"),
                 *_ERROR,
-                field("AcknowledgeErrorCode", "int16", "0+"),
-                field("AcknowledgeErrorMessage", "string", "0+", nullable="0+", default="null"),
-                _LEADER,
-                field("Records", "records", "0+", nullable="0"),
-                field(
-                    "AcquiredRecords",
-                    "[]AcquiredRecords",
-                    "0+",
-                    field("FirstOffset", "int64", "0+"),
-                    field("LastOffset", "int64", "0+"),
-                    field("DeliveryCount", "int16", "0+"),
-                ),
+                *of_partition,
             ),
         ),
         _node_endpoints("0+"),
-    ],
+    ]
+
+
+SHARE_FETCH = api(
+    "ShareFetch",
+    SHARE_FETCH_KEY,
+    "1-2",
+    "0+",
+    [],
+    _share_response(
+        "ShareFetchableTopicResponse",
+        "1+",
+        field("AcknowledgeErrorCode", "int16", "0+"),
+        field("AcknowledgeErrorMessage", "string", "0+", nullable="0+", default="null"),
+        _LEADER,
+        field("Records", "records", "0+", nullable="0"),
+        field(
+            "AcquiredRecords",
+            "[]AcquiredRecords",
+            "0+",
+            field("FirstOffset", "int64", "0+"),
+            field("LastOffset", "int64", "0+"),
+            field("DeliveryCount", "int16", "0+"),
+        ),
+    ),
 )
 
 SHARE_ACKNOWLEDGE = api(
@@ -190,26 +206,7 @@ SHARE_ACKNOWLEDGE = api(
     "1-2",
     "0+",
     [],
-    [
-        field("ThrottleTimeMs", "int32", "0+"),
-        *_ERROR,
-        field("AcquisitionLockTimeoutMs", "int32", "2+"),
-        field(
-            "Responses",
-            "[]ShareAcknowledgeTopicResponse",
-            "0+",
-            field("TopicId", "uuid", "0+"),
-            field(
-                "Partitions",
-                "[]PartitionData",
-                "0+",
-                field("PartitionIndex", "int32", "0+"),
-                *_ERROR,
-                _LEADER,
-            ),
-        ),
-        _node_endpoints("0+"),
-    ],
+    _share_response("ShareAcknowledgeTopicResponse", "2+", _LEADER),
 )
 
 DATA_APIS: Mapping[int, Api] = MappingProxyType(

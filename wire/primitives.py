@@ -13,7 +13,8 @@ types, the unsigned varint and the tagged fields.
 from __future__ import annotations
 
 import struct
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 from uuid import UUID
 
 from wire.errors import (
@@ -55,99 +56,45 @@ class RawTaggedField(NamedTuple):
     end: int
 
 
-def _fixed(data: memoryview, offset: int, layout: struct.Struct) -> tuple[Any, int]:
-    end = offset + layout.size
-    if end > len(data):
-        raise BufferUnderflow(
-            f"{layout.size} bytes expected, {len(data) - offset} left", start=offset, end=len(data)
-        )
-    return layout.unpack_from(data, offset)[0], end
+def _number(
+    form: str, name: str
+) -> tuple[Callable[[memoryview, int], tuple[int, int]], Callable[[float], bytes]]:
+    """Return the reader and the writer of a number.
+
+    Args:
+        form: its form in the notation of `struct`, big-endian.
+        name: its name in messages about values that do not fit.
+    """
+    layout = struct.Struct(form)
+
+    def read(data: memoryview, offset: int) -> tuple[int, int]:
+        end = offset + layout.size
+        if end > len(data):
+            raise BufferUnderflow(
+                f"{layout.size} bytes expected, {len(data) - offset} left",
+                start=offset,
+                end=len(data),
+            )
+        return layout.unpack_from(data, offset)[0], end
+
+    def write(value: float) -> bytes:
+        try:
+            return layout.pack(value)
+        except struct.error as error:
+            raise EncodeError(f"{value!r} does not fit an {name}") from error
+
+    return read, write
 
 
-def _packed(value: float, layout: struct.Struct, name: str) -> bytes:
-    try:
-        return layout.pack(value)
-    except struct.error as error:
-        raise EncodeError(f"{value!r} does not fit an {name}") from error
+read_int8, write_int8 = _number(">b", "int8")
+read_int16, write_int16 = _number(">h", "int16")
+read_int32, write_int32 = _number(">i", "int32")
+read_int64, write_int64 = _number(">q", "int64")
+read_uint16, write_uint16 = _number(">H", "uint16")
+read_uint32, write_uint32 = _number(">I", "uint32")
 
-
-_INT8 = struct.Struct(">b")
-_INT16 = struct.Struct(">h")
-_INT32 = struct.Struct(">i")
-_INT64 = struct.Struct(">q")
-_UINT16 = struct.Struct(">H")
-_UINT32 = struct.Struct(">I")
-_FLOAT64 = struct.Struct(">d")
-
-
-def read_int8(data: memoryview, offset: int) -> tuple[int, int]:
-    """Read a signed byte."""
-    return _fixed(data, offset, _INT8)
-
-
-def read_int16(data: memoryview, offset: int) -> tuple[int, int]:
-    """Read a signed 2-byte number."""
-    return _fixed(data, offset, _INT16)
-
-
-def read_int32(data: memoryview, offset: int) -> tuple[int, int]:
-    """Read a signed 4-byte number."""
-    return _fixed(data, offset, _INT32)
-
-
-def read_int64(data: memoryview, offset: int) -> tuple[int, int]:
-    """Read a signed 8-byte number."""
-    return _fixed(data, offset, _INT64)
-
-
-def write_int8(value: int) -> bytes:
-    """Write a signed byte."""
-    return _packed(value, _INT8, "int8")
-
-
-def write_int16(value: int) -> bytes:
-    """Write a signed 2-byte number."""
-    return _packed(value, _INT16, "int16")
-
-
-def write_int32(value: int) -> bytes:
-    """Write a signed 4-byte number."""
-    return _packed(value, _INT32, "int32")
-
-
-def write_int64(value: int) -> bytes:
-    """Write a signed 8-byte number."""
-    return _packed(value, _INT64, "int64")
-
-
-def read_uint16(data: memoryview, offset: int) -> tuple[int, int]:
-    """Read an unsigned 2-byte number."""
-    return _fixed(data, offset, _UINT16)
-
-
-def read_uint32(data: memoryview, offset: int) -> tuple[int, int]:
-    """Read an unsigned 4-byte number."""
-    return _fixed(data, offset, _UINT32)
-
-
-def read_float64(data: memoryview, offset: int) -> tuple[float, int]:
-    """Read an 8-byte floating point number."""
-    return _fixed(data, offset, _FLOAT64)
-
-
-def write_uint16(value: int) -> bytes:
-    """Write an unsigned 2-byte number."""
-    return _packed(value, _UINT16, "uint16")
-
-
-def write_uint32(value: int) -> bytes:
-    """Write an unsigned 4-byte number."""
-    return _packed(value, _UINT32, "uint32")
-
-
-def write_float64(value: float) -> bytes:
-    """Write an 8-byte floating point number."""
-    return _packed(value, _FLOAT64, "float64")
+read_float64: Callable[[memoryview, int], tuple[float, int]]
+read_float64, write_float64 = _number(">d", "float64")
 
 
 def read_boolean(data: memoryview, offset: int) -> tuple[bool, int]:

@@ -17,7 +17,7 @@ from conformance.assertions.judging import Unjudged
 from conformance.assertions.play_summary import ERROR, OK, summary
 from fixtures.client_processes.driver_process import DriverResult
 from fixtures.errors import HarnessError
-from fixtures.recording_proxy.trying import TriedPlay
+from fixtures.recording_proxy.operation import TriedPlay
 from fixtures.scripted_broker.playing import Play
 from reference_model.clients.rules.moves import History
 from reference_model.clients.rules.oracle import ForbiddenMove, forbidden_moves

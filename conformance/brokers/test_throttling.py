@@ -75,16 +75,18 @@ def test_limited_client_is_told_before_it_is_held_back(
         # A response in v0 has no throttle time: only a second request shows the pause.
         versions.append(FIRST_VERSION_WITH_THROTTLE_TIME)
     first, *second = answered_under_quota(broker, client_id, versions)
-    told = [each.throttle_time_ms for each in (first, *second) if each.throttle_time_ms is not None]
-    assert min(told) > 0, "the response to a throttled client has no throttle time"
+    pauses_ms = [
+        each.throttle_time_ms for each in (first, *second) if each.throttle_time_ms is not None
+    ]
+    assert min(pauses_ms) > 0, "the response to a throttled client has no throttle time"
     for each in second:
-        assert each.latency_ms >= told[0] * LEAST_SHARE_OF_PAUSE, (
+        assert each.latency_ms >= pauses_ms[0] * LEAST_SHARE_OF_PAUSE, (
             "a second request was answered during the pause"
         )
-    if broker.profile.traits.answer_precedes_pause and first.latency_ms >= told[0]:
+    if broker.profile.traits.answer_precedes_pause and first.latency_ms >= pauses_ms[0]:
         # A pause of this machine is not the target's fault, but is unlikely to happen twice.
         first, *_ = answered_under_quota(broker, client_id, versions)
-        assert first.latency_ms < told[0], "the response came only after the pause"
+        assert first.latency_ms < pauses_ms[0], "the response came only after the pause"
 
 
 class ThrottledAnswer(NamedTuple):
@@ -121,5 +123,5 @@ def answered_under_quota(
 def throttled_answer(exchange: Exchange, version: int) -> ThrottledAnswer:
     """Decode the response to a throttled client."""
     answer = decode_answer(exchange, api_version=version)
-    told = answer.throttle_time_ms if has_throttle_time(version) else None
-    return ThrottledAnswer(told, (exchange.latency_us or 0) / 1000)
+    pause_ms = answer.throttle_time_ms if has_throttle_time(version) else None
+    return ThrottledAnswer(pause_ms, (exchange.latency_us or 0) / 1000)

@@ -55,6 +55,6 @@ def _seen(run: TargetRun) -> Mapping[CellKey, list[str]]:
         failure = read_failure(folder)
         key = CellKey(failure.clause, failure.target, failure.listener)
         again = shlex.join(["kafka-conformance", "replay", str(folder)])
-        told = shortened(f"  seen: {failure.first_line}", LONGEST_SEEN, complete_in=FACTS_FILE)
-        seen.setdefault(key, []).extend([told, f"  again: {again}"])
+        line = shortened(f"  seen: {failure.first_line}", LONGEST_SEEN, complete_in=FACTS_FILE)
+        seen.setdefault(key, []).extend([line, f"  again: {again}"])
     return seen

@@ -8,8 +8,8 @@ from conformance.assertions.contradictions import contradictions
 from conformance.assertions.judging import Unjudged
 from conformance.assertions.operation_results import assert_operates, failure_of
 from conformance.assertions.rerouting import assert_survives_rerouting
+from fixtures.recording_proxy.operation import TriedPlay
 from fixtures.recording_proxy.rerouting import ReroutedPlay
-from fixtures.recording_proxy.trying import TriedPlay
 from fixtures.under_test.trial import Trial
 from reports.verdict_labels import BROKER_DOUBT
 

@@ -79,7 +79,7 @@ def predict(
     Args:
         sightings: what was seen.
         client: one of its clients.
-        watched: what the watched brokers told clients that they all serve; empty if that is not known.
+        watched: the versions that all watched brokers list; empty if that is not known.
         release: the release.
     """
     versions: dict[int, list[int]] = {}

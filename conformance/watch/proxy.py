@@ -296,7 +296,7 @@ class WatchProxy:
             payload = answer
         if head.api_key == API_VERSIONS_KEY:
             frame = encode_frame(payload)
-            self.watcher.told(opened.watched, head, frame)
+            self.watcher.take_table(opened.watched, head, frame)
             return frame
         named = addresses_in(payload, head.api_key, head.api_version)
         if named is None:

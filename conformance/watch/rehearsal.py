@@ -79,27 +79,27 @@ class Rehearsal:
     def _table(self, reaction: Reaction, asked: int) -> Callable[[bytes], bytes | None]:
         def answer(payload: bytes) -> bytes | None:
             try:
-                told = decode(ApiVersionsResponse, payload[CORRELATION_ID_BYTES:], version=asked)
+                listed = decode(ApiVersionsResponse, payload[CORRELATION_ID_BYTES:], version=asked)
             except DecodeError:
                 return payload
             self.not_shared = frozenset(
-                each.api_key for each in told.api_keys if self._shares_none(each)
+                each.api_key for each in listed.api_keys if self._shares_none(each)
             )
-            body = encode(self._shared(told), version=reaction.response_version)
+            body = encode(self._shared(listed), version=reaction.response_version)
             return payload[:CORRELATION_ID_BYTES] + body
 
         return answer
 
-    def _shared(self, told: ApiVersionsResponse) -> ApiVersionsResponse:
+    def _shared(self, listed: ApiVersionsResponse) -> ApiVersionsResponse:
         """Return what a broker lists as far as the release lists it too; features only if the release has some."""
         own = {each.api_key: each for each in self._release.profile.api_keys}
         own[API_VERSIONS_KEY] = self._release.profile.own_range
-        told = replace(told, unknown_tagged_fields=(), tag_order=())
+        listed = replace(listed, unknown_tagged_fields=(), tag_order=())
         if not self._release.profile.supported_features:
-            told = replace(
-                told, supported_features=(), finalized_features=(), finalized_features_epoch=-1
+            listed = replace(
+                listed, supported_features=(), finalized_features=(), finalized_features_epoch=-1
             )
-        return replace(told, api_keys=tuple(_shared(told.api_keys, own)))
+        return replace(listed, api_keys=tuple(_shared(listed.api_keys, own)))
 
     def _shares_none(self, listed: ApiVersion) -> bool:
         served = self._release.served(listed.api_key)

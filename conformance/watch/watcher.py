@@ -152,12 +152,12 @@ class Watcher:
             connection.judged.requests[place], response=response, answered_ms=self._now_ms()
         )
 
-    def told(self, connection: WatchedConnection, head: RequestHead, response: bytes) -> None:
+    def take_table(self, connection: WatchedConnection, head: RequestHead, response: bytes) -> None:
         """Take in the response to ApiVersions, as the client gets it; size included."""
         self.answered(connection, head, response)
-        told = read_response(_seen(head, connection.number, self._now_ms(), response=response))
-        if told.kind is ResponseKind.TABLE:
-            table = {key: Range(*ranges[0]) for key, ranges in told.ranges.items() if ranges}
+        read = read_response(_seen(head, connection.number, self._now_ms(), response=response))
+        if read.kind is ResponseKind.TABLE:
+            table = {key: Range(*ranges[0]) for key, ranges in read.ranges.items() if ranges}
             # A broker may be upgraded while it is watched, and the first address may lead to several.
             known = self.tables.get(connection.node, table)
             self.tables[connection.node] = intersection([known, table])

@@ -110,6 +110,30 @@ CHANGED_APIS: Mapping[int, Api] = MappingProxyType(
 )
 """The APIs by key."""
 
+_HEARTBEAT_RESPONSE = [
+    field("ThrottleTimeMs", "int32", "0+"),
+    field("ErrorCode", "int16", "0+"),
+    field("ErrorMessage", "string", "0+", nullable="0+", default="null"),
+    field("MemberId", "string", "0+", nullable="0+", default="null"),
+    field("MemberEpoch", "int32", "0+"),
+    field("HeartbeatIntervalMs", "int32", "0+"),
+    field(
+        "Assignment",
+        "Assignment",
+        "0+",
+        field(
+            "TopicPartitions",
+            "[]TopicPartitions",
+            "0+",
+            field("TopicId", "uuid", "0+"),
+            field("Partitions", "[]int32", "0+"),
+        ),
+        nullable="0+",
+        default="null",
+    ),
+]
+"""The fields of a response to a heartbeat; those of both kinds of groups are the same."""
+
 CONSUMER_GROUP_HEARTBEAT = api(
     "ConsumerGroupHeartbeat",
     CONSUMER_GROUP_HEARTBEAT_KEY,
@@ -135,28 +159,7 @@ CONSUMER_GROUP_HEARTBEAT = api(
             default="null",
         ),
     ],
-    [
-        field("ThrottleTimeMs", "int32", "0+"),
-        field("ErrorCode", "int16", "0+"),
-        field("ErrorMessage", "string", "0+", nullable="0+", default="null"),
-        field("MemberId", "string", "0+", nullable="0+", default="null"),
-        field("MemberEpoch", "int32", "0+"),
-        field("HeartbeatIntervalMs", "int32", "0+"),
-        field(
-            "Assignment",
-            "Assignment",
-            "0+",
-            field(
-                "TopicPartitions",
-                "[]TopicPartitions",
-                "0+",
-                field("TopicId", "uuid", "0+"),
-                field("Partitions", "[]int32", "0+"),
-            ),
-            nullable="0+",
-            default="null",
-        ),
-    ],
+    _HEARTBEAT_RESPONSE,
     request_headers={"0-1": 2, "2+": 3},
 )
 
@@ -173,28 +176,7 @@ _SHARE_GROUP_HEARTBEAT_OF_TODAY = api(
         field("RackId", "string", "0+", nullable="0+", default="null"),
         field("SubscribedTopicNames", "[]string", "0+", nullable="0+", default="null"),
     ],
-    [
-        field("ThrottleTimeMs", "int32", "0+"),
-        field("ErrorCode", "int16", "0+"),
-        field("ErrorMessage", "string", "0+", nullable="0+", default="null"),
-        field("MemberId", "string", "0+", nullable="0+", default="null"),
-        field("MemberEpoch", "int32", "0+"),
-        field("HeartbeatIntervalMs", "int32", "0+"),
-        field(
-            "Assignment",
-            "Assignment",
-            "0+",
-            field(
-                "TopicPartitions",
-                "[]TopicPartitions",
-                "0+",
-                field("TopicId", "uuid", "0+"),
-                field("Partitions", "[]int32", "0+"),
-            ),
-            nullable="0+",
-            default="null",
-        ),
-    ],
+    _HEARTBEAT_RESPONSE,
 )
 
 

@@ -12,7 +12,7 @@ from conformance.assertions.operation_results import Unsupported
 from conformance.operations.trials import client_operates
 from fixtures.client.running_broker import Address, RunningBroker
 from fixtures.client_processes.driver_process import DriverResult
-from fixtures.recording_proxy.trying import TriedPlay
+from fixtures.recording_proxy.operation import TriedPlay
 from fixtures.registry.clients import Client, select_clients
 from fixtures.registry.targets import select_targets
 from fixtures.under_test import trial as trial_module

@@ -9,7 +9,7 @@ import pytest
 from conformance.assertions.client_moves import ClientAborted
 from conformance.assertions.operation_results import Unsupported, assert_operates
 from fixtures.errors import HarnessError
-from fixtures.recording_proxy.trying import TriedPlay
+from fixtures.recording_proxy.operation import TriedPlay
 from reference_model.clients.scripts.recording import Recording, SeenRequest
 from tests.conformance.client_plays import ABORTED, WELL
 from tests.reference_model.clients.recordings import asked, listing, opened, recorded, sent

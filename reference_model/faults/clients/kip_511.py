@@ -251,61 +251,49 @@ class VersionOfAnotherBuildIsNamed(ModelClient):
 # KIP-511.client-reads-fixed-header
 
 
-def _after_flexible_header(response: bytes) -> bytes:
-    _, end = decode_prefix(ResponseHeader, response, version=1)
-    return response[end:]
+class _ReadsHeaderAsFlexible(ModelClient):
+    """Reads tagged fields before the body of some responses to ApiVersions, as other flexible responses have them."""
+
+    def is_misread(self, link: Link, version: int) -> bool:
+        raise NotImplementedError
+
+    def body_of(self, link: Link, version: int, response: bytes) -> bytes:
+        if not self.is_misread(link, version):
+            return super().body_of(link, version, response)
+        _, end = decode_prefix(ResponseHeader, response, version=1)
+        return response[end:]
 
 
-@fault(
+misreads_header = fault(
     "KIP-511.client-reads-fixed-header",
     "KIP-1242.older-broker-unaffected",
     "KIP-97.new-client-old-broker",
     "KIP-97.mixed-cluster",
 )
-class HeaderOfV3IsReadAsFlexible(ModelClient):
+
+
+@misreads_header
+class HeaderOfV3IsReadAsFlexible(_ReadsHeaderAsFlexible):
     """Reads tagged fields before the body of ApiVersions v3, as other flexible responses have them."""
 
-    def body_of(self, link: Link, version: int, response: bytes) -> bytes:
-        return (
-            _after_flexible_header(response)
-            if version == 3
-            else super().body_of(link, version, response)
-        )
+    def is_misread(self, link: Link, version: int) -> bool:
+        return version == 3
 
 
-@fault(
-    "KIP-511.client-reads-fixed-header",
-    "KIP-1242.older-broker-unaffected",
-    "KIP-97.new-client-old-broker",
-    "KIP-97.mixed-cluster",
-)
-class HeaderOfV4IsReadAsFlexible(ModelClient):
+@misreads_header
+class HeaderOfV4IsReadAsFlexible(_ReadsHeaderAsFlexible):
     """Reads tagged fields before the body of ApiVersions v4 alone."""
 
-    def body_of(self, link: Link, version: int, response: bytes) -> bytes:
-        return (
-            _after_flexible_header(response)
-            if version == 4
-            else super().body_of(link, version, response)
-        )
+    def is_misread(self, link: Link, version: int) -> bool:
+        return version == 4
 
 
-@fault(
-    "KIP-511.client-reads-fixed-header",
-    "KIP-1242.older-broker-unaffected",
-    "KIP-97.new-client-old-broker",
-    "KIP-97.mixed-cluster",
-)
-class HeaderOfOlderVersionsIsReadAsFlexibleForNodes(ModelClient):
+@misreads_header
+class HeaderOfOlderVersionsIsReadAsFlexibleForNodes(_ReadsHeaderAsFlexible):
     """Reads tagged fields before the body of ApiVersions v3 and v4 on connections to discovered nodes."""
 
-    def body_of(self, link: Link, version: int, response: bytes) -> bytes:
-        is_misread = link.node is not None and version in (3, 4)
-        return (
-            _after_flexible_header(response)
-            if is_misread
-            else super().body_of(link, version, response)
-        )
+    def is_misread(self, link: Link, version: int) -> bool:
+        return link.node is not None and version in (3, 4)
 
 
 @fault("KIP-511.client-reads-fixed-header")

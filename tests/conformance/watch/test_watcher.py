@@ -38,7 +38,7 @@ def test_a_day_of_connections_is_bounded(monkeypatch: pytest.MonkeyPatch) -> Non
         written = head_of(request(0, 7, b"records", client_id=f"client {number % 50}"))
         for head in (asked, written, written):
             seen.requested(connection, head)
-        seen.told(connection, asked, table(3))
+        seen.take_table(connection, asked, table(3))
         seen.closed(connection, by_client=True)
         seen.over(connection)
         assert not connection.unanswered
@@ -72,7 +72,9 @@ def _exchange(seen: Watcher, *frames: bytes, answers: tuple[bytes, ...]) -> None
     for frame, answer in zip(frames, answers, strict=True):
         head = head_of(frame)
         seen.requested(connection, head)
-        (seen.told if head.api_key == API_VERSIONS else seen.answered)(connection, head, answer)
+        (seen.take_table if head.api_key == API_VERSIONS else seen.answered)(
+            connection, head, answer
+        )
     seen.closed(connection, by_client=True)
     seen.over(connection)
 
@@ -116,9 +118,9 @@ def test_tables_are_intersected() -> None:
         connection = seen.opened("10.0.0.1", node)
         asked = head_of(asking(3))
         seen.requested(connection, asked)
-        seen.told(connection, asked, table(3))
+        seen.take_table(connection, asked, table(3))
     assert seen.watched[API_VERSIONS] == (0, 4)
     refused = head_of(asking(9))
     seen.requested(connection, refused)
-    seen.told(connection, refused, b"\0\0\0\6\0\0\0\1\0\x23")
+    seen.take_table(connection, refused, b"\0\0\0\6\0\0\0\1\0\x23")
     assert seen.watched[API_VERSIONS] == (0, 4)
