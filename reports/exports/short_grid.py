@@ -7,7 +7,7 @@ and a table of operations. Releases with equal columns share one. What does not 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, islice
 
 from reports.escaping import cut, markdown_text
@@ -15,7 +15,7 @@ from reports.exports.bounded_text import BoundedText
 from reports.grid.grid_summary import GridSummary
 from reports.grid.grid_tables import GridClause
 from reports.grid.grid_view import FoldedCell, FoldedGrid, TargetColumn, role_title
-from reports.grid.products import Product, client_name
+from reports.grid.products import Product, owner_of
 from reports.records import OPERATION, WORST_FIRST, Verdict
 from reports.verdict_labels import SYMBOLS, WORDS, counted, verdict_word
 
@@ -48,7 +48,7 @@ def short_grid(folded: FoldedGrid, products: Sequence[Product], summary: GridSum
     for role, of_role in sorted(folded.by_role.items(), key=lambda each: each[0] != OPERATION):
         title = role_title(role) if len(folded.by_role) > 1 else ""
         if role == OPERATION:
-            head, rows = _operations(of_role)
+            head, rows = _operations(of_role, {each.id: each.name for each in products})
         else:
             head, rows = _rules(of_role)
         _add_table(bounded, head, rows, title=title)
@@ -130,13 +130,14 @@ def _group_name(columns: Sequence[TargetColumn]) -> str:
     return newest.name if len(columns) == 1 else f"{oldest.name} to {newest.short}"
 
 
-def _operations(folded: FoldedGrid) -> tuple[list[str], list[list[str]]]:
+def _operations(folded: FoldedGrid, names: Mapping[str, str]) -> tuple[list[str], list[list[str]]]:
     """Return head and rows of a table of clients by releases: how many operations have each verdict."""
     rows = []
-    for client, clauses in folded.sources:
+    for source, clauses in folded.sources:
         cells = [folded.cells[clause.clause] for clause in clauses]
         tried = [[row[at] for row in cells] for at in range(len(folded.columns))]
-        rows.append([client_name(client), *(_counts(column) for column in tried)])
+        client = owner_of(clauses[0], "", OPERATION)
+        rows.append([names.get(client, source), *(_counts(column) for column in tried)])
     return ["client", *(column.name for column in folded.columns)], rows
 
 

@@ -14,7 +14,8 @@ from reference_model.profiles.profile import APACHE_KAFKA
 from reports.records import Verdict, failure_verdict
 from reports.refused_runs import NoticedRun, RefusedRun
 
-_NAMES = {APACHE_KAFKA: "Apache Kafka"}
+_NAMES = {APACHE_KAFKA: "Apache Kafka", "platformatic-kafka": "@platformatic/kafka"}
+"""Display names by what ids of targets begin with, where both differ."""
 _SIGNS = re.compile(r"[@/]+")
 
 
@@ -120,8 +121,7 @@ class GridTarget:
     def target_name(self) -> str:
         """The target's display name: "Apache Kafka 4.4.0", "Apache Kafka 3.9.2 zookeeper"."""
         known = implementation_name(self.implementation)
-        # The id of a library with a scope, "@platformatic/kafka", is its name without signs.
-        for name in (self.implementation, _SIGNS.sub("-", self.implementation).strip("-")):
+        for name in (self.implementation, without_signs(self.implementation)):
             release = f"{name}-{self.release}"
             if self.target == release:
                 return f"{known} {self.release}"
@@ -237,6 +237,11 @@ class Grid:
     def must_clauses(self) -> frozenset[str]:
         """The ids of the clauses that are a MUST: the ones that sentences and badges count."""
         return frozenset(entry.clause for entry in self.clauses if entry.level == Level.MUST)
+
+
+def without_signs(name: str) -> str:
+    """Return the name of a library as ids of targets have it: "platformatic-kafka" for one with a scope, "@platformatic/kafka"."""
+    return _SIGNS.sub("-", name).strip("-")
 
 
 def implementation_name(implementation: str) -> str:

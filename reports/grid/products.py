@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 
 from clauses.catalogue import Level, Role
 from reports.grid.bugs import Bug, Evidence, bugs_of
-from reports.grid.grid_tables import GridCell, GridClause, implementation_name
+from reports.grid.grid_tables import GridCell, GridClause, implementation_name, without_signs
 from reports.grid.grid_view import FoldedCell, FoldedGrid, TargetColumn
 from reports.grid.history_tables import KeptFailure, failures_by_run, leaves_open
 from reports.records import OPERATION, VIOLATED_VERDICTS, WORST_FIRST, Verdict, gates
 from reports.verdict_labels import CRASHES, SYMBOLS, counted
 
-_VERSIONED = re.compile(r"(?P<library>.+?)-(?P<version>\d.*)")
+_VERSIONED = re.compile(r"(?P<library>.+?)-(?P<version>\d[^-]*)(?P<variant>-.+)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,7 +182,7 @@ def those_counted(products: Sequence[Product], breaking: Collection[Product]) ->
 
 def owner_of(clause: GridClause, target: str, role: str) -> str:
     """Return the id of the product that answers for a cell: the client of an operation, else the target itself."""
-    return clause.source if role == OPERATION else target
+    return without_signs(clause.source) if role == OPERATION else target
 
 
 def _own_cells(role: str, folded: FoldedGrid) -> Iterator[tuple[str, OwnCell]]:
@@ -258,6 +258,12 @@ def library_of(product: Product) -> str:
 
 
 def client_name(id_: str) -> str:
-    """Return the display name of a client: "kafka-python 3.0.12" for "kafka-python-3.0.12"."""
+    """Return the display name of a client of which only the id is known: "kafka-python 3.0.12" for "kafka-python-3.0.12".
+
+    It is the one that its column has if the client is judged as well, see `GridTarget.target_name`.
+    """
     parts = _VERSIONED.fullmatch(id_)
-    return f"{implementation_name(parts['library'])} {parts['version']}" if parts else id_
+    if parts is None:
+        return id_
+    variant = (parts["variant"] or "").replace("-", " ", 1)
+    return f"{implementation_name(parts['library'])} {parts['version']}{variant}"

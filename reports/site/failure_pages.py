@@ -16,7 +16,7 @@ from reports.grid import addresses
 from reports.grid.grid_tables import GridCell, GridClause, GridTarget
 from reports.grid.grid_view import TargetColumn
 from reports.grid.history_tables import KeptFailure, Neighbour, leaves_open
-from reports.grid.products import client_name, owner_of
+from reports.grid.products import owner_of
 from reports.records import OPERATION, REPRODUCER_FILE, Verdict
 from reports.run.hex_dump import BARE_ANSWER
 from reports.site.byte_tables import ByteRow, Part, first_divergence, in_fields_of, read_dump
@@ -153,7 +153,7 @@ def _write_failure(
         role=role,
         is_client=is_client,
         is_operation=is_operation,
-        owner=_owner(clause, column, role),
+        owner=_owner(site, clause, column, role),
         driver=driver_of(failure),
         again=replay_command(failure),
         requests=outline(parts) if is_client else [],
@@ -168,11 +168,10 @@ def _write_failure(
     )
 
 
-def _owner(clause: GridClause, column: TargetColumn, role: str) -> tuple[str, str]:
+def _owner(site: Site, clause: GridClause, column: TargetColumn, role: str) -> tuple[str, str]:
     """Return name and page of the product that answers for a failure."""
     owner = owner_of(clause, column.target, role)
-    name = column.name if owner == column.target else client_name(owner)
-    return name, addresses.target_page(owner)
+    return site.names[owner], addresses.target_page(owner)
 
 
 def _expected(failure: KeptFailure, target: GridTarget) -> list[ExpectedAnswer]:

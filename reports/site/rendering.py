@@ -101,6 +101,11 @@ class Site:
         return products_of(self.folded, self.history.failures)
 
     @cached_property
+    def names(self) -> Mapping[str, str]:
+        """The display name of each product by its id."""
+        return {product.id: product.name for product in self.products}
+
+    @cached_property
     def versions(self) -> Sequence[ProductVersions]:
         """Every product that has a page about its versions."""
         return versions_of(self.products)

@@ -52,14 +52,13 @@ def entries_of(site: Site) -> Iterator[SearchEntry]:
         if clause.role == OPERATION:
             title = f"{clause.source}: {title}"
         yield SearchEntry(title=title, words=clause.clause, href=page)
-    names = {product.id: product.name for product in site.products}
     seen = set()
     for failure in site.history.failures or ():
         if failure.signature not in seen:
             seen.add(failure.signature)
             message = failure.message.partition("\n")[0][:_LONGEST_MESSAGE]
             yield SearchEntry(
-                title=f"{names.get(failure.target, failure.target)}: {message}",
+                title=f"{site.names.get(failure.target, failure.target)}: {message}",
                 words=failure.clause,
                 href=addresses.failure_page(failure.signature),
             )

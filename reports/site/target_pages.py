@@ -21,7 +21,7 @@ from reports.grid.grid_view import (
     ListenerCell,
     TargetColumn,
 )
-from reports.grid.products import Product, client_name, library_of
+from reports.grid.products import Product, library_of, owner_of
 from reports.records import OPERATION, UNSETTLED_VERDICTS, WORST_FIRST, Verdict
 from reports.site.drill_down import in_order, page_of
 from reports.site.evidence import script_addresses
@@ -247,7 +247,9 @@ def _operations(
     """Return the releases that a client was tried with, and its operations with a cell for each; None if there are none."""
     folded = site.folded.by_role.get(OPERATION)
     clauses = [
-        clause for clause in (folded.grid.clauses if folded else ()) if clause.source == client
+        clause
+        for clause in (folded.grid.clauses if folded else ())
+        if owner_of(clause, "", OPERATION) == client
     ]
     if folded is None or not clauses:
         return None
@@ -268,7 +270,8 @@ def _tried_with(site: Site, release: str) -> list[TriedOperations]:
     if place is None:
         return []
     found = []
-    for client, clauses in folded.sources:
+    for _, clauses in folded.sources:
+        client = owner_of(clauses[0], release, OPERATION)
         cells = [folded.cells[clause.clause][place] for clause in clauses]
         verdicts = [cell.verdict for cell in cells if not cell.is_blank]
         words = [
@@ -279,7 +282,7 @@ def _tried_with(site: Site, release: str) -> list[TriedOperations]:
         if words:
             found.append(
                 TriedOperations(
-                    client=client_name(client),
+                    client=site.names[client],
                     href=addresses.target_page(client),
                     words=", ".join(words),
                 )

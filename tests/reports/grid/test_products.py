@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
+from fixtures.registry.clients import Client, all_clients
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_summary import summarise
+from reports.grid.grid_tables import GridTarget
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import read_history_tables
-from reports.grid.products import BrokenRules, Product, products_of, those_counted
+from reports.grid.products import BrokenRules, Product, client_name, products_of, those_counted
 from reports.records import Verdict
 from tests.reports.roll_up_tables import (
     cell_row,
@@ -179,3 +181,36 @@ def test_library_with_a_scope_has_its_name(tmp_path: Path) -> None:
     )
     (product,) = products_of(FoldedGrid(read_grid(folder)))
     assert (product.name, product.column and product.column.short) == ("@some/kafka 2.1", "2.1")
+
+
+def _named_row(client: Client) -> GridTarget:
+    return GridTarget(
+        **target_row(client.id, implementation=client.library, release=client.version)
+    )
+
+
+@pytest.mark.parametrize("client", all_clients(), ids=lambda client: client.id)
+def test_client_has_one_name_whether_it_was_judged_or_only_tried(client: Client) -> None:
+    """An operation's row has only the id; the column of a client has its library and version as well."""
+    assert client_name(client.id) == _named_row(client).target_name
+
+
+def test_operations_of_a_library_with_a_scope_belong_to_the_client_that_was_judged(
+    tmp_path: Path,
+) -> None:
+    """Rows of operations begin with the library's name, and the client's id has no signs."""
+    (client,) = (each for each in all_clients() if each.id == "platformatic-kafka-1.35.0")
+    row = f"{client.name}.produce"
+    judged = {"implementation": client.library, "release": client.version, "role": "client"}
+    folder = write_tables(
+        tmp_path,
+        targets=[target_row(NEW, role="operation"), target_row(client.id, **judged)],
+        clauses=[
+            clause_row("C.must", role="client"),
+            clause_row(row, 1, role="operation", source=client.name),
+        ],
+        cells=[cell_row("C.must", client.id), cell_row(row, NEW)],
+    )
+    (product,) = products_of(FoldedGrid(read_grid(folder)))
+    assert (product.id, product.name) == (client.id, "@platformatic/kafka 1.35.0")
+    assert [own.role for own in product.cells] == ["client", "operation"]
