@@ -9,6 +9,7 @@ import pytest
 
 from tests.conformance.suite_runs import REPOSITORY, run_suite
 
+pytestmark = [pytest.mark.slow]
 TARGET = "reference+tags-descend"
 PROPERTY = "test_tags_in_answers_ascend"
 _FINDING = re.compile(r"^✕ .+?^  again: .+?$", re.MULTILINE | re.DOTALL)

@@ -23,21 +23,11 @@ from reference_model.clients.scripts.script import (
     NodeScript,
     Script,
     Table,
-    healthy_ranges,
     one_node,
 )
 from reference_model.clients.scripts.steps import steps_of
 from reports.run.failures import LONGEST_REPRODUCER_BYTES, Failure, render_reproducer, write_failure
 from strategies.api_versions import build_request
-from wire.api_versions import (
-    NEWEST_VERSION,
-    ApiVersion,
-    ApiVersionsResponse,
-    FinalizedFeatureKey,
-    SupportedFeatureKey,
-)
-from wire.codec import encode
-from wire.error_codes import ErrorCode
 from wire.frames import SIZE_BYTES, encode_frame
 
 REFUSES = Answer(error_code=35, table=ITSELF, layout=0)
@@ -102,93 +92,6 @@ def _ask(core: dict[str, Any], sent: tuple[bytes, ...]) -> list[bytes]:
     nodes = [("127.0.0.1", 9092 + node) for node in range(len(core["DATA"]["nodes"]))]
     writes = [connection.respond(data[SIZE_BYTES:], nodes)[0] for data in sent]
     return [b"".join(data for data, _, _ in each) for each in writes]
-
-
-@pytest.mark.parametrize("version", range(NEWEST_VERSION + 1), ids=lambda version: f"v{version}")
-def test_responses_are_those_of_the_codec(version: int) -> None:
-    """A response has the bytes that the codec writes in each version."""
-    answer = Answer(
-        error_code=7,
-        throttle_time_ms=9,
-        supported_features=(("a.b", 1, 3), ("c", 0, 3)),
-        finalized_features=(("a.b", 3, 1),),
-        finalized_features_epoch=5,
-    )
-    (frame,) = _ask(core_of(failure_of(one_node(answer))), (about_versions(version),))
-    body = encode(
-        ApiVersionsResponse(
-            error_code=ErrorCode(7),
-            api_keys=tuple(
-                ApiVersion(api_key=key, min_version=low, max_version=high)
-                for key, low, high in healthy_ranges()
-            ),
-            throttle_time_ms=9,
-            supported_features=tuple(
-                SupportedFeatureKey(name=name, min_version=low, max_version=3)
-                for name, low in (("a.b", 1), ("c", 0))[: version - 2]
-            ),
-            finalized_features=(
-                FinalizedFeatureKey(name="a.b", max_version_level=3, min_version_level=1),
-            ),
-            finalized_features_epoch=5,
-        ),
-        version=version,
-    )
-    correlation_id = about_versions(version)[8:12]
-    assert frame == encode_frame(correlation_id + body)
-
-
-@pytest.mark.parametrize(
-    ("answer", "version", "expected"),
-    [
-        pytest.param(Answer(table=Table(null=True)), 0, "0000 ffffffff", id="null"),
-        pytest.param(Answer(table=Table(null=True)), 3, "0000 00 00000000 00", id="null-compact"),
-        pytest.param(
-            Answer(table=Table(base="itself", claimed_count=9)),
-            0,
-            "0000 00000009 0012 0000 0005",
-            id="count",
-        ),
-        pytest.param(REFUSES, 3, "0023 00000001 0012 0000 0005", id="layout"),
-        pytest.param(Answer(body=b"\1\2", trailing=b"\3"), 3, "010203", id="bytes"),
-        pytest.param(Answer(table=ITSELF, cut_to=4), 0, "0000 0000", id="cut"),
-        pytest.param(
-            Answer(table=Table(base="empty"), flexible_header=True),
-            0,
-            "00 0000 00000000",
-            id="header",
-        ),
-        pytest.param(
-            Answer(table=Table(base="empty"), unknown_tags=((77, b"\1"),)),
-            4,
-            "0000 01 00000000 01 4d 01 01",
-            id="tag",
-        ),
-    ],
-)
-def test_responses_are_wrong_as_the_script_says(
-    answer: Answer, version: int, expected: str
-) -> None:
-    """Null arrays, wrong counts, other layouts, foreign bytes and cuts are written as the script has them."""
-    (frame,) = _ask(core_of(failure_of(one_node(answer))), (about_versions(version),))
-    assert frame[8:].hex() == expected.replace(" ", "")
-    assert frame[:4] == len(frame[4:]).to_bytes(4)
-
-
-def test_size_prefix_and_correlation_id_are_wrong_if_the_script_says_so() -> None:
-    """The size prefix and the correlation id are those of the script."""
-    answer = Answer(table=ITSELF, claimed_size=-1, correlation_shift=1)
-    request = about_versions(0)
-    (frame,) = _ask(core_of(failure_of(one_node(answer))), (request,))
-    assert frame[:4] == b"\xff" * 4
-    assert int.from_bytes(frame[4:8]) == int.from_bytes(request[8:12]) + 1
-
-
-def test_a_version_that_is_not_supported_is_refused() -> None:
-    """A version above the broker's newest gets error 35 in the layout of v0, with the broker's own range."""
-    script = Script(nodes=(NodeScript(connections=(ConnectionScript(newest_version=2),)),))
-    (frame,) = _ask(core_of(failure_of(script)), (about_versions(3),))
-    assert frame[8:].hex() == "0023000000010012" + "0000" + "0002"
 
 
 def test_script_is_short_and_valid() -> None:

@@ -19,36 +19,18 @@ TARGETS = ("apache-kafka-4.4.0", "apache-kafka-3.9.2")
     ("verdicts", "sentence"),
     [
         (("conforms", "conforms"), "✓ Every MUST clause holds on 2 targets."),
-        (
-            ("conforms", "not_applicable"),
-            "✓ Every MUST clause holds on 1 target. No MUST clause applies to the other 1.",
-        ),
-        (
-            ("known_violation", "conforms"),
-            "✓ Every MUST clause holds on 2 targets, except for 1 known violation.",
-        ),
-        (
-            ("violates", "not_run"),
-            "✕ 1 of 2 brokers breaks MUST rules: 1 MUST + 2 PIN. 1 MUST cell could not be judged.",
-        ),
-        (
-            ("flaky", "inconclusive"),
-            "✕ 1 of 2 brokers breaks MUST rules: 1 MUST + 2 PIN. 1 MUST cell could not be judged.",
-        ),
+        (("conforms", "not_applicable"), "✓ Every MUST clause holds on 1 target. No MUST clause applies to the other 1."),
+        (("known_violation", "conforms"), "✓ Every MUST clause holds on 2 targets, except for 1 known violation."),
+        (("violates", "not_run"), "✕ 1 of 2 brokers breaks MUST rules: 1 MUST + 2 PIN. 1 MUST cell could not be judged."),
+        (("flaky", "inconclusive"), "✕ 1 of 2 brokers breaks MUST rules: 1 MUST + 2 PIN. 1 MUST cell could not be judged."),
         (("violates", "violates"), "✕ 2 of 2 brokers break MUST rules: 2 MUST + 2 PIN."),
         (("flaky", "conforms"), "✕ 1 of 2 brokers breaks MUST rules: 1 MUST + 2 PIN."),
-        (
-            ("unexpected_pass", "inconclusive"),
-            "! 1 declared violation is no longer found. 1 MUST cell could not be judged.",
-        ),
-        (
-            ("inconclusive", "conforms"),
-            "? No MUST clause is violated, but 1 cell could not be judged.",
-        ),
+        (("unexpected_pass", "inconclusive"), "! 1 declared violation is no longer found. 1 MUST cell could not be judged."),
+        (("inconclusive", "conforms"), "? No MUST clause is violated, but 1 cell could not be judged."),
         (("not_run", "not_run"), "○ No MUST clause is violated, but 2 cells could not be judged."),
         (("not_applicable", "not_applicable"), "○ No MUST clause was judged."),
     ],
-)
+)  # fmt: skip
 def test_sentence_says_the_gravest(
     verdicts: tuple[str, str], sentence: str, tmp_path: Path
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import pytest
@@ -131,6 +132,12 @@ SCRIPTS = {
         Answer(error_code=35, table=ITSELF, layout=0), Answer(table=Table(changed=((3, 2, 3),)))
     ),
 }
+ALONE = {
+    f"{name}-{place}-alone": one_node(answer)
+    for name in ("null", "counts", "tag-sections", "errors", "bytes")
+    for place, answer in enumerate(SCRIPTS[name].answers)
+}
+"""Each of several answers alone, so that it is the response to every version."""
 NEEDS: Mapping[int, Mapping[str, Any]] = {
     FIND_COORDINATOR.api_key: {"key": "group", "coordinator_keys": ("one", "two")},
 }
@@ -199,11 +206,17 @@ def sasl_requests() -> Iterator[bytes]:
     yield from (hands[1], hands[1], wrapped[0], hands[1], wrapped[2], asked, hands[1])
 
 
-def written_by_suite(script: Script, sent: Sequence[bytes]) -> Iterator[list[Wrote]]:
-    """Yield what the scripted broker writes as each connection opens, and after each request; it is opened again after a close."""
+@cache
+def written_by_suite(script: Script) -> Sequence[list[Wrote]]:
+    """Return what the scripted broker writes to all requests of this module."""
+    return list(_written_by_suite(script))
+
+
+def _written_by_suite(script: Script) -> Iterator[list[Wrote]]:
+    """Yield what it writes as each connection opens, and after each request; it is opened again after a close."""
     cluster = ScriptedCluster(script, _addresses(script))
     opened: ScriptedConnection | None = None
-    for data in sent:
+    for data in every_request():
         if opened is None:
             opened = cluster.connect(0, 0)
             yield _plain(opened.opening)
@@ -213,13 +226,13 @@ def written_by_suite(script: Script, sent: Sequence[bytes]) -> Iterator[list[Wro
             opened = None
 
 
-def written_by_reproducer(script: Script, sent: Sequence[bytes]) -> Iterator[list[Wrote]]:
+def written_by_reproducer(script: Script) -> Iterator[list[Wrote]]:
     """Yield what the reproducer writes, in the same way."""
     core = core_of(failure_of(script))
     scripts = core["DATA"]["nodes"][0]
     opened: Any = None
     number = 0
-    for data in sent:
+    for data in every_request():
         if opened is None:
             opened = core["Connection"](number, 0, scripts[min(number, len(scripts) - 1)])
             number += 1
@@ -241,17 +254,16 @@ def _plain(writes: Sequence[Write]) -> list[Wrote]:
     return [(write.data, write.delay_ms, write.then) for write in writes]
 
 
-def every_request() -> list[bytes]:
+@cache
+def every_request() -> Sequence[bytes]:
     """Return all requests of this module, some twice, because later answers of a connection differ."""
     return [*requests_to_any(), *sasl_requests(), *requests_to_any()]
 
 
-@pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
+@pytest.mark.parametrize("script", [*SCRIPTS.values(), *ALONE.values()], ids=[*SCRIPTS, *ALONE])
 def test_reproducer_writes_what_the_scripted_broker_writes(script: Script) -> None:
     """On one connection after the other, both write the same bytes before and after every request, wait and close alike."""
-    sent = every_request()
-    wanted, written = written_by_suite(script, sent), written_by_reproducer(script, sent)
-    for their, own in zip(wanted, written, strict=True):
+    for their, own in zip(written_by_suite(script), written_by_reproducer(script), strict=True):
         assert own == their
 
 
@@ -295,9 +307,8 @@ def without(value: Any, part: type, name: str) -> Any:
 )
 def test_no_field_of_a_script_is_forgotten(part: type, name: str) -> None:
     """For every field there is a script above in which it changes what the broker writes, so the reproducer has to know it."""
-    sent = every_request()
     assert any(
-        list(written_by_suite(script, sent)) != list(written_by_suite(plain, sent))
+        written_by_suite(script) != written_by_suite(plain)
         for script in SCRIPTS.values()
         if (plain := without(script, part, name)) != script
     )

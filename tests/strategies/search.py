@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
-from functools import cache
 from typing import TypeVar
 
 from hypothesis import Phase, find, settings
 from hypothesis import strategies as st
 from hypothesis.errors import HypothesisWarning, NoSuchExample
 
+K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
 REACH = settings(max_examples=2000, derandomize=True, database=None, phases=(Phase.generate,))
@@ -37,22 +37,21 @@ def minimal(strategy: st.SearchStrategy[T], condition: Callable[[T], bool] = _an
     return _find(strategy, condition, SHRINK)
 
 
-@cache
-def drawn(strategy: Callable[[], st.SearchStrategy[T]]) -> tuple[T, ...]:
-    """Return the values among which `find_any` looks, drawn once for all tests that look for one.
+def unmet(strategy: st.SearchStrategy[T], conditions: Mapping[K, Callable[[T], object]]) -> set[K]:
+    """Return the names of the conditions that no value meets of those among which `find_any` looks.
 
-    Args:
-        strategy: returns the strategy; the same function gets the same values.
+    The values are drawn once for all conditions, until each of them is met.
     """
-    values: list[T] = []
+    left = dict(conditions)
 
-    def keep(value: T) -> bool:
-        values.append(value)
-        return False
+    def meets_the_last(value: T) -> bool:
+        for name in [name for name, condition in left.items() if condition(value)]:
+            del left[name]
+        return not left
 
     with suppress(NoSuchExample):
-        find_any(strategy(), keep)
-    return tuple(values)
+        find_any(strategy, meets_the_last)
+    return set(left)
 
 
 def _find(strategy: st.SearchStrategy[T], condition: Callable[[T], bool], chosen: settings) -> T:

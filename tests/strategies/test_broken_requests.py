@@ -200,9 +200,7 @@ def test_mutation_is_the_one_that_the_note_names(sent: Request) -> None:
     [
         pytest.param(truncated_requests(), lambda sent: payload_of(sent) == b"", id="cut-to-nothing"),
         pytest.param(truncated_requests(), lambda sent: len(payload_of(sent)) == 1, id="cut-to-one-byte"),
-        pytest.param(
-            truncated_requests(), lambda sent: 2 <= len(payload_of(sent)) < 8, id="cut-before-client-id"
-        ),
+        pytest.param(truncated_requests(), lambda sent: 2 <= len(payload_of(sent)) < 8, id="cut-before-client-id"),
         pytest.param(
             truncated_requests(),
             lambda sent: len(payload_of(sent)) == len(payload_of(build_request(version=sent.api_version))) - 1,
@@ -215,24 +213,12 @@ def test_mutation_is_the_one_that_the_note_names(sent: Request) -> None:
             lambda sent: sent.api_version < 3 and len(payload_of(sent)) > 10,
             id="client-id-cut-in-v0-to-v2",
         ),
-        pytest.param(
-            requests_for_unknown_apis(), lambda sent: sent.header.request_api_key < 0, id="negative-key"
-        ),
-        pytest.param(
-            requests_for_unknown_apis(), lambda sent: sent.header.request_api_key == 9999, id="largest-key"
-        ),
+        pytest.param(requests_for_unknown_apis(), lambda sent: sent.header.request_api_key < 0, id="negative-key"),
+        pytest.param(requests_for_unknown_apis(), lambda sent: sent.header.request_api_key == 9999, id="largest-key"),
         pytest.param(requests_with_null_name(), _in("name"), id="null-name"),
         pytest.param(requests_with_null_name(), _in("client_software_version"), id="null-version"),
-        pytest.param(
-            flexible_requests_with_old_header(),
-            lambda sent: sent.header.client_id is None,
-            id="old-header-null-client-id",
-        ),
-        pytest.param(
-            requests_with_compact_client_id(),
-            lambda sent: len(sent.header.client_id) > 20,
-            id="long-compact-client-id",
-        ),
+        pytest.param(flexible_requests_with_old_header(), lambda sent: sent.header.client_id is None, id="old-header-null-client-id"),
+        pytest.param(requests_with_compact_client_id(), lambda sent: len(sent.header.client_id) > 20, id="long-compact-client-id"),
         pytest.param(
             requests_with_compact_client_id(),
             lambda sent: len(sent.header.client_id) >= 127,

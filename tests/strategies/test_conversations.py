@@ -22,7 +22,7 @@ from strategies.conversations import (
     Say,
     conversations,
 )
-from tests.strategies.search import find_any
+from tests.strategies.search import unmet
 from wire.exchange import Request
 
 NULL_MECHANISM = build_handshake_of_length(0, -1)
@@ -93,45 +93,46 @@ def test_conversations_shrink(
     assert any(map(is_found_small, range(TRIES)))
 
 
-@pytest.mark.parametrize(
-    "wanted",
-    [
-        pytest.param(has(PlainToken(right=False)), id="wrong-token"),
-        pytest.param(lambda action: isinstance(action, Say) and action.ends, id="end-of-stream"),
-        pytest.param(
-            lambda action: (
-                isinstance(action, Say)
-                and any(getattr(each, "broken", "") for each in action.messages[:-1])
-            ),
-            id="malformed-among-others",
-        ),
-        pytest.param(
-            lambda action: (
-                has(METADATA)(action)
-                and any(isinstance(each, PlainToken) for each in action.messages)
-            ),
-            id="requests-and-steps-of-sasl",
-        ),
-        pytest.param(has(NULL_MECHANISM), id="broken-step"),
-        pytest.param(lambda action: action.connection == 2, id="third-connection"),
-        pytest.param(lambda action: None in client_ids_of(action), id="null-client-id"),
-        pytest.param(
-            lambda action: any(len(each or "") >= 128 for each in client_ids_of(action)),
-            id="long-client-id",
-        ),
-    ],
-)
-def test_conversations_reach(wanted: Callable[[Action], bool]) -> None:
+def some(wanted: Callable[[Action], object]) -> Callable[[Conversation], bool]:
+    """Return a function that says whether a conversation has such an action."""
+    return lambda conversation: any(map(wanted, conversation))
+
+
+def has_a_broken_message(action: Action) -> bool:
+    """Return whether an action says something malformed before its last message."""
+    said = action.messages[:-1] if isinstance(action, Say) else ()
+    return any(getattr(each, "broken", "") for each in said)
+
+
+def has_a_step_of_sasl(action: Action) -> bool:
+    """Return whether an action sends a request of another API and a token."""
+    tokens = isinstance(action, Say) and any(isinstance(m, PlainToken) for m in action.messages)
+    return has(METADATA)(action) and tokens
+
+
+def right_token_meets_a_broken_request(conversation: Conversation) -> bool:
+    """Return whether a conversation contains both."""
+    messages = messages_of(conversation)
+    return any(isinstance(each, PlainToken) and each.right for each in messages) and any(
+        getattr(each, "broken", "") for each in messages
+    )
+
+
+def test_conversations_reach() -> None:
     """Each kind of action is drawn."""
-    assert find_any(conversations(), lambda conversation: any(map(wanted, conversation)))
-
-
-def test_tokens_and_broken_requests_meet() -> None:
-    """One conversation contains both a right token and a broken request."""
-    assert find_any(
+    assert not unmet(
         conversations(),
-        lambda conversation: (
-            any(isinstance(each, PlainToken) and each.right for each in messages_of(conversation))
-            and any(getattr(each, "broken", "") for each in messages_of(conversation))
-        ),
+        {
+            "wrong token": some(has(PlainToken(right=False))),
+            "end of stream": some(lambda action: isinstance(action, Say) and action.ends),
+            "malformed among others": some(has_a_broken_message),
+            "requests and steps of SASL": some(has_a_step_of_sasl),
+            "broken step": some(has(NULL_MECHANISM)),
+            "third connection": some(lambda action: action.connection == 2),
+            "null client id": some(lambda action: None in client_ids_of(action)),
+            "long client id": some(
+                lambda action: any(len(each or "") >= 128 for each in client_ids_of(action))
+            ),
+            "right token and broken request": right_token_meets_a_broken_request,
+        },
     )

@@ -49,20 +49,28 @@ def test_every_strategy_of_requests_is_looked_at() -> None:
 
 enough = settings(max_examples=50)
 """Fewer examples, because many strategies share these tests and each has tests of its own."""
-each_strategy = pytest.mark.parametrize("name", EVERY_REQUEST)
 
 
-@each_strategy
+@pytest.mark.parametrize("name", EVERY_REQUEST)
 @given(data=st.data())
 @enough
-def test_api_key_is_that_of_api_versions_or_of_nobody(data: st.DataObject, name: str) -> None:
-    """No generated request can change a broker: its key is 18, or a key that no API has, or it is never read."""
-    frames = cut_frames(data.draw(EVERY_REQUEST[name]).data)
+def test_request_is_harmless_and_says_what_is_broken(data: st.DataObject, name: str) -> None:
+    """No generated request can change a broker, or make it allocate much, and one that is wrong on purpose has a note.
+
+    Its API key is 18, or a key that no API has, or it is never read. Its size prefix is true, negative, above the limit, or small.
+    """
+    sent = data.draw(EVERY_REQUEST[name])
+    frames = cut_frames(sent.data)
     for each in (*frames.whole, *filter(None, [frames.rest])):
         payload = payload_of(each)
         if len(payload) >= 2 and size_of(each) <= SOCKET_REQUEST_MAX_BYTES:
             api_key = int.from_bytes(payload[:2], signed=True)
             assert api_key == API_VERSIONS_KEY or not 0 <= api_key <= HIGHEST_KEY_OF_ANYBODY
+    size = size_of(sent)
+    if name not in BROKEN_IN_SIZE:
+        assert size == len(payload_of(sent))
+    assert size <= LARGEST_HARMLESS_SIZE or size > SOCKET_REQUEST_MAX_BYTES
+    assert sent.broken or name not in {*BROKEN_IN_WHOLE_FRAMES, *BROKEN_IN_SIZE}
 
 
 def test_no_release_has_a_key_that_nobody_knows() -> None:
@@ -70,18 +78,6 @@ def test_no_release_has_a_key_that_nobody_knows() -> None:
     with (FOLDER / "advertised.csv").open() as lines:
         keys = {int(row["api_key"]) for row in csv.DictReader(lines)}
     assert max(keys) <= HIGHEST_KEY_OF_ANYBODY
-
-
-@each_strategy
-@given(data=st.data())
-@enough
-def test_declared_size_is_small_or_refused_unread(data: st.DataObject, name: str) -> None:
-    """A size prefix is true, negative, above the limit, or small, so no broker allocates much for it."""
-    sent = data.draw(EVERY_REQUEST[name])
-    size = size_of(sent)
-    if name not in BROKEN_IN_SIZE:
-        assert size == len(payload_of(sent))
-    assert size <= LARGEST_HARMLESS_SIZE or size > SOCKET_REQUEST_MAX_BYTES
 
 
 @pytest.mark.parametrize("name", WELL_FORMED)
@@ -112,14 +108,6 @@ def test_well_formed_request_is_never_closed_by_the_oracle(
     for reaction in reactions(payload_of(sent), profile_at(release), IDENTITY):
         silent = release == "0.11.0.3" and reaction.outcome is Outcome.SILENT
         assert silent or reaction.outcome is Outcome.ANSWER
-
-
-@pytest.mark.parametrize("name", [*BROKEN_IN_WHOLE_FRAMES, *BROKEN_IN_SIZE])
-@given(data=st.data())
-@enough
-def test_broken_request_says_what_is_broken(data: st.DataObject, name: str) -> None:
-    """A request that is wrong on purpose has a note that says what is wrong."""
-    assert data.draw(EVERY_REQUEST[name]).broken
 
 
 NEVER_SERVED = sorted(set(BROKEN_IN_WHOLE_FRAMES) - {"mutated_requests"})

@@ -245,32 +245,18 @@ FULL = ApiVersionsResponse(
     ("raw", "expected"),
     [
         pytest.param({}, "0000 02 0012 0000 0005 00 00000000 01 01 08 0000000000000001", id="none"),
-        pytest.param(
-            {"error_code": b"\xee"},
-            "ee 02 0012 0000 0005 00 00000000 01 01 08 0000000000000001",
-            id="number",
-        ),
-        pytest.param(
-            {"api_keys": b"", "throttle_time_ms": b"\x01\x02"},
-            "0000 0102 01 01 08 0000000000000001",
-            id="two-fields",
-        ),
-        pytest.param(
-            {TAG_SECTION: b"\x07"}, "0000 02 0012 0000 0005 00 00000000 07", id="tag-section"
-        ),
+        pytest.param({"error_code": b"\xee"}, "ee 02 0012 0000 0005 00 00000000 01 01 08 0000000000000001", id="number"),
+        pytest.param({"api_keys": b"", "throttle_time_ms": b"\x01\x02"}, "0000 0102 01 01 08 0000000000000001", id="two-fields"),
+        pytest.param({TAG_SECTION: b"\x07"}, "0000 02 0012 0000 0005 00 00000000 07", id="tag-section"),
         pytest.param({TAG_SECTION: b""}, "0000 02 0012 0000 0005 00 00000000", id="no-tag-section"),
-        pytest.param(
-            {"finalized_features_epoch": b"\xff"},
-            "0000 02 0012 0000 0005 00 00000000 01 01 01 ff",
-            id="tagged-field",
-        ),
+        pytest.param({"finalized_features_epoch": b"\xff"}, "0000 02 0012 0000 0005 00 00000000 01 01 01 ff", id="tagged-field"),
         pytest.param(
             {"zk_migration_ready": b""},
             "0000 02 0012 0000 0005 00 00000000 02 01 08 0000000000000001 03 00",
             id="tagged-field-with-default",
         ),
     ],
-)
+)  # fmt: skip
 def test_raw_replaces_the_bytes_of_a_field(raw: dict[str, bytes], expected: str) -> None:
     """Raw bytes replace a field's bytes, and the caller's mapping is not changed."""
     given_raw = dict(raw)

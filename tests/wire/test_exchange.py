@@ -62,47 +62,20 @@ def test_request_is_that_of_the_clients_library(vector: dict[str, Any]) -> None:
     [
         pytest.param(3, {"size": 3}, f"00000003 {_V3_HEADER} 0261 0231 00", id="size"),
         pytest.param(3, {"size": -1}, f"ffffffff {_V3_HEADER} 0261 0231 00", id="negative-size"),
-        pytest.param(
-            3, {"trailing": b"\xee"}, f"00000016 {_V3_HEADER} 0261 0231 00 ee", id="trailing"
-        ),
-        pytest.param(
-            3,
-            {"header_version": 1},
-            "00000014 0012 0003 00000007 0005 70726f6265 0261 0231 00",
-            id="header-version",
-        ),
-        pytest.param(
-            0,
-            {"header_version": 2},
-            "00000010 0012 0000 00000007 0005 70726f6265 00",
-            id="flexible-header-for-v0",
-        ),
-        pytest.param(
-            3,
-            {"raw_header": {"client_id": b"\xff\xfe"}},
-            "00000010 0012 0003 00000007 fffe 00 0261 0231 00",
-            id="raw-header",
-        ),
-        pytest.param(
-            3,
-            {"raw_body": {"client_software_name": b"\x00", TAG_SECTION: b""}},
-            f"00000013 {_V3_HEADER} 00 0231",
-            id="raw-body",
-        ),
+        pytest.param(3, {"trailing": b"\xee"}, f"00000016 {_V3_HEADER} 0261 0231 00 ee", id="trailing"),
+        pytest.param(3, {"header_version": 1}, "00000014 0012 0003 00000007 0005 70726f6265 0261 0231 00", id="header-version"),
+        pytest.param(0, {"header_version": 2}, "00000010 0012 0000 00000007 0005 70726f6265 00", id="flexible-header-for-v0"),
+        pytest.param(3, {"raw_header": {"client_id": b"\xff\xfe"}}, "00000010 0012 0003 00000007 fffe 00 0261 0231 00", id="raw-header"),
+        pytest.param(3, {"raw_body": {"client_software_name": b"\x00", TAG_SECTION: b""}}, f"00000013 {_V3_HEADER} 00 0231", id="raw-body"),
         pytest.param(
             6,
             {},
             "0000001a 0012 0006 00000007 0005 70726f6265 00 0261 0231 00 ffffffff 00",
             id="unknown-version-in-the-newest-layout",
         ),
-        pytest.param(
-            -1,
-            {},
-            "0000000f 0012 ffff 00000007 0005 70726f6265",
-            id="negative-version-in-the-first",
-        ),
+        pytest.param(-1, {}, "0000000f 0012 ffff 00000007 0005 70726f6265", id="negative-version-in-the-first"),
     ],
-)
+)  # fmt: skip
 def test_wrong_request_has_its_literal_bytes(
     api_version: int, wrong: dict[str, Any], expected: str
 ) -> None:

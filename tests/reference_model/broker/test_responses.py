@@ -136,35 +136,13 @@ def test_unsupported_version_has_its_literal_bytes(payload: str, release: str) -
 @pytest.mark.parametrize(
     ("payload", "release", "expected"),
     [
-        pytest.param(
-            f"{V3} 00 01 0231 00",
-            "2.4.1",
-            "0000000c 00000007 002a 01 00000000 00",
-            id="42-v3-2.4.1",
-        ),
-        pytest.param(
-            f"{V3} 00 01 0231 00",
-            "4.4.0",
-            "0000000c 00000007 002a 01 00000000 00",
-            id="42-v3-4.4.0",
-        ),
-        pytest.param(
-            f"{V4} 00 02 5f 01 00", "3.9.2", "0000000c 00000007 002a 01 00000000 00", id="42-v4"
-        ),
-        pytest.param(
-            f"{V5} 00 {NAMES} 00 00000001 00",
-            "4.4.0",
-            "0000000c 00000007 002a 01 00000000 00",
-            id="42-v5",
-        ),
-        pytest.param(
-            f"{V5} 00 {NAMES} 03 6d66 00000001 00",
-            "4.4.0",
-            "0000000c 00000007 0081 01 00000000 00",
-            id="129-v5",
-        ),
+        pytest.param(f"{V3} 00 01 0231 00", "2.4.1", "0000000c 00000007 002a 01 00000000 00", id="42-v3-2.4.1"),
+        pytest.param(f"{V3} 00 01 0231 00", "4.4.0", "0000000c 00000007 002a 01 00000000 00", id="42-v3-4.4.0"),
+        pytest.param(f"{V4} 00 02 5f 01 00", "3.9.2", "0000000c 00000007 002a 01 00000000 00", id="42-v4"),
+        pytest.param(f"{V5} 00 {NAMES} 00 00000001 00", "4.4.0", "0000000c 00000007 002a 01 00000000 00", id="42-v5"),
+        pytest.param(f"{V5} 00 {NAMES} 03 6d66 00000001 00", "4.4.0", "0000000c 00000007 0081 01 00000000 00", id="129-v5"),
     ],
-)
+)  # fmt: skip
 def test_refusal_has_its_literal_bytes(payload: str, release: str, expected: str) -> None:
     """Errors 42 and 129 have a body of the request's version: empty table, no throttle time, no tags."""
     assert answer_to(payload, profile_at(release)) == _hex(expected)

@@ -270,55 +270,23 @@ def test_other_apis_are_not_modelled_once_authenticated(frame: str) -> None:
 @pytest.mark.parametrize(
     ("frames", "answer"),
     [
-        pytest.param(
-            [HANDSHAKE_V0], "00000011 00000007 0000 00000001 0005 504c41494e", id="handshake"
-        ),
-        pytest.param(
-            [HANDSHAKE_OTHER], "00000011 00000007 0021 00000001 0005 504c41494e", id="unknown"
-        ),
+        pytest.param([HANDSHAKE_V0], "00000011 00000007 0000 00000001 0005 504c41494e", id="handshake"),
+        pytest.param([HANDSHAKE_OTHER], "00000011 00000007 0021 00000001 0005 504c41494e", id="unknown"),
         pytest.param([HANDSHAKE_V0, RIGHT], "00000000", id="bare-token"),
-        pytest.param(
-            [HANDSHAKE_V1, TOKEN_V0], "0000000c 00000007 0000 ffff 00000000", id="wrapped-v0"
-        ),
-        pytest.param(
-            [HANDSHAKE_V1, TOKEN_V1],
-            "00000014 00000007 0000 ffff 00000000 0000000000000000",
-            id="wrapped-v1",
-        ),
-        pytest.param(
-            [HANDSHAKE_V1, TOKEN_V2],
-            "00000012 00000007 00 0000 00 01 0000000000000000 00",
-            id="wrapped-v2",
-        ),
+        pytest.param([HANDSHAKE_V1, TOKEN_V0], "0000000c 00000007 0000 ffff 00000000", id="wrapped-v0"),
+        pytest.param([HANDSHAKE_V1, TOKEN_V1], "00000014 00000007 0000 ffff 00000000 0000000000000000", id="wrapped-v1"),
+        pytest.param([HANDSHAKE_V1, TOKEN_V2], "00000012 00000007 00 0000 00 01 0000000000000000 00", id="wrapped-v2"),
         pytest.param([HANDSHAKE_V1, V0], "0000000a 00000007 0022 00000000", id="late-v0"),
         pytest.param([HANDSHAKE_V1, NAMED], "0000000c 00000007 0022 01 00000000 00", id="late-v3"),
-        pytest.param(
-            [HANDSHAKE_V1, METADATA],
-            "00000010 00000007 00000000 ffffffff 00000000",
-            id="late-metadata",
-        ),
-        pytest.param(
-            [HANDSHAKE_V1, LIST_GROUPS_V0], "0000000a 00000007 0022 00000000", id="late-groups"
-        ),
+        pytest.param([HANDSHAKE_V1, METADATA], "00000010 00000007 00000000 ffffffff 00000000", id="late-metadata"),
+        pytest.param([HANDSHAKE_V1, LIST_GROUPS_V0], "0000000a 00000007 0022 00000000", id="late-groups"),
         pytest.param([HANDSHAKE_V1, VOTE], "00000009 00000007 00 0022 01 00", id="late-vote"),
-        pytest.param(
-            [HANDSHAKE_V1, BROKER_HEARTBEAT],
-            "0000000f 00000007 00 00000000 0022 00 01 00 00",
-            id="late-heartbeat",
-        ),
-        pytest.param(
-            [HANDSHAKE_V1, ENVELOPE], "00000009 00000007 00 00 0022 00", id="late-envelope"
-        ),
-        pytest.param(
-            [HANDSHAKE_V1, HANDSHAKE_V1], "0000000a 00000007 0022 00000000", id="second-handshake"
-        ),
-        pytest.param(
-            [HANDSHAKE_V1, TOKEN_V0, TOKEN_V0],
-            "0000000c 00000007 0022 ffff 00000000",
-            id="token-again",
-        ),
+        pytest.param([HANDSHAKE_V1, BROKER_HEARTBEAT], "0000000f 00000007 00 00000000 0022 00 01 00 00", id="late-heartbeat"),
+        pytest.param([HANDSHAKE_V1, ENVELOPE], "00000009 00000007 00 00 0022 00", id="late-envelope"),
+        pytest.param([HANDSHAKE_V1, HANDSHAKE_V1], "0000000a 00000007 0022 00000000", id="second-handshake"),
+        pytest.param([HANDSHAKE_V1, TOKEN_V0, TOKEN_V0], "0000000c 00000007 0022 ffff 00000000", id="token-again"),
     ],
-)
+)  # fmt: skip
 def test_steps_have_their_literal_bytes(frames: list[str], answer: str) -> None:
     """Each step is answered in the layout of its version."""
     profile = profile_of("4.4.0", listener="sasl_plaintext")

@@ -61,32 +61,17 @@ def clauses_of(moves: Iterable[ForbiddenMove]) -> list[str]:
             ),
             id="sasl-token-without-a-header",
         ),
-        pytest.param(
-            recorded(asked(4, CLOSES), sent(0, connection=1)), id="no-versions-after-a-close"
-        ),
+        pytest.param(recorded(asked(4, CLOSES), sent(0, connection=1)), id="no-versions-after-a-close"),
         pytest.param(
             recorded(sent(0, connection=1), connections=(opened(closed_by="broker"), opened(1))),
             id="no-versions-after-a-connection-without-requests",
         ),
-        pytest.param(
-            recorded(asked(3, listing((3, 0, 1))), sent(1)), id="highest-version-of-the-range"
-        ),
-        pytest.param(
-            recorded(asked(3, listing((3, 0, 1), (3, 5, 6))), sent(6)), id="second-of-two-ranges"
-        ),
+        pytest.param(recorded(asked(3, listing((3, 0, 1))), sent(1)), id="highest-version-of-the-range"),
+        pytest.param(recorded(asked(3, listing((3, 0, 1), (3, 5, 6))), sent(6)), id="second-of-two-ranges"),
         pytest.param(recorded(asked(3, Answer(cut_to=9)), sent(12)), id="no-readable-table"),
-        pytest.param(
-            recorded(asked(3, Answer(delay_ms=50, table=EMPTY)), sent(12, at_ms=20)),
-            id="sent-before-the-table-came",
-        ),
-        pytest.param(
-            recorded(asked(3, listing((3, 0, 1))), asked(3, at_ms=1), sent(12, at_ms=2)),
-            id="second-table-of-a-connection",
-        ),
-        pytest.param(
-            recorded(asked(3, listing((3, 0, 1))), sent(1, api_key=SASL_AUTHENTICATE_KEY)),
-            id="sasl-is-not-listed",
-        ),
+        pytest.param(recorded(asked(3, Answer(delay_ms=50, table=EMPTY)), sent(12, at_ms=20)), id="sent-before-the-table-came"),
+        pytest.param(recorded(asked(3, listing((3, 0, 1))), asked(3, at_ms=1), sent(12, at_ms=2)), id="second-table-of-a-connection"),
+        pytest.param(recorded(asked(3, listing((3, 0, 1))), sent(1, api_key=SASL_AUTHENTICATE_KEY)), id="sasl-is-not-listed"),
         pytest.param(recorded(asked(4, refused((0, 2))), asked(2, at_ms=1)), id="named-version"),
         pytest.param(recorded(asked(4, refused((0, 2))), asked(1, at_ms=1)), id="lower-version"),
         pytest.param(recorded(asked(4, refused((1, 2))), asked(0, at_ms=1)), id="always-v0"),
@@ -117,10 +102,7 @@ def clauses_of(moves: Iterable[ForbiddenMove]) -> list[str]:
             ),
             id="connection-after-one-without-requests",
         ),
-        pytest.param(
-            recorded(asked(4, Answer(error_code=35), at_ms=0), asked(4, at_ms=1)),
-            id="refusal-that-cannot-be-read",
-        ),
+        pytest.param(recorded(asked(4, Answer(error_code=35), at_ms=0), asked(4, at_ms=1)), id="refusal-that-cannot-be-read"),
         pytest.param(
             recorded(
                 asked(3, refused_with(Table(changed=((3, 0, 1),)))),
@@ -130,16 +112,10 @@ def clauses_of(moves: Iterable[ForbiddenMove]) -> list[str]:
             id="table-after-a-refusal",
         ),
         pytest.param(recorded(asked(3, refused((0, 2))), sent(0)), id="not-listed-by-a-refusal"),
-        pytest.param(
-            recorded(asked(4, REFUSED_NAME), asked(4, at_ms=1, connection=1)),
-            id="new-connection-after-a-refused-name",
-        ),
+        pytest.param(recorded(asked(4, REFUSED_NAME), asked(4, at_ms=1, connection=1)), id="new-connection-after-a-refused-name"),
         pytest.param(recorded(asked(0, REFUSED_NAME), asked(0, at_ms=1)), id="v0-carries-no-name"),
         pytest.param(recorded(asked(3, software=("a.b-c", "1.0-"))), id="dot-at-an-edge"),
-        pytest.param(
-            recorded(asked(2), asked(3, at_ms=1), asked(3, at_ms=2, body=None)),
-            id="no-name-in-v2-or-where-it-cannot-be-read",
-        ),
+        pytest.param(recorded(asked(2), asked(3, at_ms=1), asked(3, at_ms=2, body=None)), id="no-name-in-v2-or-where-it-cannot-be-read"),
         pytest.param(recorded(asked(5, refused((0, 4))), asked(4, at_ms=1)), id="newest-named"),
         pytest.param(recorded(asked(4, refused((0, 2))), asked(0, at_ms=1)), id="v0-has-as-much"),
         pytest.param(
@@ -150,18 +126,10 @@ def clauses_of(moves: Iterable[ForbiddenMove]) -> list[str]:
             ),
             id="lowest-version-and-sasl-after-a-refusal",
         ),
-        pytest.param(
-            recorded(
-                asked(3, CLOSES), *(asked(3, at_ms=50 * n, connection=n) for n in range(1, 9))
-            ),
-            id="quiet-retries",
-        ),
-        pytest.param(
-            recorded(asked(3), sent(99, connection=300), connections=(opened(),)),
-            id="connection-that-is-only-counted",
-        ),
+        pytest.param(recorded(asked(3, CLOSES), *(asked(3, at_ms=50 * n, connection=n) for n in range(1, 9))), id="quiet-retries"),
+        pytest.param(recorded(asked(3), sent(99, connection=300), connections=(opened(),)), id="connection-that-is-only-counted"),
     ],
-)
+)  # fmt: skip
 def test_move_is_allowed(recording: Recording) -> None:
     """What no clause forbids is allowed."""
     assert forbidden_moves(recording) == ()

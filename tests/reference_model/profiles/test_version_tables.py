@@ -50,39 +50,14 @@ def test_intersection_has_exactly_what_every_table_has(tables: list[dict[int, Ra
         (Support(Range(0, 2)), Support(Range(0, 3)), RequestKind.MORE, "up to v3"),
         (Support(Range(0, 3)), Support(Range(0, 2)), RequestKind.LOWERED, "down to v2"),
         (Support(Range(0, 2)), Support(Range(1, 2)), RequestKind.RAISED, "from v1 on"),
-        (
-            Support(Range(0, 2)),
-            Support(Range(4, 9)),
-            RequestKind.NO_COMMON,
-            "up to v9, from v4 on, no common version",
-        ),
-        (
-            Support(Range(0, 7)),
-            Support(Range(0, 13), Range(0, 2)),
-            RequestKind.NOT_SERVED,
-            "up to v13, from v3 on",
-        ),
-        (
-            Support(Range(0, 0)),
-            Support(Range(0, 0), Range(0, 0)),
-            RequestKind.NOT_SERVED,
-            "listed, refused",
-        ),
-        (
-            Support(Range(3, 9)),
-            Support(Range(0, 9), Range(0, 2)),
-            RequestKind.LISTING,
-            "only the list differs",
-        ),
-        (
-            Support(Range(0, 9), Range(0, 2)),
-            Support(Range(0, 11), Range(0, 2)),
-            RequestKind.MORE,
-            "up to v11",
-        ),
+        (Support(Range(0, 2)), Support(Range(4, 9)), RequestKind.NO_COMMON, "up to v9, from v4 on, no common version"),
+        (Support(Range(0, 7)), Support(Range(0, 13), Range(0, 2)), RequestKind.NOT_SERVED, "up to v13, from v3 on"),
+        (Support(Range(0, 0)), Support(Range(0, 0), Range(0, 0)), RequestKind.NOT_SERVED, "listed, refused"),
+        (Support(Range(3, 9)), Support(Range(0, 9), Range(0, 2)), RequestKind.LISTING, "only the list differs"),
+        (Support(Range(0, 9), Range(0, 2)), Support(Range(0, 11), Range(0, 2)), RequestKind.MORE, "up to v11"),
         (Support(Range(0, 0), Range(0, 0)), None, RequestKind.LISTING, "only the list differs"),
     ],
-)
+)  # fmt: skip
 def test_a_change_is_about_what_is_served(
     before: Support | None, after: Support | None, kind: RequestKind, words: str
 ) -> None:
