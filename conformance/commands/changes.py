@@ -18,7 +18,7 @@ from conformance.commands.output_console import output_console
 from conformance.commands.selection import EVERY_RELEASE, runnable_targets
 from conformance.corpus.entries import CorpusEntry, InvalidCorpus, load_corpus
 from conformance.releases.generated_inputs import COUNT, SEED, generated_inputs
-from conformance.releases.release_changes import Observer, Release, changes_between, places_of
+from conformance.releases.release_changes import Observer, Release, changes_between, stages_of
 from fixtures.choosing.listeners import LAUNCHERS
 from fixtures.errors import HarnessError
 from fixtures.launchers import launch
@@ -157,15 +157,15 @@ def compared(
             except HarnessError as error:
                 found.problems[target.id] = str(error)
             else:
-                for place, (release, left_out) in observed.items():
-                    log.setdefault(place, []).append((target.id, release))
+                for where, (release, left_out) in observed.items():
+                    log.setdefault(where, []).append((target.id, release))
                     found.left_out += left_out
                 for listener, table in tables.items():
                     found.tables.setdefault(listener, []).append((target, table))
             progress.advance(task)
     by_name = {entry.name: entry for entry in inputs}
-    for place, releases in log.items():
-        found.changes += changes_between(releases, by_name, place)
+    for where, releases in log.items():
+        found.changes += changes_between(releases, by_name, where)
     return found
 
 
@@ -185,9 +185,9 @@ def _observe(
                 each.api_key: Range(each.min_version, each.max_version)
                 for each in advertised_table(broker)
             }
-            for place in places_of(broker):
-                observer = Observer(broker, place)
-                where = place.on(listener)
+            for stage in stages_of(broker):
+                observer = Observer(broker, stage)
+                where = stage.on(listener)
                 release = observer.observe(inputs)
                 left_out = [
                     LeftOut(listener=where, release=target.id, reason=reason, inputs=tuple(names))

@@ -1,4 +1,8 @@
-"""`learn`: the machine of a connection, learned from outside and compared with that of the reference model."""
+"""`learn`: the machine of a connection, learned from outside and compared with that of the reference model.
+
+It judges by the same call as the property of learned machines, `learn_listener`. It is no run of a role: there are no records, cells
+or repeats, and a listener may take minutes.
+"""
 
 from __future__ import annotations
 

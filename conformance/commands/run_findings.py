@@ -14,7 +14,7 @@ from reports.run.run_verdicts import run_verdicts
 from reports.run.terminal import shortened
 from reports.verdict_labels import SYMBOLS, WORDS
 
-MOST_TOLD = 20
+MOST_LINES = 20
 """Maximum number of lines per run: if a target violates everything, its folder is easier to read."""
 LONGEST_SEEN = 156
 """Maximum columns of a message: two rows of most terminals, with their indentation."""
@@ -42,9 +42,9 @@ def finding_lines(run: TargetRun, verdicts: Verdicts) -> Iterator[str]:
             *seen.get(key, ()),
         ]
     ]
-    yield from lines[:MOST_TOLD]
-    if len(lines) > MOST_TOLD:
-        yield f"and {len(lines) - MOST_TOLD} more lines: see {run.folder}"
+    yield from lines[:MOST_LINES]
+    if len(lines) > MOST_LINES:
+        yield f"and {len(lines) - MOST_LINES} more lines: see {run.folder}"
 
 
 def _seen(run: TargetRun) -> Mapping[CellKey, list[str]]:

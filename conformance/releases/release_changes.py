@@ -88,7 +88,7 @@ Release = Mapping[str, Seen]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class ConnectionStage:
     """The state of a connection when an input is sent on it.
 
     Attributes:
@@ -104,15 +104,15 @@ class Place:
         return f"{listener}, {self.name}" if self.name else listener
 
 
-SERVED = Place()
+SERVED = ConnectionStage()
 BEFORE_AUTHENTICATION = (
-    Place(name="before authentication"),
-    Place(name="after one ApiVersions", sent_before=(probe_request(0),)),
-    Place(name="after SaslHandshake v1", sent_before=(handshake_request(),)),
+    ConnectionStage(name="before authentication"),
+    ConnectionStage(name="after one ApiVersions", sent_before=(probe_request(0),)),
+    ConnectionStage(name="after SaslHandshake v1", sent_before=(handshake_request(),)),
 )
 
 
-def places_of(broker: Broker) -> tuple[Place, ...]:
+def stages_of(broker: Broker) -> tuple[ConnectionStage, ...]:
     """Return the states that connections of a listener pass through."""
     return (SERVED, *BEFORE_AUTHENTICATION) if broker.asks_for_authentication else (SERVED,)
 
@@ -124,19 +124,19 @@ class Observer:
         left_out: names of the inputs that could not be compared, by reason.
     """
 
-    def __init__(self, broker: Broker, place: Place = SERVED) -> None:
+    def __init__(self, broker: Broker, stage: ConnectionStage = SERVED) -> None:
         """Request the target's table, with which its responses are compared.
 
         Args:
             broker: the target.
-            place: the state of connections when inputs are sent on them.
+            stage: the state of connections when inputs are sent on them.
         """
         self.left_out: dict[str, list[str]] = {}
         self._broker = broker
-        self._place = place
+        self._stage = stage
         self._oracle = StoredInputOracle(broker.profile, broker.identity)
         self._state = (
-            self._oracle.state_after(place.sent_before) if place.name else self._oracle.served
+            self._oracle.state_after(stage.sent_before) if stage.name else self._oracle.served
         )
         self._own_table: frozenset[ApiVersion] = frozenset()
         with broker.connect() as connection:
@@ -160,8 +160,8 @@ class Observer:
         return seen
 
     def _observation(self, frames: Frames) -> Observation:
-        with self._broker.connect(authenticate=not self._place.name) as connection:
-            connection.converse_in_turn(self._place.sent_before)
+        with self._broker.connect(authenticate=not self._stage.name) as connection:
+            connection.converse_in_turn(self._stage.sent_before)
             if frames.waits:
                 return tuple(map(self._words, connection.end_stream(frames.all)))
             if len(frames.all) > 1 or frames.refused:

@@ -1,4 +1,4 @@
-"""Tells the tokens of SASL, which follow SaslHandshake v0 without a header, from the requests after them."""
+"""Distinguishes the tokens of SASL, which follow SaslHandshake v0 without a header, from the requests after them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 """What a proxy that watches finds out: who sends what, what the brokers list, and what clients do against the rules.
 
+Clients are judged by the oracle of the role, `forbidden_moves`. They are in no role: nothing is drawn or played, so nothing can be repeated.
+
 Kept are counts, tables, and the headers of the first requests of each client; never a payload.
 """
 

@@ -44,7 +44,7 @@ class RecordedRelease:
 
     @property
     def short(self) -> str:
-        """The name that tells it apart from the others: "2.3.1", "3.9.2-zookeeper"."""
+        """The name that distinguishes it from the others: "2.3.1", "3.9.2-zookeeper"."""
         usual = self.is_only_one or self.quorum == KRAFT
         return self.release if usual else f"{self.release}-{self.quorum}"
 

@@ -1,4 +1,4 @@
-"""What the response to an ApiVersions request tells a client, read from the bytes that it got."""
+"""Reads the response to an ApiVersions request from the bytes that a client got: is it a table, a refusal, another error, or unusable?"""
 
 from __future__ import annotations
 

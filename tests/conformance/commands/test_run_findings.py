@@ -57,7 +57,7 @@ def test_many_lines_are_cut_off_and_counted(
 ) -> None:
     """The last line says how many more lines there are, and where to find them."""
     every = lines_of(failed_run)
-    monkeypatch.setattr(run_findings, "MOST_TOLD", 1)
+    monkeypatch.setattr(run_findings, "MOST_LINES", 1)
     assert lines_of(failed_run) == [
         every[0],
         f"and {len(every) - 1} more lines: see {failed_run}",
