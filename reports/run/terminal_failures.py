@@ -222,7 +222,7 @@ def _problems(recorder: RunRecorder, width: int) -> Iterator[Line]:
 
 
 def _without_proof(recorder: RunRecorder, width: int) -> Iterator[Line]:
-    """Name the failures beside others of their cell whose repeats leave open whether the target is at fault."""
+    """Name the failures next to others of their cell whose repeats leave open whether the target is at fault."""
     found: dict[str, dict[str, None]] = {}
     for key, cell in recorder.cells.items():
         for failure in cell.violations:

@@ -249,7 +249,7 @@ def test_note_in_a_violated_cell_is_told_as_a_note(tmp_path: Path) -> None:
 
 
 def test_failure_that_never_recurred_is_no_violation(tmp_path: Path) -> None:
-    """Beside one that recurs it is named with the reason why it proves nothing."""
+    """Next to one that recurs, it is named with the reason why it proves nothing."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     for number, (message, failed) in enumerate((("once", 0), ("always", 3))):
         failure = failure_of(key_of(), message, f"{number:016}")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
 
 from clauses.catalogue import Role, catalogue
 from reference_model.clients.rules.oracle import forbidden_moves
-from reference_model.clients.scripts.recording import Recording
+from reference_model.clients.scripts.recording import Recording, SeenConnection, SeenRequest
 from reference_model.clients.scripts.script import (
     EMPTY,
+    HEALTHY_SCRIPT,
     Answer,
     ConnectionScript,
     NodeScript,
@@ -27,7 +28,26 @@ REBOOTSTRAP = "KIP-1242.rebootstraps-on-129"
 MISROUTED = Answer(error_code=129, table=EMPTY)
 RIGHT = ("scripted-cluster-00000", 1)
 OLD_AND_NEW = all_connections(ConnectionScript(), ConnectionScript(cluster_id="other"))
-SECOND_NODE = (opened(), opened(1, at_ms=5, node=1))
+
+
+def after_metadata(
+    *requests: SeenRequest,
+    first: SeenConnection | None = None,
+    second: SeenConnection | None = None,
+    more: Sequence[SeenConnection] = (),
+    script: Script = HEALTHY_SCRIPT,
+) -> Recording:
+    """Return a recording of a client that got metadata on its first connection, and opens a second one after 5 ms.
+
+    Args:
+        requests: what it sends then.
+        first: the first connection, if it is not the usual one.
+        second: the second one, likewise.
+        more: further connections.
+        script: what the broker does.
+    """
+    connections = (first or opened(), second or opened(1, at_ms=5), *more)
+    return recorded(asked(5), sent(12), *requests, connections=connections, script=script)
 
 
 def replaced_while_open(*, at_ms: int, ids: tuple[str, int]) -> Recording:
@@ -37,13 +57,11 @@ def replaced_while_open(*, at_ms: int, ids: tuple[str, int]) -> Recording:
         at_ms: when it is opened.
         ids: the ids that are given there.
     """
-    return recorded(
-        asked(5),
-        sent(12),
+    return after_metadata(
         asked(5, at_ms=5, connection=1, ids=RIGHT),
         sent(12, at_ms=11, connection=1),
         asked(5, at_ms=at_ms, connection=2, ids=ids),
-        connections=(opened(), opened(1, at_ms=5), opened(2, at_ms=at_ms)),
+        more=(opened(2, at_ms=at_ms),),
         script=OLD_AND_NEW,
     )
 
@@ -52,67 +70,41 @@ def replaced_while_open(*, at_ms: int, ids: tuple[str, int]) -> Recording:
     "recording",
     [
         pytest.param(
-            recorded(
-                asked(5),
-                sent(12),
-                asked(5, at_ms=5, connection=1, ids=RIGHT),
-                connections=(opened(), opened(1, at_ms=5)),
-            ),
-            id="ids-after-metadata",
+            after_metadata(asked(5, at_ms=5, connection=1, ids=RIGHT)), id="ids-after-metadata"
         ),
         pytest.param(
             recorded(
-                asked(5),
-                sent(12, answered_ms=300),
-                asked(5, at_ms=5, connection=1),
+                *(asked(5), sent(12, answered_ms=300), asked(5, at_ms=5, connection=1)),
                 connections=(opened(), opened(1, at_ms=5)),
             ),
             id="no-ids-while-metadata-is-awaited",
         ),
         pytest.param(
-            recorded(
-                asked(5),
-                sent(12),
+            after_metadata(
                 asked(5, at_ms=5, connection=1, ids=(RIGHT[0], 2)),
-                connections=SECOND_NODE,
+                second=opened(1, at_ms=5, node=1),
                 script=Script(nodes=(NodeScript(),) * 2),
             ),
             id="ids-of-the-second-node",
         ),
         pytest.param(
-            recorded(
-                asked(5),
-                sent(12),
-                asked(5, at_ms=5, connection=1),
-                connections=(opened(), opened(1, at_ms=5)),
-                script=Script(options=("without_cluster_check",)),
+            after_metadata(
+                asked(5, at_ms=5, connection=1), script=Script(options=("without_cluster_check",))
             ),
             id="no-ids-if-the-check-is-disabled",
         ),
         pytest.param(
-            recorded(
-                asked(5),
-                sent(12),
-                asked(5, at_ms=5, connection=1),
-                connections=(opened(closed_by="broker"), opened(1, at_ms=5)),
-            ),
+            after_metadata(asked(5, at_ms=5, connection=1), first=opened(closed_by="broker")),
             id="no-ids-after-a-lost-connection",
         ),
         pytest.param(
-            recorded(
-                asked(5),
-                sent(12),
+            after_metadata(
                 asked(5, MISROUTED, at_ms=5, connection=1, ids=RIGHT),
                 asked(5, at_ms=10, connection=2),
                 sent(12, at_ms=11, connection=2),
                 asked(5, at_ms=15, connection=3, ids=("other", 1)),
                 sent(12, at_ms=900),
-                connections=(
-                    opened(),
-                    opened(1, at_ms=5),
-                    opened(2, at_ms=10),
-                    opened(3, at_ms=15),
-                ),
+                more=(opened(2, at_ms=10), opened(3, at_ms=15)),
                 script=OLD_AND_NEW,
             ),
             id="new-ids-after-rebootstrapping",
@@ -151,23 +143,13 @@ def test_ids_are_allowed(recording: Recording) -> None:
             id="ids-while-bootstrapping",
         ),
         pytest.param(
-            recorded(
-                asked(5),
-                sent(12),
-                asked(5, at_ms=5, connection=1, ids=(RIGHT[0], -1)),
-                connections=(opened(), opened(1, at_ms=5)),
-            ),
+            after_metadata(asked(5, at_ms=5, connection=1, ids=(RIGHT[0], -1))),
             BOTH,
             "ApiVersions v5 on connection 1 gives only one of cluster id and node id",
             id="cluster-alone",
         ),
         pytest.param(
-            recorded(
-                asked(5),
-                sent(12),
-                asked(5, at_ms=5, connection=1, ids=("wrong", 1)),
-                connections=(opened(), opened(1, at_ms=5)),
-            ),
+            after_metadata(asked(5, at_ms=5, connection=1, ids=("wrong", 1))),
             BOTH,
             "ApiVersions v5 on connection 1 gives a cluster id that no broker reported",
             id="wrong-cluster",
@@ -179,11 +161,9 @@ def test_ids_are_allowed(recording: Recording) -> None:
             id="ids-of-older-metadata",
         ),
         pytest.param(
-            recorded(
-                asked(5),
-                sent(12),
+            after_metadata(
                 asked(5, at_ms=5, connection=1, ids=RIGHT),
-                connections=SECOND_NODE,
+                second=opened(1, at_ms=5, node=1),
                 script=Script(nodes=(NodeScript(),) * 2),
             ),
             BOTH,
@@ -191,12 +171,7 @@ def test_ids_are_allowed(recording: Recording) -> None:
             id="wrong-node",
         ),
         pytest.param(
-            recorded(
-                asked(5),
-                sent(12),
-                asked(5, at_ms=5, connection=1),
-                connections=(opened(), opened(1, at_ms=5)),
-            ),
+            after_metadata(asked(5, at_ms=5, connection=1)),
             BOTH,
             "ApiVersions v5 on connection 1 gives no ids although the client knows the broker from metadata",
             id="no-ids",
@@ -208,24 +183,20 @@ def test_ids_are_allowed(recording: Recording) -> None:
             id="same-connection-after-misrouting",
         ),
         pytest.param(
-            recorded(
-                asked(5),
-                sent(12),
+            after_metadata(
                 asked(5, MISROUTED, at_ms=5, connection=1, ids=RIGHT),
                 asked(5, at_ms=10, connection=2, ids=RIGHT),
-                connections=(opened(), opened(1, at_ms=5), opened(2, at_ms=10)),
+                more=(opened(2, at_ms=10),),
             ),
             REBOOTSTRAP,
             "ApiVersions v5 on connection 2 gives ids that are out of date since REBOOTSTRAP_REQUIRED",
             id="old-ids",
         ),
         pytest.param(
-            recorded(
-                asked(5),
-                sent(12),
+            after_metadata(
                 asked(5, MISROUTED, at_ms=5, connection=1, ids=RIGHT),
                 asked(5, at_ms=10, connection=2),
-                connections=(opened(), opened(1, at_ms=5), opened(2, at_ms=10, node=1)),
+                more=(opened(2, at_ms=10, node=1),),
                 script=Script(nodes=(NodeScript(),) * 2),
             ),
             REBOOTSTRAP,
@@ -233,14 +204,12 @@ def test_ids_are_allowed(recording: Recording) -> None:
             id="no-bootstrap-server",
         ),
         pytest.param(
-            recorded(
-                asked(5),
-                sent(12),
+            after_metadata(
                 asked(5, at_ms=5, connection=1, ids=RIGHT),
                 asked(5, MISROUTED, at_ms=6, connection=2, ids=RIGHT),
                 sent(12, at_ms=20, connection=1),
                 sent(12, at_ms=900, connection=1),
-                connections=(opened(), opened(1, at_ms=5), opened(2, at_ms=6)),
+                more=(opened(2, at_ms=6),),
             ),
             REBOOTSTRAP,
             "Metadata v12 on connection 1 was sent on a connection to a broker that was known before REBOOTSTRAP_REQUIRED",
