@@ -56,8 +56,6 @@ class MalformedAnswer(AssertionError):
     Attributes:
         exchange: the exchange that they belong to.
         fault: the kind of problem.
-        decode_error: what is wrong with the bytes, with offsets into the frame's payload; None if there is no
-            response at all.
         layout: the version of ApiVersions in whose layout they were read; None if they were not read in one.
     """
 
@@ -65,7 +63,6 @@ class MalformedAnswer(AssertionError):
         self,
         exchange: Exchange,
         problem: str,
-        error: DecodeError | None = None,
         *,
         fault: ResponseFault = ResponseFault.UNDECODABLE,
         layout: int | None = None,
@@ -73,7 +70,6 @@ class MalformedAnswer(AssertionError):
         super().__init__(problem)
         self.exchange = exchange
         self.fault = fault
-        self.decode_error = error
         self.layout = layout
 
 
@@ -130,7 +126,6 @@ def payload_of(exchange: Exchange) -> bytes:
         raise MalformedAnswer(
             exchange,
             f"the response's frame: {exchange.framing_error}",
-            exchange.framing_error,
             fault=ResponseFault.FRAME,
         )
     if exchange.payload is None:
@@ -171,7 +166,6 @@ def decode_answer(
         raise MalformedAnswer(
             exchange,
             f"{what}not decodable as ApiVersions v{api_version}: {error}",
-            error,
             fault=_fault_of_body(body, api_version),
             layout=api_version,
         ) from error
@@ -258,7 +252,6 @@ def error_code_of(exchange: Exchange) -> ErrorCode:
         raise MalformedAnswer(
             exchange,
             f"the response is too short: {error}",
-            error,
             fault=ResponseFault.NO_ERROR_CODE,
         )
     return ErrorCode(code)

@@ -72,5 +72,5 @@ def codes_of_other_api(broker: Broker, drawn: TaggedHeader) -> frozenset[int]:
         _, response = api_of(item).decode_response(payload, item.api_version)
     except DecodeError as error:
         name = f"{item.name} v{item.api_version}"
-        raise MalformedAnswer(exchange, f"not decodable as {name}: {error}", error) from error
+        raise MalformedAnswer(exchange, f"not decodable as {name}: {error}") from error
     return frozenset(error_codes_in(response, item.api_version))

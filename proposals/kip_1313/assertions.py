@@ -253,7 +253,7 @@ def message_in(exchange: Exchange) -> Any:
         return decode(layout.response, payload[body_at:], version=layout.version)
     except DecodeError as error:
         raise MalformedAnswer(
-            exchange, f"{layout.response.__name__} v{layout.version} does not decode", error
+            exchange, f"{layout.response.__name__} v{layout.version} does not decode"
         ) from error
 
 

@@ -24,7 +24,7 @@ from reference_model.judging.agreement import summary_of
 from strategies.api_versions import build_request
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 from wire.error_codes import ErrorCode
-from wire.errors import NegativeLength
+from wire.errors import DecodeError, NegativeLength
 from wire.exchange import Exchange, Outcome
 
 V0_EMPTY = "00000007 0000 00000000"
@@ -107,8 +107,8 @@ def test_offsets_of_a_fault_count_from_the_payload() -> None:
     """The four bytes of the header are part of them."""
     with pytest.raises(MalformedAnswer) as failed:
         decode_answer(exchange_of(payload="00000007 0000 00000001"), api_version=0)
-    error = failed.value.decode_error
-    assert error is not None
+    error = failed.value.__cause__
+    assert isinstance(error, DecodeError)
     assert (error.start, error.end) == (10, 10)
 
 

@@ -167,7 +167,7 @@ def test_a_script_is_given_by_its_name_or_by_its_text() -> None:
     script = one_node(Answer(error_code=42))
     for target in (target_named(repr(script)), scripted_target(script)):
         with launch(target, "scripted") as running:
-            assert ask_api_versions(running.addresses[PLAINTEXT]).error_code == 42
+            assert ask_api_versions(running.addresses[PLAINTEXT]) == 42
     assert target_named("scripted") == target_named("scripted+healthy")
 
 
