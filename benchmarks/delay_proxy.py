@@ -15,6 +15,7 @@ import click
 
 from fixtures.client.running_broker import Address
 from fixtures.launchers.given_broker import parse_address
+from reports.suite_command import SuiteCommand
 
 READ_BYTES = 65536
 
@@ -90,7 +91,7 @@ async def serve(
         await server.serve_forever()
 
 
-@click.command(name="benchmarks.delay_proxy")
+@click.command(cls=SuiteCommand, name="benchmarks.delay_proxy")
 @click.argument("target", metavar="HOST:PORT")
 @click.option("--each-way-ms", default=100.0, show_default=True, help="Delay of each direction.")
 @click.option("--port", default=0, help="Port to listen on; a free one by default.")

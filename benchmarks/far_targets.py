@@ -27,6 +27,7 @@ from fixtures.launchers import launch
 from fixtures.launchers.built_in import reference_targets
 from fixtures.registry.targets import newest_release, select_targets
 from reports.records import Verdict
+from reports.suite_command import SuiteCommand
 from tests.conformance.suite_runs import run_suite
 
 SEED = ("--hypothesis-seed", "1")
@@ -104,7 +105,7 @@ def differences(near: TimedRun, far: TimedRun) -> list[str]:
     ]
 
 
-@click.command(name="benchmarks.far_targets")
+@click.command(cls=SuiteCommand, name="benchmarks.far_targets")
 @click.argument("target_id", metavar="[TARGET]", required=False)
 @click.option("--tier", type=click.Choice(tuple(LONGEST_S)), default="smoke", show_default=True)
 @click.option("--each-way-ms", default=100.0, show_default=True, help="Delay of each direction.")
