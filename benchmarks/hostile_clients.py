@@ -21,6 +21,7 @@ from rich.table import Table
 
 from benchmarks.goals import Goal, last_line, missed_goals, quick_option
 from benchmarks.memory import peak_memory
+from reports.suite_command import SuiteCommand
 from tests.conformance.suite_runs import REPOSITORY, start_suite
 
 TIME_GOAL = Goal(name="time", most=3)
@@ -80,7 +81,7 @@ def _arguments(command: str) -> tuple[str, ...]:
     return ("--client-cmd", command, "--tier", "smoke", "-q")
 
 
-@click.command(name="benchmarks.hostile_clients")
+@click.command(cls=SuiteCommand, name="benchmarks.hostile_clients")
 @quick_option
 def main(quick: bool) -> None:
     """Measure every program and print a row for each; exit with 1 if any costs too much, and name it."""
