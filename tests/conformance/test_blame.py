@@ -27,7 +27,7 @@ from reference_model.broker.model.stages import Stage, Tampering
 from reference_model.faults.broker.registry import replace_reaction, replace_response
 from strategies.api_versions import build_request
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
-from tests.conformance.in_memory_runs import broker_with, outcomes, properties_of_a_run
+from tests.conformance.in_memory_runs import broker_with
 from wire.api_keys import API_VERSIONS_KEY
 from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Outcome, Request
@@ -272,17 +272,6 @@ def test_other_errors_and_other_apis_are_not_blamed_on_plain_requests() -> None:
     exchange = Exchange(request=replace(PLAIN_V0, header=header), outcome=Outcome.CLOSED)
     error = MalformedAnswer(exchange, "closed", fault=ResponseFault.NO_ANSWER)
     assert judged_elsewhere(broker, error, (OWN,)) is None
-
-
-def test_v0_in_another_layout_is_one_red_clause() -> None:
-    """Of a broker whose v0 cannot be read, no other clause is red for it, none is green by it, and v3 is judged."""
-    broker = with_body(lambda body: body[:2] + b"\x7f" + body[3:], 0)
-    red: set[str] = set()
-    grey: set[str] = set()
-    for judged, outcome in outcomes(broker, properties_of_a_run()):
-        (red if outcome is True else grey if outcome else set()).update(judged.clauses)
-    assert {clause for clause in red if not clause.startswith("MODEL.")} == {V0}
-    assert {LISTS_ITSELF, OWN, "PROTOCOL.split-independent"} <= grey
 
 
 def test_another_fault_of_the_clause_is_red_in_versions_that_can_be_read() -> None:

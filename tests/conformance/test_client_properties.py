@@ -31,13 +31,12 @@ from strategies.broker_scripts import (
 from strategies.cluster_scripts import replaced_cluster
 from strategies.connection_scripts import closing_broker
 from strategies.hypothesis_adapter import body_of, is_drawn, pinned_examples
-from strategies.nonsense_scripts import healing, refused_for_name, talking_nonsense, without_answer
+from strategies.nonsense_scripts import healing
 from strategies.release_scripts import broker_of
-from tests.conformance.client_plays import FAILED, HEALTHY, STOPPED, WELL, FakeClient
+from tests.conformance.client_plays import FAILED, WELL, FakeClient
 from tests.reference_model.clients.recordings import (
     asked,
     listing,
-    opened,
     recorded,
     refused,
     refused_with,
@@ -109,13 +108,6 @@ def judge_client(property_: Callable[..., None], script: Script, client: FakeCli
     ("property_", "script", "recording", "result"),
     [
         pytest.param(
-            test_fallback.test_client_falls_back_to_v0,
-            broker_up_to(0),
-            recorded(asked(4, refused()), asked(0, at_ms=1), sent(12, at_ms=2)),
-            OK,
-            id="falls-back",
-        ),
-        pytest.param(
             test_fallback.test_useless_range_is_no_reason_to_repeat,
             broker_up_to(0),
             recorded(asked(4, refused((9, 12)))),
@@ -144,20 +136,6 @@ def judge_client(property_: Callable[..., None], script: Script, client: FakeCli
             id="may-fail-without-its-usual-version",
         ),
         pytest.param(
-            test_overlap.test_no_overlap_is_an_error,
-            NO_OVERLAP,
-            recorded(asked(4, listing((3, 60, 70)))),
-            FAILED,
-            id="no-overlap-is-an-error",
-        ),
-        pytest.param(
-            test_overlap.test_newest_common_version_is_used,
-            OVERLAP,
-            recorded(asked(4, listing((3, 0, 4))), sent(1), sent(4), script=OVERLAP),
-            OK,
-            id="newest-common-version",
-        ),
-        pytest.param(
             test_overlap.test_newest_common_version_is_used,
             OVERLAP,
             recorded(asked(4, listing((3, 0, 4))), script=OVERLAP),
@@ -178,33 +156,12 @@ def judge_client(property_: Callable[..., None], script: Script, client: FakeCli
             FAILED,
             id="never-asks",
         ),
-        pytest.param(
-            test_robustness.test_refused_name_is_an_error,
-            refused_for_name(),
-            recorded(asked(4, REFUSED), connections=(opened(closed_ms=5),)),
-            FAILED,
-            id="refused-name",
-        ),
-        pytest.param(
-            test_robustness.test_client_works_again_with_a_healthy_broker,
-            HEALS,
-            recorded(asked(4, at_ms=800), sent(12, at_ms=900), script=HEALS),
-            STOPPED,
-            id="recovers",
-        ),
-        pytest.param(
-            test_rebootstrapping.test_misrouted_client_recovers,
-            replaced_cluster(),
-            recorded(asked(5, MISROUTED, at_ms=5), sent(12, at_ms=9, connection=1)),
-            STOPPED,
-            id="misrouted-client-recovers",
-        ),
     ],
 )
 def test_good_client_passes(
     property_: Callable[..., None], script: Script, recording: Any, result: DriverResult
 ) -> None:
-    """A client that does what the clause asks for, or for which it asks nothing, passes."""
+    """A client for which the clause asks nothing passes; the model client passes every property in the mutation score."""
     assert judge(property_, script, Play(recording=recording, result=result)) == ""
 
 
@@ -272,17 +229,3 @@ def test_bad_client_fails(
 ) -> None:
     """A client that breaks the clause fails with a sentence that no assertion or rule has tests for; planted faults fail every property."""
     assert judge(property_, script, Play(recording=recording, result=result)) == message
-
-
-def test_healthy_client_passes_where_nothing_is_special() -> None:
-    """The healthy play passes the properties whose scripts let a client work as usual."""
-    for property_, script in (
-        (test_overlap.test_unknown_keys_change_nothing, broker_up_to(5)),
-        (test_overlap.test_each_connection_has_its_own_table, closing_broker(1)),
-        (test_first_request.test_client_begins_with_its_newest_version, closing_broker(1)),
-        (test_first_request.test_client_names_itself_legally, broker_up_to(5)),
-        (test_first_request.test_header_of_the_response_has_no_tags, broker_up_to(5)),
-        (test_robustness.test_nonsense_is_survived, talking_nonsense(Answer(trailing=b"a"))),
-        (test_robustness.test_broker_before_api_versions_is_survived, without_answer()),
-    ):
-        assert judge(property_, script, HEALTHY) == ""

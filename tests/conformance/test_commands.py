@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -114,20 +112,3 @@ def test_unknown_defect_gets_the_nearest() -> None:
     """`mutation` of an unknown defect suggests the nearest ones."""
     output = output_of("mutation", "tags-decend", status=UNKNOWN_NAME)
     assert "nearest: reference+tags-descend" in output
-
-
-@pytest.mark.nightly  # `.ci/run` measures the score itself
-@pytest.mark.slow
-def test_mutation_score_is_printed_and_kept(tmp_path: Path) -> None:
-    """`mutation` catches two planted defects by exactly their clauses, and prints and writes the score."""
-    names = ("tags-descend", "a-default-tag-is-sent")
-    out = tmp_path / "mutation"
-    options = ("--quick", "--jobs", "1", "--in-memory-only", "--out", str(out))
-    output = output_of("mutation", *names, *options)
-    assert "mutation score: 2 of 2 planted defects caught by exactly their clauses" in output
-    kept = json.loads((out / "mutation.json").read_text())
-    assert [result["defect"] for result in kept["defects"]] == list(names)
-    for result in kept["defects"]:
-        assert set(result["breaks"]) <= set(result["violated"])
-    assert kept["findings"] == []
-    assert (out / "mutation.md").read_text().startswith("# Mutation score\n")

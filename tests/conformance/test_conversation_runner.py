@@ -14,8 +14,6 @@ from conformance.assertions.conversation_runner import (
 )
 from conformance.brokers.test_sequences import (
     BAD_NAME,
-    FRAME_INSIDE,
-    REFUSED_SIZE_AFTER_V0,
     UNREADABLE,
     V0,
     V3,
@@ -29,7 +27,6 @@ from reference_model.broker.model.fault_injection import StreamEnd
 from reference_model.broker.model.stages import Stage, Tampering
 from reference_model.faults.broker import DEFECTS
 from reference_model.profiles.profile import Profile, traits_of
-from strategies.api_versions import build_request
 from strategies.bare_requests import LIST_GROUPS, METADATA, build_bare_request
 from strategies.conversations import Conversation, Handshake, PlainToken, Reconnect
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
@@ -110,27 +107,6 @@ def test_reference_broker_goes_as_the_model_allows(
             "the model allows NONE .*; the target closed the connection",
             id="seen-by-the-last-word",
         ),
-        pytest.param(
-            "a-late-request-does-not-cost-the-connection",
-            SASL,
-            one_by_one(Handshake(), build_request(version=1)),
-            "the model expects a closed connection; the target",
-            id="open-behind-a-close",
-        ),
-        pytest.param(
-            "metadata-is-served-before-authentication",
-            SASL,
-            one_by_one(METADATA),
-            "the model allows closed .*; the target answered",
-            id="another-api-before",
-        ),
-        pytest.param(
-            "late-metadata-does-not-cost-the-connection",
-            SASL,
-            one_by_one(Handshake(), METADATA),
-            "the model expects a closed connection; the target",
-            id="another-api-late",
-        ),
     ],
 )
 def test_departure_from_the_model_is_told(
@@ -203,29 +179,6 @@ def test_requests_that_tls_may_hide_are_sent_one_by_one() -> None:
     # Each conversation ends with one request more.
     sent = [len(step.exchanges) for step in broker.journal if step.exchanges]
     assert sent == [1, 1, 1, 2, 1]
-
-
-@pytest.mark.parametrize(
-    ("defect", "listener", "conversation"),
-    [
-        ("a-refused-size-after-a-request-is-skipped", "plaintext", at_once(REFUSED_SIZE_AFTER_V0)),
-        ("a-size-inside-the-client-id-is-corrected", "plaintext", at_once(FRAME_INSIDE)),
-        ("a-malformed-request-among-others-is-skipped", SASL, at_once(V99, UNREADABLE, V0)),
-        (
-            "other-apis-among-pipelined-requests-close",
-            "plaintext",
-            at_once(V0, METADATA, V3),
-        ),
-        ("tags-cost-the-authentication", SASL, one_by_one(Handshake(), TAGGED_TOKEN)),
-    ],
-)
-def test_frames_of_one_write_are_judged_one_by_one(
-    defect: str, listener: str, conversation: Conversation
-) -> None:
-    """The model splits a write by its size prefixes, as a broker does, whatever the frames are."""
-    play(in_memory(listener), conversation)
-    with pytest.raises(AssertionError, match="the model"):
-        play(in_memory(listener, defect), conversation)
 
 
 def test_frame_that_is_never_completed_is_not_said() -> None:

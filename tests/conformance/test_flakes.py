@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
@@ -206,27 +206,16 @@ def test_failure_of_a_target_that_sent_too_much_has_no_class() -> None:
         assert repeater().repeat(used, example_on(used)) is None
 
 
-@pytest.fixture(scope="module")
-def flaky_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A run against a target that answers seven times in ten."""
-    runs = tmp_path_factory.mktemp("flaky") / "runs"
+@pytest.mark.slow
+def test_flaky_must_fails_the_run(tmp_path: Path) -> None:
+    """A MUST that a target fails three times in ten ends the run with 1; run.json has its rate with the interval, and the failure's folder its class."""
     with serve(three_in_ten(11, calm=40)) as fake:
-        return run_suite("--bootstrap-server", fake.address, "-k", PROPERTY, runs=runs)
-
-
-@pytest.mark.slow
-def test_flaky_must_fails_the_run(flaky_run: Any) -> None:
-    """A MUST that fails intermittently ends the run with 1 and reports how often it failed."""
-    assert flaky_run.status == 1, flaky_run.output
-    assert list(flaky_run.verdicts().values()) == [Verdict.FLAKY]
-    assert "repeated: flaky (fails only sometimes): failed" in flaky_run.output
-
-
-@pytest.mark.slow
-def test_flaky_cell_has_its_rate(flaky_run: Any) -> None:
-    """run.json has the rate of a flaky cell with its interval, and the failure's folder its class."""
-    (cell,) = flaky_run.header["planned_cells"]
+        run = run_suite("--bootstrap-server", fake.address, "-k", PROPERTY, runs=tmp_path / "runs")
+    assert run.status == 1, run.output
+    assert list(run.verdicts().values()) == [Verdict.FLAKY]
+    assert "repeated: flaky (fails only sometimes): failed" in run.output
+    (cell,) = run.header["planned_cells"]
     assert cell["flaky"]["low"] < 0.3 < cell["flaky"]["high"]
-    for folder in flaky_run.failures().values():
-        facts = json.loads((Path(folder) / "failure.json").read_text())
+    for folder in run.failures().values():
+        facts = json.loads((folder / "failure.json").read_text())
         assert facts["repeats"]["class"] == "flaky"

@@ -8,7 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from clauses.catalogue import catalogue
-from conformance.roles.broker import NEEDS
+from conformance.mutation.subjects import broker_with as model_broker
+from conformance.roles.broker import NEEDS, BrokerRole
 from conformance.roles.proxy import ProxyRole
 from fixtures.client.patience import Patience
 from fixtures.client.running_broker import Address
@@ -19,15 +20,10 @@ from reference_model.broker.model.stages import Stage, Tampering
 from reference_model.faults.broker.registry import replace_response
 from reference_model.profiles.listeners import PLAINTEXT
 from tests.conformance.in_memory_runs import broker_with
+from tests.conformance.test_features import without_features
 from tests.fixtures.running_targets import running_at
 from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY
 from wire.frames import SIZE_BYTES, encode_frame
-
-
-def without_features(context: RequestContext) -> None:
-    """Remove all features from a response."""
-    if context.response is not None:
-        replace_response(context, supported_features=(), finalized_features=())
 
 
 def without_supported_features(context: RequestContext) -> None:
@@ -112,3 +108,21 @@ def test_only_what_binds_proxies_is_judged_in_front_of_a_scripted_broker(
     found = ProxyRole.why_not_applicable(catalogue()[clause], (), broker)
     assert (found is None) is applies
     assert applies or "its upstream is a scripted broker" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("clause", "reason"),
+    [
+        ("KIP-35.v0-always-served", None),
+        (
+            "KIP-511.names-refused",
+            "applies from ApiVersions v3 on; the target serves at most v0",
+        ),
+    ],
+)
+def test_clauses_of_versions_that_are_not_served_do_not_apply(
+    clause: str, reason: str | None
+) -> None:
+    """A target that only supports v0 is judged by clauses from v0; the others say why they do not apply."""
+    broker = model_broker("", release="0.10.0.1", quorum="zookeeper")
+    assert BrokerRole.why_not_applicable(catalogue()[clause], (), broker) == reason

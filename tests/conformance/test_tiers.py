@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 
 from clauses.tiers import Tier
-from fixtures.client.running_broker import Address
-from fixtures.launchers.given_broker import parse_address
 from fixtures.tiers import EXPECTED, Kind
 from tests.conformance.fake_targets import reference_behaviour, serve
 from tests.conformance.suite_runs import SuiteRun, run_suite
@@ -22,29 +20,6 @@ from wire.codec import decode, decode_prefix
 from wire.frames import FrameReader
 from wire.headers import RequestHeader, request_header_version
 from wire.read_only import ReadOnlyGate
-
-
-@pytest.mark.parametrize(
-    ("text", "address"),
-    [
-        ("localhost:9092", Address("localhost", 9092)),
-        ("[::1]:1", Address("::1", 1)),
-        ("10.0.0.1:65535", Address("10.0.0.1", 65535)),
-    ],
-)
-def test_address_is_read(text: str, address: Address) -> None:
-    """Host and port are separated, with brackets around a host that contains colons."""
-    assert parse_address(text) == address
-
-
-@pytest.mark.parametrize(
-    "text", ["", "localhost", ":9092", "localhost:", "host:0", "host:65536", "::1:9092", "h:port"]
-)
-def test_address_without_host_and_port_is_refused(text: str) -> None:
-    """The error quotes any text that is not HOST:PORT."""
-    with pytest.raises(ValueError, match="is not HOST:PORT"):
-        parse_address(text)
-
 
 Recorded = tuple[SuiteRun, list[bytes]]
 """A run, and the bytes that were received on each of its connections."""
