@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from wire.request_log import LoggedRequest
+from wire.request_log_counts import LogCounts
 
 USER = "User:ANONYMOUS"
 _TIMES = (
@@ -100,3 +101,10 @@ FORWARDED = (
     b'"softwareVersion":"unknown"}}' + _END
 )
 """The controller's entry of a request that a broker has passed on."""
+
+
+def counted(*lines: bytes) -> LogCounts:
+    """Return what is counted in some lines."""
+    counts = LogCounts()
+    counts.count(lines)
+    return counts

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.wire.logged_requests import ENTRIES, FORWARDED, USER
+from tests.wire.logged_requests import ENTRIES, FORWARDED, USER, counted
 from wire import request_log, request_log_counts
 from wire.request_log import API_KEYS_BY_NAME, LoggedRequest, read_entry
 from wire.request_log_counts import LogCounts
@@ -19,13 +19,6 @@ CASES = pytest.mark.parametrize(
     ("line", "expected"), ENTRIES.values(), ids=[f"form-{each}" for each in ENTRIES]
 )
 OF_2_8 = ENTRIES["2.8"][0]
-
-
-def counted(*lines: bytes) -> LogCounts:
-    """Return what is counted in some lines."""
-    counts = LogCounts()
-    counts.count(lines)
-    return counts
 
 
 @CASES

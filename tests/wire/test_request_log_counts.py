@@ -6,18 +6,11 @@ import re
 
 import pytest
 
-from tests.wire.logged_requests import ENTRIES
+from tests.wire.logged_requests import ENTRIES, counted
 from wire.request_log import read_entry
 from wire.request_log_counts import LogCounts
 
 _ID = re.compile(rb'(correlation_?id"?[:=] ?)\d+', re.IGNORECASE)
-
-
-def counted(*lines: bytes) -> LogCounts:
-    """Return what is counted in some lines."""
-    counts = LogCounts()
-    counts.count(lines)
-    return counts
 
 
 @pytest.mark.parametrize("release", ENTRIES)

@@ -48,7 +48,7 @@ def test_markdown_begins_with_who_breaks_most(small: Path) -> None:
 
 def test_markdown_is_short_and_says_what_it_leaves_out(tmp_path: Path) -> None:
     """Equal releases share a column, and operations have room; what does not fit into 12 kB is counted."""
-    releases = [f"apache-kafka-3.{number}.0" for number in range(30)]
+    releases = [f"apache-kafka-3.{number}.0" for number in range(10)]
     clauses = [f"KIP-1.rule-{number}-with-a-name-of-the-usual-length" for number in range(300)]
     operations = [f"client-1.{number}.produce" for number in range(4)]
     rows = [
@@ -72,7 +72,7 @@ def test_markdown_is_short_and_says_what_it_leaves_out(tmp_path: Path) -> None:
     )
     text = (export(tmp_path) / "grid.md").read_text(encoding="utf-8")
     assert len(text.encode()) <= 12_000
-    assert "| rule | Apache Kafka 3.0.0 to 3.29.0 |" in text
+    assert "| rule | Apache Kafka 3.0.0 to 3.9.0 |" in text
     assert "| client 1.3 | ✕ 1 |" in text
     assert "Left out for lack of space" in text
     assert text.count("Refused: ") == 3

@@ -183,7 +183,12 @@ def write_small_pages(
         writers: the functions that write the pages, such as `write_failures`.
         changes: the tables to replace.
     """
-    grid, history = read_tables(write_small_tables(out_dir, **changes))
+    return write_pages(write_small_tables(out_dir, **changes), *writers)
+
+
+def write_pages(out_dir: Path, *writers: Callable[[Site], None]) -> Path:
+    """Write only some pages of a folder with tables, and return the folder."""
+    grid, history = read_tables(out_dir)
     site = Site(folded=FoldedGrid(grid), history=history, out_dir=out_dir)
     for write in writers:
         write(site)

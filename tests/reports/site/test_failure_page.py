@@ -290,17 +290,18 @@ def test_page_without_an_example_shows_none(tmp_path: Path) -> None:
     assert "@example" not in text
 
 
-@pytest.mark.parametrize("signature", ["..", "../../escape", "a/b", "", "x" * 200])
-def test_signature_is_no_path(signature: str, tmp_path: Path) -> None:
+def test_signature_is_no_path(tmp_path: Path) -> None:
     """A signature that is not a plain name gets no page and no folder."""
+    signatures = ("..", "../../escape", "a/b", "", "x" * 200)
     tables = site_tables()
-    row = tables["failures"][1] | {"signature": signature}
+    rows = [tables["failures"][1] | {"signature": signature} for signature in signatures]
     cells = [dict(cell) for cell in tables["cells"]]
     for cell in cells:
         if cell["known_violation"] == DECLARED:
-            cell["failures"] = [{**each, "signature": signature} for each in cell["failures"]]
+            (seen,) = cell["failures"]
+            cell["failures"] = [{**seen, "signature": signature} for signature in signatures]
     others = [each for each in tables["failures"] if each["signature"] != KNOWN_SIGNATURE]
-    out_dir = write_small_site(tmp_path / "out", failures=[*others, row], cells=cells)
+    out_dir = write_small_site(tmp_path / "out", failures=[*others, *rows], cells=cells)
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     assert len(list((out_dir / "failures").glob("*.html"))) == 3
 

@@ -9,13 +9,18 @@ import pytest
 
 from reports.grid import addresses
 from reports.grid.history_tables import ROW_TYPES
+from reports.site.clause_pages import write_clauses
+from reports.site.drill_down import write_cells
+from reports.site.failure_pages import write_failures
 from reports.site.grid_page import write_grid
+from reports.site.why import write_why
 from tests.reports.site.parsed_pages import all_of, parse, text_of
 from tests.reports.site.sites import (
     HOSTILE,
     NAMES,
     SIGNATURE,
     TARGETS,
+    write_pages,
     write_small_site,
     write_small_tables,
 )
@@ -93,8 +98,9 @@ def test_texts_from_targets_are_escaped(small_site: Path) -> None:
 
 def test_second_rendering_leaves_no_old_page(tmp_path: Path) -> None:
     """Rendering removes the pages of an earlier grid from the folder."""
-    write_small_site(tmp_path)
+    write_small_tables(tmp_path)
     old = tmp_path / "failures" / "old.html"
+    old.parent.mkdir()
     old.write_text("old")
     write_grid(tmp_path)
     assert not old.exists()
@@ -108,5 +114,5 @@ def test_missing_table_is_shown_as_not_recorded(missing: str, tmp_path: Path) ->
     write_small_tables(tmp_path)
     (tmp_path / "tables" / f"{missing}.parquet" / "part-0.parquet").unlink()
     (tmp_path / "tables" / f"{missing}.parquet").rmdir()
-    write_grid(tmp_path)
+    write_pages(tmp_path, write_clauses, write_cells, write_failures, write_why)
     assert any("not recorded" in text_of(parse(path)) for path in _pages(tmp_path))
