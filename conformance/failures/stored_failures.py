@@ -10,6 +10,7 @@ from typing import Any
 
 from clauses.catalogue import Role
 from conformance.corpus.entries import CorpusEntry
+from reports.failure_classes import stored_leave_open
 from reports.records import FACTS_FILE, HEADER_FILE, Verdict
 
 _TEXTS = ("signature", "clause", "property_name", "target", "listener", "message", "example")
@@ -38,6 +39,7 @@ class StoredFailure:
         role: what the target was judged as: "broker", "client" or "operation".
         client_command: what a user said about a client that is a command; empty for any other target.
         origin: where a target without a file came from (see `fixtures.launchers.kafka_home.origin_of`).
+        leaves_open: whether its repeats leave open whether the target is at fault.
     """
 
     signature: str
@@ -53,6 +55,7 @@ class StoredFailure:
     role: str = Role.BROKER.value
     client_command: Mapping[str, Any] = field(default_factory=dict)
     origin: Mapping[str, str] = field(default_factory=dict)
+    leaves_open: bool = False
 
     @property
     def first_line(self) -> str:
@@ -90,6 +93,7 @@ def read_failure(path: Path) -> StoredFailure:
             role=str(facts.get("role", Role.BROKER.value)),
             client_command=dict(facts.get("client_command", {})),
             origin={key: str(value) for key, value in facts.get("origin", {}).items()},
+            leaves_open=stored_leave_open(facts.get("repeats")),
             **{name: str(facts[name]) for name in _TEXTS},
         )
     except OSError as error:

@@ -157,4 +157,4 @@ class RoleInRun(ABC, Generic[Judged]):
 def property_modules(folder: Path) -> Iterator[str]:
     """Yield the names, by which they are imported, of the modules of properties in a folder; none if it does not exist."""
     for path in sorted(folder.glob("test_*.py")):
-        yield ".".join(path.relative_to(SUITE.parent).with_suffix("").parts)
+        yield ".".join(path.resolve().relative_to(SUITE.parent).with_suffix("").parts)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from fixtures.errors import HarnessError
 from fixtures.registry.targets import Target
 from fixtures.under_test.broker import Broker
 from proposals.kip_1313.messages import CHANGED_APIS
@@ -163,10 +164,16 @@ def _request(api_key: int, api_version: int, instance_id: UUID | None = None) ->
 
 
 def _sent(broker: Broker, requests: Iterable[Request]) -> Iterator[Tried]:
-    """Send each request on a connection of its own; yield what became of it."""
+    """Send each request on a connection of its own; yield what became of it.
+
+    Raises:
+        HarnessError: the release neither answers one nor closes its connection.
+    """
     for request in requests:
         broker.begin_example()
         (exchange,) = broker.converse([request])
+        if exchange.payload is None and exchange.outcome is not Outcome.CLOSED:
+            raise HarnessError(f"the release does not answer any more: {exchange.outcome}")
         if exchange.payload is None:
             yield Tried(str(exchange.outcome), is_discovery=False)
         else:

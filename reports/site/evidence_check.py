@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from reports.errors import StatementWithoutEvidence
 from reports.grid.grid_tables import Grid, GridCell
-from reports.grid.history_tables import HistoryTables
+from reports.grid.history_tables import HistoryTables, leaves_open
 from reports.records import VERDICTS_WITH_FAILURES, Verdict
 
 _NEED_A_NOTE = (
@@ -25,7 +25,11 @@ def check_statements(grid: Grid, history: HistoryTables) -> None:
     """
     kept = None
     if history.failures is not None:
-        kept = {(each.run_id, each.signature) for each in history.failures if each.hex_dump}
+        kept = {
+            (each.run_id, each.signature)
+            for each in history.failures
+            if each.hex_dump and not leaves_open(each)
+        }
     faults = [fault for cell in grid.cells for fault in _faults(cell, kept)]
     if faults:
         raise StatementWithoutEvidence(faults)

@@ -13,6 +13,7 @@ from conformance.roles.client import ClientRole
 from conformance.roles.operation import OperationRole
 from conformance.roles.proxy import ProxyRole
 from conformance.roles.registry import ROLES, role_of, role_of_run
+from conformance.roles.role import property_modules
 from fixtures.choosing.clients import CLIENTS, ChosenClient
 from fixtures.choosing.listeners import TARGETS, ListenerOfTarget
 from fixtures.registry.clients import select_clients
@@ -106,3 +107,10 @@ def test_new_role_is_one_module(tmp_path: Path) -> None:
         ("reference", clause): Verdict.CONFORMS,
         (FAULTY, clause): Verdict.VIOLATES,
     }
+
+
+def test_properties_are_found_through_a_link(tmp_path: Path) -> None:
+    """A checkout or an environment may be reached by another path than the one that its modules have."""
+    folder = tmp_path / "linked"
+    folder.symlink_to(ROLES["broker"].folder)
+    assert list(property_modules(folder)) == list(property_modules(ROLES["broker"].folder))

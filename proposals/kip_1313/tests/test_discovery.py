@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
 
+from fixtures.errors import HarnessError
 from fixtures.registry.targets import load_targets
 from fixtures.under_test.in_memory import InMemoryBroker, in_memory_target
 from proposals.kip_1313.commands import discovery as command
@@ -20,6 +22,7 @@ from proposals.kip_1313.discovery import (
     write_figures,
 )
 from reference_model.profiles.listeners import PLAINTEXT
+from wire.exchange import Outcome
 
 TARGETS = {target.id: target for target in load_targets()}
 RELEASE = TARGETS["apache-kafka-4.3.1"]
@@ -34,6 +37,14 @@ def test_most_ids_close_the_connection() -> None:
     assert 0 < found.answered_with_header_3 < UUIDS / 20
     assert found.predicted == found.with_header_3 == UUIDS
     assert found.offset_delete == found.push_telemetry == "closed"
+
+
+def test_release_that_falls_silent_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a response or a closed connection is an outcome."""
+    silent = [SimpleNamespace(payload=None, outcome=Outcome.SILENT)]
+    monkeypatch.setattr(InMemoryBroker, "converse", lambda *_: silent)
+    with pytest.raises(HarnessError, match="does not answer any more: silent"):
+        measure(InMemoryBroker(in_memory_target(RELEASE), PLAINTEXT), uuids=1, seed=1)
 
 
 def figures(release: str, answered: int) -> Discovery:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from conformance.commands import run_findings
 from conformance.commands.run_findings import LONGEST_SEEN, finding_lines, verdicts_of
 from conformance.runs.target_runs import TargetRun
+from reports.records import Verdict
 from reports.run.failures import write_failure
 from tests.reports.recorders import failure_of, key_of
 from tests.run_folders import (
@@ -50,6 +52,16 @@ def test_a_violated_cell_is_told_with_what_was_seen_and_its_command(failed_run: 
     assert seen.endswith("mm… (complete in failure.json)")
     command = shlex.split(again.removeprefix("  again: "))
     assert command == ["kafka-conformance", "replay", str(failed_run / "failures" / SIGNATURE)]
+
+
+def test_failure_that_proves_nothing_is_not_told(failed_run: Path) -> None:
+    """A violation next to it that recurs is what the cell rests on."""
+    facts = failed_run / "failures" / SIGNATURE / "failure.json"
+    repeats = {"class": "flaky", "rate": {"failed": 0, "repeats": 3}}
+    facts.write_text(json.dumps(json.loads(facts.read_text()) | {"repeats": repeats}))
+    run = TargetRun(target=DEFAULT_TARGET, status=1, folder=failed_run)
+    found = dict.fromkeys(verdicts_of(run), Verdict.VIOLATES)
+    assert list(finding_lines(run, found)) == [f"✕ {DEFAULT_CLAUSE} (plaintext): violates"]
 
 
 def test_many_lines_are_cut_off_and_counted(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -49,14 +50,17 @@ def test_missing_note_is_refused(
         check_statements(*read_tables(folder))
 
 
-@pytest.mark.parametrize("kept", ["no row", "no bytes"])
+@pytest.mark.parametrize("kept", ["no row", "no bytes", "recurred in no repeat"])
 def test_missing_evidence_is_refused(kept: str, tmp_path: Path) -> None:
     """A failure without any stored evidence does not count as evidence, and no page is written."""
     failures = site_tables()["failures"]
     if kept == "no row":
         failures = [row for row in failures if row["signature"] != KNOWN_SIGNATURE]
-    else:
+    elif kept == "no bytes":
         failures = [row | {"hex_dump": None} for row in failures]
+    else:
+        facts = json.dumps({"repeats": {"class": "flaky", "rate": {"failed": 0}}})
+        failures = [row | {"facts": facts} for row in failures]
     with pytest.raises(StatementWithoutEvidence, match="evidence is missing"):
         write_small_site(tmp_path, failures=failures)
     assert not (tmp_path / "index.html").exists()

@@ -216,7 +216,7 @@ def test_failure_that_never_recurred_is_no_violation(tmp_path: Path) -> None:
     others = [row for row in site_tables()["failures"] if row["signature"] != SIGNATURE]
     for failures, word in ((None, "violates"), ([*others, known], "inconclusive")):
         tables = {} if failures is None else {"failures": failures}
-        write_small_site(tmp_path / word, **tables)
+        write_small_pages(tmp_path / word, write_failures, **tables)
         page = parse(tmp_path / word / "failures" / f"{SIGNATURE}.html")
         assert word in text_of(next(all_of(page, "h1")))
 
