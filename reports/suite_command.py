@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from typing import Any
@@ -26,6 +27,7 @@ class SuiteCommand(click.Command):
 
     - Ctrl-C ends it with 2.
     - A full disk, and a folder that cannot be read or written to, end it with 10 and a sentence.
+    - A pipe whose reader has ended, as in `... | head`, ends it with 10 and no output.
     - Any other error that it does not expect ends it with 10 and a traceback.
     - The log of a CI job carries out nothing that it writes, because that may have words of others in it.
     """
@@ -46,6 +48,15 @@ class SuiteCommand(click.Command):
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
             raise SystemExit(INTERRUPTED) from None
+        except (BrokenPipeError, SystemExit) as error:
+            # Click, and Rich by a SystemExit, would end with 1, which is a result.
+            if not isinstance(error, BrokenPipeError) and not isinstance(
+                error.__context__, BrokenPipeError
+            ):
+                raise
+            # Python flushes once more when it ends, and would complain.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise SystemExit(CannotWork.exit_code) from None
 
 
 def _show(error: Exception) -> None:
