@@ -27,7 +27,7 @@ from fixtures.launchers import launch
 from fixtures.launchers.built_in import reference_targets
 from fixtures.registry.targets import newest_release, select_targets
 from reports.records import Verdict
-from reports.suite_command import SuiteCommand
+from reports.suite_command import CannotWork, SuiteCommand
 from tests.conformance.suite_runs import run_suite
 
 SEED = ("--hypothesis-seed", "1")
@@ -79,7 +79,7 @@ def judged(
         round_trip_ms: how far away the broker is.
 
     Raises:
-        SystemExit: the run did not judge everything that it planned.
+        CannotWork: the run did not judge everything that it planned.
     """
     far = ("-p", "benchmarks.far_connects") if round_trip_ms else ()
     started = time.monotonic()
@@ -91,7 +91,7 @@ def judged(
     )
     seconds = time.monotonic() - started
     if run.status not in (0, 1):
-        raise SystemExit(f"{run.output}\nthe run ended with {run.status}: no measure")
+        raise CannotWork(f"{run.output}\nthe run ended with {run.status}: no measure")
     verdicts = {clause: verdict for (_, clause), verdict in run.verdicts().items()}
     return TimedRun(seconds=seconds, verdicts=verdicts)
 

@@ -26,7 +26,7 @@ from benchmarks.goals import Goal, last_line, missed_goals, quick_option
 from benchmarks.memory import peak_memory
 from benchmarks.synthetic_runs import night, write_runs
 from reports.refused_runs import REFUSED_FILE
-from reports.suite_command import SuiteCommand
+from reports.suite_command import CannotWork, SuiteCommand
 
 MEMORY_GOAL = Goal(name="memory next to a hostile folder", most=2)
 GOOD_ROWS = 20_000
@@ -60,26 +60,26 @@ def run_quietly(command: Sequence[str]) -> None:
     """Run a program, and show what it writes to standard error only if it fails.
 
     Raises:
-        SystemExit: it failed.
+        CannotWork: it failed.
     """
     ended = subprocess.run(command, check=False, stderr=subprocess.PIPE, encoding="utf-8")
     if ended.returncode:
         click.echo(ended.stderr, err=True, nl=False)
-        raise SystemExit(f"{' '.join(command)} ended with {ended.returncode}")
+        raise CannotWork(f"{' '.join(command)} ended with {ended.returncode}")
 
 
 def peak_gib(runs: Path, out: Path, *, refused: int) -> float:
     """Roll runs up; return the peak memory of all processes.
 
     Raises:
-        SystemExit: the roll-up failed, or another number of folders was refused.
+        CannotWork: the roll-up failed, or another number of folders was refused.
     """
     command = [sys.executable, "-m", "conformance", "roll-up", str(runs), "--out", str(out)]
     with peak_memory() as peak:
         run_quietly(command)
     found = json.loads((out / REFUSED_FILE).read_text())
     if len(found) != refused:
-        raise SystemExit(f"{len(found)} folders were refused in place of {refused}")
+        raise CannotWork(f"{len(found)} folders were refused in place of {refused}")
     return peak.gib
 
 

@@ -26,7 +26,7 @@ from rich.table import Table
 from benchmarks.goals import last_line, quick_option
 from clauses.tiers import Tier
 from fixtures.client.patience import PATIENCE_S
-from reports.suite_command import SuiteCommand
+from reports.suite_command import CannotWork, SuiteCommand
 from tests.conformance import tls_target
 from tests.conformance.fake_targets import (
     Behaviour,
@@ -136,7 +136,7 @@ def healthy_cost(behaviour: Behaviour, *options: str) -> Cost:
     """Judge a fake that violates nothing."""
     cost = cost_of(behaviour, *options)
     if cost.status:
-        raise SystemExit(f"the run on the healthy target ended with {cost.status}: no measure")
+        raise CannotWork(f"the run on the healthy target ended with {cost.status}: no measure")
     return cost
 
 

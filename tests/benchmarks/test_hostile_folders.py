@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from benchmarks.hostile_folders import run_quietly
+from reports.suite_command import CannotWork
 
 
 @pytest.mark.parametrize(("status", "shown"), [(0, ""), (3, "why\n")])
@@ -18,7 +19,7 @@ def test_reason_is_shown_if_the_program_fails(
     said = ""
     try:
         run_quietly([sys.executable, "-c", program])
-    except SystemExit as ended:
+    except CannotWork as ended:
         said = str(ended)
     assert capsys.readouterr().err == shown
     assert said.endswith(f"ended with {status}") == bool(status)
