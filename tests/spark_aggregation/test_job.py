@@ -15,7 +15,7 @@ from reports.grid.table_rows import inputs_sha256
 from reports.records import TABLES_FOLDER, Verdict
 from reports.site import building
 from reports.site.grid_page import write_grid
-from spark_aggregation.job import command as main
+from spark_aggregation.job import command
 from spark_aggregation.tables.table_schemas import TABLES
 from tests.broken_run_folders import BROKEN, write_whole_run
 from tests.conformance.suite_runs import SuiteRun
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.usefixtures("spark")
 
 def _run(*arguments: str | Path) -> int:
     with pytest.raises(SystemExit) as ended:
-        main([str(argument) for argument in arguments])
+        command([str(argument) for argument in arguments])
     return int(ended.value.code or 0)
 
 

@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 
 from reports.suite_command import CannotWork
-from spark_aggregation.py_files import ARCHIVE, SCRIPTS
-from spark_aggregation.py_files import command as main
+from spark_aggregation.py_files import ARCHIVE, SCRIPTS, command
 
 
 def test_archive_and_scripts_are_written(tmp_path: Path) -> None:
     """Into a folder that is made."""
     with pytest.raises(SystemExit) as ended:
-        main([str(tmp_path / "new")])
+        command([str(tmp_path / "new")])
     assert ended.value.code == 0
     assert {path.name for path in (tmp_path / "new").iterdir()} == {ARCHIVE, *SCRIPTS}
 
@@ -25,6 +24,6 @@ def test_folder_that_cannot_be_made_is_no_verdict(
     """The status is 10, as for every command."""
     (tmp_path / "file").touch()
     with pytest.raises(SystemExit) as ended:
-        main([str(tmp_path / "file" / "new")])
+        command([str(tmp_path / "file" / "new")])
     assert ended.value.code == CannotWork.exit_code
     assert capsys.readouterr().err == f"Error: {tmp_path}/file/new: Not a directory\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from spark_aggregation.rejudge_job import command as main
+from spark_aggregation.rejudge_job import command
 from tests.broken_run_folders import write_whole_run
 from tests.conformance.suite_runs import SuiteRun
 from tests.spark_aggregation.conftest import DEFECT, PROPERTY
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("spark")
 
 def _rejudged(runs: Path, out: Path) -> tuple[int, list[dict[str, object]]]:
     with pytest.raises(SystemExit) as ended:
-        main([str(runs), "--out", str(out)])
+        command([str(runs), "--out", str(out)])
     return int(ended.value.code or 0), [json.loads(line) for line in out.read_text().splitlines()]
 
 

@@ -14,7 +14,7 @@ from conformance.commands.spark_jobs import count_with_spark
 from conformance.watch.listed_versions import Tables
 from conformance.watch.request_logs import add_counted, read_request_logs
 from conformance.watch.sightings import Sightings
-from spark_aggregation.request_logs_job import command as main
+from spark_aggregation.request_logs_job import command
 from tests.wire.logged_requests import ENTRIES, FORWARDED
 
 
@@ -56,7 +56,7 @@ def test_spark_counts_the_same(
 def main_in_this_process(arguments: Sequence[str]) -> None:
     """Run the job with the session of the tests."""
     with pytest.raises(SystemExit) as ended:
-        main(arguments)
+        command(arguments)
     assert not ended.value.code
 
 
@@ -66,6 +66,6 @@ def test_a_path_that_does_not_exist_is_wrong_usage(
 ) -> None:
     """A path that does not exist is named, with the exit status of wrong usage."""
     with pytest.raises(SystemExit) as ended:
-        main([str(tmp_path / "missing.log")])
+        command([str(tmp_path / "missing.log")])
     assert ended.value.code == 2
     assert "missing.log" in capsys.readouterr().err

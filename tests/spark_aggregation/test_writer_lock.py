@@ -18,7 +18,7 @@ from spark_aggregation.errors import CannotWrite, HistoryMoved, fault_of_disk
 from spark_aggregation.history.history import Batch, RunHistory
 from spark_aggregation.history.state import State
 from spark_aggregation.history.writer_lock import only_writer
-from spark_aggregation.job import command as main
+from spark_aggregation.job import command
 from spark_aggregation.run_roll_up import RollUpRequest, RollUpResult, aggregate
 from tests.spark_aggregation.histories import TARGETS, SmallRun
 
@@ -59,7 +59,7 @@ def test_history_in_use_ends_the_command_with_4(
     unfinished = history / "facts" / "cells" / "batch=00000001-unfinished"
     unfinished.mkdir(parents=True)
     with only_writer(str(history)), pytest.raises(SystemExit) as ended:
-        main([str(run), "--history", str(history), "--out", str(out)])
+        command([str(run), "--history", str(history), "--out", str(out)])
     assert ended.value.code == 4
     assert capsys.readouterr().err == (
         f"Error: another roll-up is writing to the history {history}; run this one again when it has ended\n"
@@ -204,7 +204,7 @@ def test_full_disk_ends_the_command_with_10(
     monkeypatch.setattr("spark_aggregation.job.aggregate", full)
     run = SmallRun(number=1, day=1).write(tmp_path / "runs")
     with pytest.raises(SystemExit) as ended:
-        main([str(run), "--out", str(tmp_path / "out")])
+        command([str(run), "--out", str(tmp_path / "out")])
     assert ended.value.code == CannotWrite.exit_code
     assert capsys.readouterr().err == (
         "Error: the roll-up could not be written: /out: No space left on device\n"
@@ -240,7 +240,7 @@ def test_roll_up_says_why_it_cannot_write_before_java_starts(
     run = SmallRun(number=1, day=1).write(tmp_path / "runs")
     folders = {"out": tmp_path / "out", "history": tmp_path / "h", place: closed / "not" / "yet"}
     with pytest.raises(SystemExit) as ended:
-        main([str(run), *(f"--{name}={folder}" for name, folder in folders.items())])
+        command([str(run), *(f"--{name}={folder}" for name, folder in folders.items())])
     assert ended.value.code == CannotWrite.exit_code
     assert capsys.readouterr().err == (
         f"Error: the roll-up could not be written: {closed}: Read-only file system\n"
@@ -264,6 +264,6 @@ def test_history_that_is_only_read_need_not_be_writable(
     monkeypatch.setattr("spark_aggregation.job.Storage", Mock())
     arguments = [f"--history={closed}", f"--out={tmp_path / 'out'}", *more]
     with pytest.raises(SystemExit) as ended:
-        main(arguments)
+        command(arguments)
     assert ended.value.code == (0 if reads_only else CannotWrite.exit_code)
     assert aggregated.called == reads_only
