@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import click
 
-quick_option = click.option("--quick", is_flag=True, help="Every ratio, with less repetition.")
+quick_option = click.option("--quick", is_flag=True, help="Measure less, to save time.")
 """The option with which the nightly workflow measures."""
 
 
