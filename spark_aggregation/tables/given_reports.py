@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -22,7 +24,6 @@ from pyspark.sql.types import (
 
 from spark_aggregation.errors import UnreadableReport
 from spark_aggregation.reading.frames import as_table, empty_frame
-from spark_aggregation.reading.schema import is_incomplete
 from spark_aggregation.reading.storage import Storage
 from spark_aggregation.tables.table_schemas import TABLES
 
@@ -68,6 +69,18 @@ _CHANGES = _report(
         inputs=ArrayType(StringType()),
     ),
 )
+
+_KINDS: Mapping[type[DataType], tuple[type, ...]] = MappingProxyType(
+    {
+        StringType: (str,),
+        BooleanType: (bool,),
+        IntegerType: (int,),
+        DoubleType: (int, float),
+        ArrayType: (list,),
+        StructType: (dict,),
+    }
+)
+"""Python types that a JSON value may have, by the Spark type that it is read as."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,11 +205,36 @@ def _read(
     if not file.is_file():
         raise UnreadableReport(f"{path} is not a file; `{written_by}` writes it into a folder")
     text = file.read_text("")
-    parsed = spark.range(1).select(F.from_json(F.lit(text), schema).alias("report"))
-    if parsed.select(F.expr(is_incomplete("report", schema))).collect()[0][0]:
+    try:
+        content = json.loads(text)
+    except ValueError as error:
+        raise UnreadableReport(f"{path} is not JSON: {error}; `{written_by}` writes it") from error
+    if not _follows(content, schema):
         raise UnreadableReport(
-            f"{path} was not written by `{written_by}`: it is not JSON, or fields are missing or have another type"
+            f"{path} was not written by `{written_by}`: fields are missing or have another type"
         )
+    parsed = spark.range(1).select(F.from_json(F.lit(text), schema).alias("report"))
     return _Report(
         content=parsed.select("report.*"), sha256=hashlib.sha256(text.encode()).hexdigest()
     )
+
+
+def _follows(content: object, type_: DataType) -> bool:
+    """Return whether every field that a type names is present and of its kind. Scalars and structs may be null."""
+    if not isinstance(content, _KINDS[type(type_)]):
+        return False
+    if isinstance(type_, StructType):
+        assert isinstance(content, dict)
+        return all(
+            field.name in content and _may_be(content[field.name], field.dataType)
+            for field in type_
+        )
+    if isinstance(type_, ArrayType):
+        assert isinstance(content, list)
+        return all(_follows(entry, type_.elementType) for entry in content)
+    return True
+
+
+def _may_be(content: object, type_: DataType) -> bool:
+    is_list = isinstance(type_, ArrayType)
+    return (content is None and not is_list) or _follows(content, type_)

@@ -214,18 +214,27 @@ def test_reports_of_other_commands_become_tables(spark: SparkSession, tmp_path: 
     assert [tuple(row) for row in left_out] == [("ssl", "a-1", "no end", 2, "one, two")]
 
 
+def _with_kill(**changes: object) -> str:
+    """Return a report with one kill, whose fields are complete apart from the changes."""
+    kill = {"clause": "C.a", "defect": "d", "median": 1.0, "percentile_95": 1.0}
+    counts = {"seeds": 1, "survived_seeds": 0, "pinned": True}
+    return json.dumps({"kills": [kill | counts | changes]})
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
         pytest.param(None, "is not a file", id="missing"),
-        pytest.param('{"seeds": 30, "kills"', "was not written by", id="cut off"),
+        pytest.param('{"seeds": 30, "kills"', "is not JSON", id="cut off"),
         pytest.param('{"seeds": 30}', "was not written by", id="without kills"),
         pytest.param('{"seeds": 30, "kills": {}}', "was not written by", id="no list"),
         pytest.param(
             '{"seeds": 30, "kills": [{"clause": "C.a"}]}', "was not written by", id="half"
         ),
         pytest.param('{"changes": []}', "was not written by", id="another report"),
-        pytest.param('{"kills": [{"clause": 7}]}', "was not written by", id="a number for a text"),
+        pytest.param(_with_kill(clause=7), "was not written by", id="a number for a text"),
+        pytest.param(_with_kill(median="x"), "was not written by", id="a text for a number"),
+        pytest.param(_with_kill() + "{}", "is not JSON", id="text after it"),
         pytest.param('{"seeds": 30, "kills": null}', "was not written by", id="null for a list"),
         pytest.param("[]", "was not written by", id="a list"),
     ],
