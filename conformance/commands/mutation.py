@@ -176,7 +176,7 @@ def _found_in_memory(
     is_flag=True,
     help="every defect in memory, but of the properties that must not blame it only one of "
     f"{QUICK_BYSTANDER_SHARE}, with fewer examples, and over TCP only one of {over_tcp.QUICK_SHARE} defects that break no clause judged there; "
-    "examples are counted only of defects that no pinned example catches",
+    "its sample of all properties there by pinned examples alone; examples are counted only of defects that no pinned example catches",
 )
 @click.option(
     "--in-memory-only",

@@ -27,6 +27,7 @@ from reference_model.broker.model.fault_injection import StreamEnd
 from reference_model.broker.model.stages import Stage, Tampering
 from reference_model.faults.broker import DEFECTS
 from reference_model.profiles.profile import Profile, traits_of
+from strategies.api_versions import build_request
 from strategies.bare_requests import LIST_GROUPS, METADATA, build_bare_request
 from strategies.conversations import Conversation, Handshake, PlainToken, Reconnect
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
@@ -106,6 +107,13 @@ def test_reference_broker_goes_as_the_model_allows(
             one_by_one(BAD_NAME),
             "the model allows NONE .*; the target closed the connection",
             id="seen-by-the-last-word",
+        ),
+        pytest.param(
+            "a-late-request-does-not-cost-the-connection",
+            SASL,
+            one_by_one(Handshake(), build_request(version=1)),
+            "the model expects a closed connection; the target",
+            id="open-behind-a-close",
         ),
     ],
 )

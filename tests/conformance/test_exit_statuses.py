@@ -1,4 +1,4 @@
-"""What decides a run's exit status reaches it; tests/reports/test_exit_status.py has every combination."""
+"""What decides the exit status of a run or of its session; tests/reports/test_exit_status.py has every combination."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_declarations_and_a_violated_should_are_shown(tmp_path: Path) -> None:
         assert said in run.output
 
 
-def test_strict_should_is_passed_on(tmp_path: Path) -> None:
+def test_strict_should_decides_the_status(tmp_path: Path) -> None:
     """A violated SHOULD fails the run only with --strict-should."""
     for number, options in enumerate([(), ("--strict-should",)]):
         recorder = recorder_for(tmp_path, {key_of(): "SHOULD"})
