@@ -54,7 +54,7 @@ class SuiteCommand(click.Command):
                 error.__context__, BrokenPipeError
             ):
                 raise
-            # Python flushes once more when it ends, and would complain.
+            # Python flushes again when it ends, and would complain.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise SystemExit(CannotWork.exit_code) from None
 

@@ -198,6 +198,12 @@ def pytest_runtest_teardown(
 
 
 @pytest.hookimpl(tryfirst=True)
+def pytest_keyboard_interrupt(excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+    """Keep only where the interrupt came: pytest parses the source of each entry, which takes seconds."""
+    excinfo.traceback = excinfo.traceback[-1:]
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """End what roles still have running, and report the declarations that a whole run matched with nothing."""
     for role in roles_of(session.config):

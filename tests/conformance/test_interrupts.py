@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from conformance.engine import drawing
 from conformance.engine.interrupts import INTERRUPTS, Interrupts
+from conformance.roles.plugin import pytest_keyboard_interrupt
 from fixtures.cleanup.ending_signals import ENDING_SIGNALS, interrupts_held_back
 
 
@@ -114,3 +115,14 @@ def test_an_interrupt_of_a_test_is_not_remembered(number: signal.Signals) -> Non
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(number)
     INTERRUPTS.check()
+
+
+def test_interrupt_is_shown_where_it_came() -> None:
+    """A traceback of a hundred entries takes pytest seconds, while the user waits."""
+    interrupts = Interrupts()
+    interrupts.remember()
+    with pytest.raises(KeyboardInterrupt) as caught:
+        signal.raise_signal(signal.SIGINT)
+    assert len(caught.traceback) > 1
+    pytest_keyboard_interrupt(caught)
+    assert len(caught.traceback) == 1

@@ -1,4 +1,4 @@
-"""A command whose output nobody reads ends with 10 and no message, never with 1."""
+"""A command whose output is not read ends with 10 and no message, never with 1."""
 
 from __future__ import annotations
 
