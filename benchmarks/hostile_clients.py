@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,7 +23,7 @@ from rich.table import Table
 from benchmarks.goals import Goal, last_line, missed_goals, quick_option
 from benchmarks.memory import peak_memory
 from reports.suite_command import CannotWork, SuiteCommand
-from tests.conformance.suite_runs import REPOSITORY, start_suite
+from tests.conformance.suite_runs import REPOSITORY, drain, start_suite
 
 TIME_GOAL = Goal(name="time", most=3)
 MEMORY_GOAL = Goal(name="memory", most=2)
@@ -74,9 +73,7 @@ def seconds_to_end(command: str) -> float:
     """Judge a command, press Ctrl-C in the middle, and return how long the run takes to end."""
     with tempfile.TemporaryDirectory() as runs:
         process = start_suite(*_arguments(command), runs=Path(runs), every_listener=True)
-        assert process.stdout is not None
-        # Its output would fill the pipe.
-        threading.Thread(target=process.stdout.read, daemon=True).start()
+        drain(process)
         with contextlib.suppress(subprocess.TimeoutExpired):
             raise CannotWork(
                 f"a run ended with {process.wait(INTERRUPTED_AFTER_S)} before Ctrl-C: no measure"

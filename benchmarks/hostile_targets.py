@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import re
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -47,7 +46,7 @@ from tests.conformance.fake_targets import (
     turning,
     turning_behind_tls,
 )
-from tests.conformance.suite_runs import start_suite
+from tests.conformance.suite_runs import drain, start_suite
 
 TIER = Tier.SMOKE
 MOST_TIMES_AS_LONG = 3
@@ -109,9 +108,7 @@ def cost_of(behaviour: Behaviour, *options: str) -> Cost:
         process = start_suite(
             *("--bootstrap-server", target.address, *options, "-q"), runs=Path(runs)
         )
-        assert process.stdout is not None
-        # Its output would fill the pipe.
-        threading.Thread(target=process.stdout.read, daemon=True).start()
+        drain(process)
         mib = 0.0
         while process.poll() is None:
             # The last one counts: before the process has begun its program it is a copy of this one.

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -131,6 +132,12 @@ def finish(process: subprocess.Popen[str]) -> SuiteRun:
 def run_suite(*options: str, runs: Path, **how: Any) -> SuiteRun:
     """Run the suite until it ends; see `start_suite`."""
     return finish(start_suite(*options, runs=runs, **how))
+
+
+def drain(process: subprocess.Popen[str]) -> None:
+    """Read the output of a run that nothing else reads, in the background: it would fill the pipe."""
+    assert process.stdout is not None
+    threading.Thread(target=process.stdout.read, daemon=True).start()
 
 
 def await_line(process: subprocess.Popen[str], text: str) -> str:
