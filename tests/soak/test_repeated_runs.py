@@ -33,7 +33,7 @@ MOST_TIMES = 1.1
 """Memory of the last runs in memory of the first ones."""
 KINDS = {
     "the reference broker": ("reference", "--listener", "plaintext"),
-    "a client": ("--client", "kafka-python-3.0.12"),
+    "a client": ("--client", "aiokafka-0.14.0"),
 }
 
 pytestmark = [pytest.mark.slow, pytest.mark.nightly, pytest.mark.timeout(RUNS * LONGEST_RUN_S)]
