@@ -41,7 +41,7 @@ def addresses_in(payload: bytes, api_key: int, api_version: int) -> tuple[HostAn
     if not _may_name_brokers(api_key, api_version):
         return ()
     decoded = _decoded(ADDRESS_APIS[api_key], payload, api_version)
-    return None if decoded is None else tuple(_places_in(decoded[1]))
+    return None if decoded is None else tuple(_addresses_in(decoded[1]))
 
 
 def with_addresses(
@@ -102,13 +102,13 @@ def _decoded(api: Api, payload: bytes, api_version: int) -> tuple[int, Any] | No
         return None
 
 
-def _places_in(message: Any) -> Iterator[HostAndPort]:
+def _addresses_in(message: Any) -> Iterator[HostAndPort]:
     if getattr(message, "host", ""):
         yield message.host, message.port
     for field in message.FIELDS:
         if _is_array_of_structs(field):
             for each in getattr(message, field.name) or ():
-                yield from _places_in(each)
+                yield from _addresses_in(each)
 
 
 def _replaced(message: Any, addresses: Mapping[HostAndPort, HostAndPort]) -> Any:
@@ -118,6 +118,6 @@ def _replaced(message: Any, addresses: Mapping[HostAndPort, HostAndPort]) -> Any
         if _is_array_of_structs(field) and getattr(message, field.name)
     }
     if hasattr(message, "host"):
-        place = (message.host, message.port)
-        changes["host"], changes["port"] = addresses.get(place, place)
+        address = (message.host, message.port)
+        changes["host"], changes["port"] = addresses.get(address, address)
     return dataclasses.replace(message, **changes)

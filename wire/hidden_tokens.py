@@ -107,7 +107,7 @@ def token_in(request: Request) -> slice | None:
     if request.api_version == BARE_TOKEN:
         return slice(SIZE_BYTES, len(request.data))
     header_version = SASL_AUTHENTICATE.request_header_version(request.api_version)
-    return _place_in(
+    return _token_at(
         request.data,
         SIZE_BYTES,
         (RequestHeader, header_version),
@@ -117,8 +117,8 @@ def token_in(request: Request) -> slice | None:
 
 def _hidden_request(request: Request) -> bytes:
     """Return the bytes of a request with its token replaced, or with all that may be one if it does not decode."""
-    place = token_in(request) or slice(_START_BYTES, len(request.data))
-    return _hidden(request.data, place)
+    where = token_in(request) or slice(_START_BYTES, len(request.data))
+    return _hidden(request.data, where)
 
 
 def _hidden_payload(request: Request, payload: bytes) -> bytes:
@@ -127,13 +127,13 @@ def _hidden_payload(request: Request, payload: bytes) -> bytes:
     if version == BARE_TOKEN:
         return _filled(payload)
     header_version = SASL_AUTHENTICATE.response_header_version(version)
-    place = _place_in(
+    where = _token_at(
         payload, 0, (ResponseHeader, header_version), (SASL_AUTHENTICATE.response, version)
     )
-    return _hidden(payload, place or slice(CORRELATION_ID_BYTES + ERROR_CODE_BYTES, len(payload)))
+    return _hidden(payload, where or slice(CORRELATION_ID_BYTES + ERROR_CODE_BYTES, len(payload)))
 
 
-def _place_in(
+def _token_at(
     data: bytes, start: int, header: tuple[type[Any], int], body: tuple[type[Any], int]
 ) -> slice | None:
     """Return where the token is in a message; `header` and `body` are classes with their versions."""
@@ -147,5 +147,5 @@ def _place_in(
     return slice(span.end - len(span.value), span.end)
 
 
-def _hidden(data: bytes, place: slice) -> bytes:
-    return data[: place.start] + _filled(data[place]) + data[place.stop :]
+def _hidden(data: bytes, where: slice) -> bytes:
+    return data[: where.start] + _filled(data[where]) + data[where.stop :]

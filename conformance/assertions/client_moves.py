@@ -156,14 +156,14 @@ def assert_allowed(play: Play, *clauses: str) -> None:
     moves = [move for move in forbidden_moves(play.recording) if move.clause in clauses]
     if moves:
         first, *others = moves
-        lines = [first.sentence, _place(play, first.connection, first.request)]
+        lines = [first.sentence, _request_in_words(play, first.connection, first.request)]
         lines += (f"and {move.sentence}" for move in others[: _MOST_MOVES - 1])
         if len(moves) > _MOST_MOVES:
             lines.append(f"and {len(moves) - _MOST_MOVES:,} further moves of this kind")
         raise AssertionError("\n".join(lines))
 
 
-def _place(play: Play, connection: int, number: int) -> str:
+def _request_in_words(play: Play, connection: int, number: int) -> str:
     requests = [each for each in play.recording.requests if each.connection == connection]
     return f"request {number} of that connection, after {requests[number].at_ms} ms"
 

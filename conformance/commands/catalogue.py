@@ -35,7 +35,7 @@ WIDTH_WHEN_PIPED = 1000
 """Wide enough that no line is wrapped: piped output has one entry per line."""
 
 
-def _plain_table(first: str, *others: str) -> Table:
+def _borderless_table(first: str, *others: str) -> Table:
     table = Table(box=None, pad_edge=False, show_edge=False)
     table.add_column(first, no_wrap=True)
     for column in others:
@@ -102,7 +102,7 @@ def _groups(*, defects: bool) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
 def targets(defects: bool) -> None:
     """List the targets that --broker accepts."""
     console = output_console(piped_width=WIDTH_WHEN_PIPED)
-    table = _plain_table(
+    table = _borderless_table(
         "id", "release", "quorum", "launchers", "listeners", "known violations", "note"
     )
     try:
@@ -122,7 +122,7 @@ def targets(defects: bool) -> None:
 @click.command()
 def clients() -> None:
     """List the clients that --client accepts."""
-    table = _plain_table("id", "language", "ring", "known violations", "note")
+    table = _borderless_table("id", "language", "ring", "known violations", "note")
     try:
         listed = all_clients()
     except InvalidTargetFile as error:
@@ -137,7 +137,7 @@ def clients() -> None:
 @click.command()
 def clauses() -> None:
     """List the clauses in the catalogue."""
-    table = _plain_table("id", "level", "from version", "statement")
+    table = _borderless_table("id", "level", "from version", "statement")
     for clause in catalogue():
         table.add_row(clause.id, clause.level.value, str(clause.applies_to), clause.statement)
     output_console(piped_width=WIDTH_WHEN_PIPED).print(table)

@@ -39,7 +39,7 @@ def profile_name() -> str:
     return os.environ.get("KAFKA_CONFORMANCE_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
 
 
-def seed_for_place() -> int | None:
+def recorded_seed() -> int | None:
     """Choose a seed for a run without one, so that its records say how to draw the same examples again.
 
     A derandomized profile needs no seed. `explore` keeps a database, which Hypothesis uses only without a seed.

@@ -24,7 +24,7 @@ def record_default_answers(folder: Path = RECORDED) -> None:
         writer = csv.writer(lines, lineterminator="\n")
         writer.writerow(COLUMNS)
         writer.writerows(
-            (*each, _default_answer(*each).hex(), _place_of_error_code(*each)) for each in served
+            (*each, _default_answer(*each).hex(), _offset_of_error_code(*each)) for each in served
         )
 
 
@@ -48,7 +48,7 @@ def _default_answer(api_key: int, api_version: int, **values: int) -> bytes:
     return header + encode(api.response(**values), version=api_version)
 
 
-def _place_of_error_code(api_key: int, api_version: int) -> int | str:
+def _offset_of_error_code(api_key: int, api_version: int) -> int | str:
     """Return the offset of the top-level error code in the response; an empty string if it has none."""
     api = api_catalogue().find(api_key, api_version)
     assert api is not None
@@ -57,5 +57,5 @@ def _place_of_error_code(api_key: int, api_version: int) -> int | str:
     without, with_code = (
         _default_answer(api_key, api_version, error_code=code) for code in (0, 0x0101)
     )
-    places = (at for at, (a, b) in enumerate(zip(without, with_code, strict=False)) if a != b)
-    return next(places, "")
+    offsets = (at for at, (a, b) in enumerate(zip(without, with_code, strict=False)) if a != b)
+    return next(offsets, "")

@@ -14,7 +14,7 @@ import pytest
 from clauses import marks
 from clauses.catalogue import catalogue
 from conformance.engine.expectations import drop_unneeded, unmatched_expectations
-from conformance.engine.hypothesis_profiles import load_profile, own_seed, seed_for_place
+from conformance.engine.hypothesis_profiles import load_profile, own_seed, recorded_seed
 from conformance.engine.interrupts import INTERRUPTS
 from conformance.engine.planning import (
     is_about,
@@ -51,7 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Load Hypothesis's settings before any test module is imported, and choose a seed if none is given."""
     INTERRUPTS.remember()
     if config.option.hypothesis_seed is None:
-        seed = seed_for_place()
+        seed = recorded_seed()
         # Must happen before Hypothesis's own plugin reads the option.
         config.option.hypothesis_seed = None if seed is None else str(seed)
     load_profile(tier_in(config), seed=_seed(config))

@@ -47,7 +47,7 @@ _LEFT_OUT = {"failures": ("facts", "hex_dump", "reproducer", "pcap")}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportedTable:
-    """One table: its columns, in the order of its class's fields, and its rows as plain JSON values.
+    """One table: its columns, in the order of its class's fields, and its rows as JSON has it values.
 
     `inputs_sha256` is the hash of the table's inputs; empty if unknown.
     """
@@ -79,19 +79,19 @@ def columns_of(name: str, row_type: type) -> tuple[str, ...]:
 
 def _table(name: str, rows: Iterable[Any], row_type: type, inputs_sha256: str) -> ExportedTable:
     columns = columns_of(name, row_type)
-    plain = [{column: _plain(getattr(row, column)) for column in columns} for row in rows]
-    return ExportedTable(name=name, inputs_sha256=inputs_sha256, columns=columns, rows=plain)
+    json_rows = [{column: _json_value(getattr(row, column)) for column in columns} for row in rows]
+    return ExportedTable(name=name, inputs_sha256=inputs_sha256, columns=columns, rows=json_rows)
 
 
-def _plain(value: object) -> object:
-    """Return a value as plain JSON."""
+def _json_value(value: object) -> object:
+    """Return a value as JSON has it."""
     if isinstance(value, datetime):
         # The roll-up's times are UTC, but some of its columns have no time zone.
         return value.replace(tzinfo=value.tzinfo or UTC).isoformat()
     if isinstance(value, CellFailure):
         return asdict(value)
     if isinstance(value, tuple):
-        return [_plain(entry) for entry in value]
+        return [_json_value(entry) for entry in value]
     if isinstance(value, Mapping):
         return dict(value)
     return value

@@ -80,12 +80,12 @@ def range_statement(releases: Sequence[JudgedRelease], *, role: str = "") -> str
         between = f"{spans[0].first} to {spans[-1].last}"
         return f"{works}in all {count} releases {judged} (of {every} from {between})"
     is_absent_before = bool(held) and spans[0].verdict is Verdict.NOT_APPLICABLE
-    parts = [f"{works}{_places(held)}"] if held else []
+    parts = [f"{works}{_spans_in_words(held)}"] if held else []
     parts += ["not applicable before"] if is_absent_before else []
     return "; ".join([*parts, *_exceptions(spans[is_absent_before:], role)])
 
 
-def _places(spans: Iterable[_Span]) -> str:
+def _spans_in_words(spans: Iterable[_Span]) -> str:
     joined = ", ".join(map(str, spans))
     return joined if joined.startswith("since ") else f"in {joined}"
 
@@ -120,7 +120,7 @@ def _exceptions(spans: Sequence[_Span], role: str) -> Iterator[str]:
             grouped.setdefault((span.verdict, span.cause), []).append(span)
     for (verdict, cause), alike in grouped.items():
         words = "not tried" if verdict is None else _words(verdict, role)
-        yield f"{words} {_places(alike)}" + (f" ({cause})" if cause else "")
+        yield f"{words} {_spans_in_words(alike)}" + (f" ({cause})" if cause else "")
 
 
 def _words(verdict: Verdict, role: str) -> str:

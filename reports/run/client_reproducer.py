@@ -106,17 +106,17 @@ def _given(value: Any, leaving_out: Sequence[str] = ()) -> dict[str, Any]:
     fields = value.__dataclass_fields__.values()
     given = {field.name: getattr(value, field.name) for field in fields}
     return {
-        field.name: _plain(given[field.name])
+        field.name: _json_value(given[field.name])
         for field in fields
         if field.name not in leaving_out and given[field.name] != field.default
     }
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, tuple):
-        return [_plain(each) for each in value]
+        return [_json_value(each) for each in value]
     # Error codes have a repr of their own.
     return int(value) if isinstance(value, ErrorCode) else value
 
@@ -132,7 +132,7 @@ def _connection_data(connection: ConnectionScript, tables: dict[str, int]) -> Ma
             for name, answer in as_they_are.items()
             if answer is not None
         },
-        **({"older_table": _place(served_table(Table(), newest), tables)} if has_older else {}),
+        **({"older_table": _index_of(served_table(Table(), newest), tables)} if has_older else {}),
         "answers": [
             _answer_data(answer, served_table(answer.table, newest), tables)
             for answer in connection.answers
@@ -145,13 +145,13 @@ def _answer_data(answer: Answer, table: Table, tables: dict[str, int]) -> Mappin
     is_usual = count is None or (count == len(table.entries) and not table.null)
     return {
         **_given(answer, leaving_out=("table",)),
-        "table": _place(table, tables),
+        "table": _index_of(table, tables),
         **({} if is_usual else {"claimed_count": count}),
         **({} if table.count_bytes is None else {"count_bytes": table.count_bytes.hex()}),
     }
 
 
-def _place(table: Table, tables: dict[str, int]) -> int:
+def _index_of(table: Table, tables: dict[str, int]) -> int:
     """Return the index of a table among those of the script, to which it is added."""
     return tables.setdefault(_written(table), len(tables))
 

@@ -86,7 +86,7 @@ def write_machines(site: Site) -> None:
     places = {column.target: place for place, column in enumerate(columns)}
     learned = [each for each in _read_all(site.history) if each.target in places]
     if learned:
-        learned.sort(key=lambda each: (places[each.target], _place(each.listener)))
+        learned.sort(key=lambda each: (places[each.target], _order_of(each.listener)))
         write_pages(
             site.render,
             site.out_dir,
@@ -176,7 +176,7 @@ def _shown(out_dir: Path, groups: Sequence[Group]) -> list[ShownGroup]:
     ]
 
 
-def _place(listener: str) -> tuple[int, str]:
+def _order_of(listener: str) -> tuple[int, str]:
     """Return what listeners are ordered by: as everywhere, those without a known name last."""
     known = LISTENERS.index(listener) if listener in LISTENERS else len(LISTENERS)
     return known, listener

@@ -134,14 +134,14 @@ def refusal_of_other_api(api_key: int, api_version: int, error_code: ErrorCode) 
     unchanged. It is empty if no default response is known.
     """
     answer = answers_of_other_apis().get((api_key, api_version), b"")
-    at = _places_of_error_codes().get((api_key, api_version))
+    at = _offsets_of_error_codes().get((api_key, api_version))
     if at is None:
         return answer
     return answer[:at] + primitives.write_int16(error_code) + answer[at + 2 :]
 
 
 @functools.cache
-def _places_of_error_codes() -> Mapping[tuple[int, int], int]:
+def _offsets_of_error_codes() -> Mapping[tuple[int, int], int]:
     with (FOLDER / "default_answers.csv").open() as lines:
         return {
             (int(row["api_key"]), int(row["api_version"])): int(row["error_at"])

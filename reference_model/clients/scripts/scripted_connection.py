@@ -39,6 +39,8 @@ Address = tuple[str, int]
 LARGEST_REQUEST_BYTES = 1 << 20
 """No client begins with a request of this size; a larger size prefix is something else than a request."""
 MOST_UNREADABLE_BYTES = 64
+MOST_READ = 5_000
+"""How many requests of a connection are read. One that waits for each answer sends fewer in the second for which a loop is measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,8 +166,9 @@ class ScriptedConnection:
 
     def _is_read(self, now_ms: int) -> bool:
         """Whether the broker still takes requests from the connection."""
-        closed_ms = self.seen.closed_ms
-        return not self.seen.unreadable and (closed_ms is None or now_ms < closed_ms)
+        seen = self.seen
+        is_open = seen.closed_ms is None or now_ms < seen.closed_ms
+        return is_open and not seen.unreadable and seen.requests < MOST_READ
 
     def _ends(self, by: Literal["client", "broker"], at_ms: int) -> None:
         if self.seen.closed_ms is None or at_ms < self.seen.closed_ms:

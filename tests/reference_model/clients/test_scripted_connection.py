@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from reference_model.clients.scripts import scripted_connection
 from reference_model.clients.scripts.script import (
     CLUSTER_ID,
     EMPTY,
@@ -434,6 +435,16 @@ def test_response_that_is_held_back_twice_is_released_once() -> None:
     assert network.send(about_versions(3, id_=1)) == []
     assert ids(network.send(about_versions(3, id_=2))) == [1]
     assert ids(network.send(metadata(3, id_=3))) == [3, 2]
+
+
+def test_requests_of_a_flood_are_read_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that sent without a pause kept a play busy for a minute after enough was seen."""
+    monkeypatch.setattr(scripted_connection, "MOST_READ", 3)
+    network = Network(Script())
+    assert len(network.send(*[about_versions(0)] * 2)) == 2
+    assert len(network.send(*[about_versions(0)] * 9)) == 1
+    assert network.send(about_versions(0)) == []
+    assert len(network.seen(0)) == 3
 
 
 def test_answer_may_begin_with_a_version() -> None:
