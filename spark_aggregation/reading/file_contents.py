@@ -49,7 +49,10 @@ _MEASURES = {
     "example_number_min": "smallest_example",
     "smallest_example_min": "smallest_example",
 }
-"""Names of the measures of groups, by those that Arrow gives them."""
+"""Names of the measures of groups, by those that Arrow gives them.
+
+Rows are grouped twice: first each counts one example and has its number, then counts are summed and the smallest numbers kept.
+"""
 _PLACE = re.compile(r"(.*)/((examples|exchanges|answers|failures|machines)/.+)", re.DOTALL)
 
 
