@@ -28,6 +28,7 @@ from conformance.watch.rehearsal import Rehearsal
 from conformance.watch.releases import Release
 from conformance.watch.request_headers import RequestHead, RequestHeaders
 from conformance.watch.responses import HeldResponse, Responses
+from conformance.watch.sightings import MOST_NOTES
 from conformance.watch.watcher import WatchedConnection, Watcher
 from fixtures.client.running_broker import Address
 from wire.api_keys import API_VERSIONS_KEY
@@ -94,7 +95,7 @@ class WatchProxy:
 
     Attributes:
         watcher: what was found out.
-        obstacles: what kept the application from a broker, each a sentence.
+        obstacles: what kept the application from a broker, each a sentence; at most `MOST_NOTES`, however many brokers are named.
     """
 
     def __init__(self, watcher: Watcher, ways: Ways, rehearsed: Release | None = None) -> None:
@@ -163,6 +164,11 @@ class WatchProxy:
             await asyncio.wait(self._open, timeout=_END_LOOK_S)
         self._cancel(list(self._open))
         await asyncio.gather(*self._open, return_exceptions=True)
+
+    def obstruct(self, sentence: str) -> None:
+        """Remember what kept the application from a broker."""
+        if len(self.obstacles) < MOST_NOTES:
+            self.obstacles[sentence] = None
 
     def _cancel(self, tasks: Sequence[asyncio.Task[None]]) -> None:
         """Cancel connections, each once: another time would end the writing of what is buffered."""
@@ -325,15 +331,13 @@ class WatchProxy:
             if place in self._ports:
                 return self._ports[place]
             if len(self._brokers) >= MOST_BROKERS or self._is_ending:
-                self.obstacles[
-                    f"no listen address is left for the broker {place[0]}:{place[1]}"
-                ] = None
+                self.obstruct(f"no listen address is left for the broker {place[0]}:{place[1]}")
                 return None
             try:
                 port = await self._next_port(Address(*place))
             except OSError as error:
                 why = error.strerror or error
-                self.obstacles[f"no listen address for {place[0]}:{place[1]}: {why}"] = None
+                self.obstruct(f"no listen address for {place[0]}:{place[1]}: {why}")
                 return None
             self._ports[place] = port
             return port
@@ -363,7 +367,7 @@ class WatchProxy:
                 opened.rehearsal = await self._rehearsal_at(address)
                 return await connect(address, self._ways)
             except OSError as error:
-                self.obstacles[f"{address} cannot be reached: {reason_of(error)}"] = None
+                self.obstruct(f"{address} cannot be reached: {reason_of(error)}")
         raise ConnectionRefusedError
 
     async def _rehearsal_at(self, address: Address) -> Rehearsal | None:

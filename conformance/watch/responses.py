@@ -9,11 +9,14 @@ from dataclasses import dataclass
 from conformance.watch.node_endpoints import EndpointHider, names_endpoints
 from conformance.watch.pending import Pending, is_held
 from conformance.watch.request_headers import RequestHead
+from wire.api_keys import API_VERSIONS_KEY
 from wire.frames import SIZE_BYTES, read_size
 from wire.headers import CORRELATION_ID_BYTES, read_correlation_id
 
 MOST_HELD_BYTES = 32 * 1024 * 1024
 """The largest response that is kept until it is complete: the metadata of some 200,000 partitions."""
+MOST_TABLE_BYTES = 16 * 1024
+"""The largest response to ApiVersions that is kept: five times that of a broker with 90 APIs and 30 features."""
 _START = struct.Struct(">ii")
 """Size and correlation id."""
 _START_BYTES = SIZE_BYTES + CORRELATION_ID_BYTES
@@ -139,7 +142,9 @@ class Responses:
         if request is None:
             return passed
         self._on_response(request, start)
-        if is_held(request) and not self._is_start_passed and size <= MOST_HELD_BYTES:
+        is_table = request.api_key == API_VERSIONS_KEY
+        most = MOST_TABLE_BYTES if is_table else MOST_HELD_BYTES
+        if is_held(request) and not self._is_start_passed and size <= most:
             self._held = bytearray(start)
             return [] if self._left else self._rest(memoryview(b""))
         if names_endpoints(request.api_key, request.api_version):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import resource
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +17,7 @@ from conformance.watch.report import WatchReport, report_of
 from conformance.watch.watcher import Watcher
 from fixtures.cleanup.ending_signals import ENDING_SIGNALS
 from fixtures.client.running_broker import Address
+from fixtures.open_files import allow_many_open_files
 from reference_model.profiles.known_apis import label_of
 
 BOOTSTRAP_VARIABLE = "KAFKA_BOOTSTRAP_SERVERS"
@@ -25,7 +25,6 @@ LOOK_EVERY_S = 0.5
 MOST_SHARE = 50
 """How many times as long as showing takes nothing is shown after it."""
 COMMAND_ENDING_S = 10.0
-OPEN_FILES = 65_536
 """Enough for 30,000 connections."""
 _PROXY_LIMITS = (
     "seen by the proxy: only clients that connect to the listen address",
@@ -76,7 +75,7 @@ async def watch_until_ended(
         CannotWatch: no bootstrap server can be reached.
         CannotListen: the address to listen on cannot be used.
     """
-    _allow_many_connections()
+    allow_many_open_files()
     await _find_cluster(plan)
     loop = asyncio.get_running_loop()
     began = loop.time()
@@ -133,7 +132,7 @@ def _keep_errors_short(
     """Note that connections were refused for want of open files, which asyncio would print each second; leave the rest to it."""
     error = context.get("exception")
     if isinstance(error, OSError) and error.errno in NO_FILES:
-        proxy.obstacles[f"connections were not accepted in time: {reason_of(error)}"] = None
+        proxy.obstruct(f"connections were not accepted in time: {reason_of(error)}")
     else:
         loop.default_exception_handler(context)
 
@@ -146,14 +145,6 @@ def _not_rehearsed(api_keys: Collection[int]) -> list[str]:
     return [
         f"cannot be rehearsed on this cluster: {names}; it serves no version of them that the release serves, so a program has to do without"
     ]
-
-
-def _allow_many_connections() -> None:
-    """Raise the limit of open files if that is allowed: a connection takes two, and shells often start with 1,024."""
-    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = OPEN_FILES if most == resource.RLIM_INFINITY else min(OPEN_FILES, most)
-    if resource.RLIM_INFINITY != now < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
 @contextlib.contextmanager

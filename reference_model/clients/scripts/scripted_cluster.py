@@ -36,6 +36,8 @@ __all__ = [
 
 MOST_ON_ONE_CONNECTION = 20
 MOST_IN_ALL = 200
+MOST_OPEN = 1_000
+"""How many connections may be open at a time. Each takes an open file, and the memory of an unfinished request."""
 LOOP_IS_MEASURED_MS = 1000
 """How long a loop of ApiVersions requests goes on before the play ends, so that its rate is known."""
 RECOVERY_IS_SEEN_MS = 300
@@ -71,6 +73,7 @@ class ScriptedCluster:
         self._connections: list[ScriptedConnection] = []
         self._on_node: Counter[int] = Counter()
         self._all_connections = 0
+        self._open = self._most_open = 0
         self._healed_ms: int | None = None
         self._responses = 0
         self._loops_since_ms: int | None = None
@@ -96,8 +99,11 @@ class ScriptedCluster:
             addresses=self.addresses,
             needs_sasl=self.script.listener in SASL_LISTENERS,
             see=self._see,
+            closed=self._closed,
         )
         self._all_connections += 1
+        self._open += 1
+        self._most_open = max(self._open, self._most_open)
         if len(self._connections) < MOST_CONNECTIONS:
             self._connections.append(connection)
         return connection
@@ -106,6 +112,8 @@ class ScriptedCluster:
         """Return why the play may end now; empty if it must go on."""
         if self._loops_since_ms is not None and now_ms - self._loops_since_ms > LOOP_IS_MEASURED_MS:
             return "the client asks for ApiVersions in a loop"
+        if self._most_open > MOST_OPEN:
+            return f"the client keeps more than {MOST_OPEN:,} connections open"
         if self._recovered_ms is not None and now_ms - self._recovered_ms > RECOVERY_IS_SEEN_MS:
             return "the client has recovered"
         if self.script.ends_after is not None and self._responses >= self.script.ends_after:
@@ -135,6 +143,9 @@ class ScriptedCluster:
             cut_short=cut_short,
             unserved=tuple(self._unserved),
         )
+
+    def _closed(self) -> None:
+        self._open -= 1
 
     def _see(self, answered: Answered) -> None:
         """Record a request, and note what ends the play."""

@@ -36,7 +36,7 @@ from wire.startup_messages import CLUSTER_APIS, NodeAddress, cluster_response
 
 Address = tuple[str, int]
 """Host and port."""
-LARGEST_REQUEST_BYTES = 1 << 20
+LARGEST_REQUEST_BYTES = 128 << 10
 """No client begins with a request of this size; a larger size prefix is something else than a request."""
 MOST_UNREADABLE_BYTES = 64
 MOST_READ = 2_000
@@ -106,6 +106,7 @@ class ScriptedConnection:
         addresses: Sequence[Address],
         needs_sasl: bool,
         see: Callable[[Answered], None],
+        closed: Callable[[], None],
     ) -> None:
         """Start without requests; only `ScriptedCluster.connect` does this.
 
@@ -115,12 +116,14 @@ class ScriptedConnection:
             addresses: the address of each node of the cluster.
             needs_sasl: whether the client has to authenticate.
             see: called with each request.
+            closed: called when it is closed on the client's side too.
         """
         self.seen = seen
         self.opening: list[Write] = []
         self._script = script
         self._addresses = addresses
         self._see = see
+        self._closed = closed
         self._newest_version = min(script.newest_version, NEWEST_SERVED)
         self._reader = FrameReader(max_frame_bytes=LARGEST_REQUEST_BYTES)
         self._table: Table | None = None
@@ -154,7 +157,9 @@ class ScriptedConnection:
         return writes
 
     def client_closed(self, now_ms: int) -> None:
-        """Note that the client has closed the connection, unless the broker did before."""
+        """Note that the client has closed the connection, unless the broker did before, and forget what was not read."""
+        self._closed()
+        self._reader = FrameReader(max_frame_bytes=LARGEST_REQUEST_BYTES)
         self._ends("client", now_ms)
 
     def seen_until(self, end_ms: int) -> SeenConnection:

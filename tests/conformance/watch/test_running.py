@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-import resource
 import signal
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from conformance.watch.prediction import PredictedOutcome
 from conformance.watch.proxy import CannotListen
 from conformance.watch.releases import release_named
 from conformance.watch.report import WatchReport
-from conformance.watch.running import OPEN_FILES, CannotWatch, WatchPlan, watch_until_ended
+from conformance.watch.running import CannotWatch, WatchPlan, watch_until_ended
 from fixtures.client.running_broker import Address
 from tests.conformance.watch.rehearsal_checks import serve_old_configs
 from tests.conformance.watch.relay import (
@@ -93,17 +92,6 @@ def test_a_signal_ends_it() -> None:
     assert [row.client.software_name for row in report.rows] == ["librdkafka"]
     assert report.outcome is PredictedOutcome.CANNOT_SAY
     assert report.command_status == 0
-
-
-def test_there_may_be_as_many_connections_as_the_machine_allows() -> None:
-    """A connection takes two open files, and shells often allow 1,024."""
-    before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(1024, before[1]), before[1]))
-    try:
-        watched("true")
-        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == min(OPEN_FILES, before[1])
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 def test_more_connections_than_the_machine_allows_are_one_sentence(

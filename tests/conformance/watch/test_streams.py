@@ -9,7 +9,7 @@ import pytest
 from conformance.watch.node_endpoints import UNKNOWN_TAG, EndpointHider, names_endpoints
 from conformance.watch.pending import Pending
 from conformance.watch.request_headers import RequestHead, RequestHeaders
-from conformance.watch.responses import HeldResponse, Responses
+from conformance.watch.responses import MOST_TABLE_BYTES, HeldResponse, Responses
 from conformance.watch.sasl_tokens import MOST_TOKENS
 from tests.conformance.watch.relay import (
     FETCH,
@@ -20,6 +20,7 @@ from tests.conformance.watch.relay import (
     request,
     response,
 )
+from wire.api_keys import API_VERSIONS_KEY
 from wire.frames import encode_frame
 
 ENDPOINTS = bytes.fromhex("02 00000007 02 68 00002384 00 00".replace(" ", ""))
@@ -168,6 +169,14 @@ def test_only_what_names_brokers_is_held(size: int) -> None:
         == before + after
     )
     assert responses.is_between_frames
+
+
+def test_a_huge_table_is_passed_unread() -> None:
+    """A broker's responses to ApiVersions are kept with the client's requests, so each may be no larger than a table is."""
+    responses = Responses(_asked((API_VERSIONS_KEY, 0, 1)), lambda head, start: None)
+    table = response(bytes(MOST_TABLE_BYTES), number=1)
+    parts = [part for part in responses.feed(table) if not isinstance(part, HeldResponse)]
+    assert b"".join(parts) == table
 
 
 def test_an_incomplete_response_is_passed_at_the_end() -> None:

@@ -138,6 +138,21 @@ def test_loop_over_many_connections_ends_the_play() -> None:
     assert network.cluster.enough(1 + LOOP_IS_MEASURED_MS)
 
 
+def test_many_open_connections_end_the_play(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They took all open files of the process, and the play became a fault of the suite; those that were closed do not count."""
+    monkeypatch.setattr(scripted_cluster, "MOST_OPEN", 2)
+    cluster = ScriptedCluster(Script(), [("127.0.0.1", 9092)])
+    for _ in range(3):
+        cluster.connect(0, now_ms=1).client_closed(now_ms=1)
+    for _ in range(2):
+        cluster.connect(0, now_ms=1)
+    assert cluster.enough(1) == ""
+    last = cluster.connect(0, now_ms=1)
+    assert cluster.enough(1) == "the client keeps more than 2 connections open"
+    last.client_closed(now_ms=2)
+    assert cluster.enough(2)
+
+
 def test_recovery_ends_the_play() -> None:
     """The first Metadata on a healthy connection counts, the client then has some time to report it."""
     network = Network(one_node(Answer(action="close"), heals_after_ms=0))

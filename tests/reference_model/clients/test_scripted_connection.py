@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from reference_model.clients.scripts.script import (
     all_connections,
     one_node,
 )
+from reference_model.clients.scripts.scripted_cluster import ScriptedCluster
 from reference_model.clients.scripts.scripted_connection import (
     LARGEST_REQUEST_BYTES,
     Write,
@@ -445,6 +447,20 @@ def test_requests_of_a_flood_are_read_up_to_a_limit(monkeypatch: pytest.MonkeyPa
     assert len(network.send(*[about_versions(0)] * 9)) == 1
     assert network.send(about_versions(0)) == []
     assert len(network.seen(0)) == 3
+
+
+def test_unfinished_request_is_forgotten_with_its_connection() -> None:
+    """Connections that are recorded kept the bytes of half a request each to the end of the play."""
+    cluster = ScriptedCluster(Script(), [("127.0.0.1", 9092)])
+    connection = cluster.connect(0, now_ms=0)
+    half = encode_frame(bytes(LARGEST_REQUEST_BYTES))[:-1]
+    tracemalloc.start()
+    connection.receive_data(half, now_ms=1)
+    held, _ = tracemalloc.get_traced_memory()
+    connection.client_closed(now_ms=2)
+    left, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held > LARGEST_REQUEST_BYTES > 10 * left
 
 
 def test_answer_may_begin_with_a_version() -> None:
