@@ -6,13 +6,13 @@ Kafka has written them as JSON since 2.8, and before as text in three forms: up 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from ipaddress import ip_address
 from typing import Any, NamedTuple
 
 from wire.api_keys import CONTROLLED_SHUTDOWN_KEY, FETCH_KEY
+from wire.foreign_json import read_foreign_json
 
 ENTRY = b"Completed request:"
 
@@ -161,7 +161,7 @@ def _entry_of(head: re.Match[bytes], tail: re.Match[bytes]) -> LoggedRequest | N
 
 def _entry_of_object(text: bytes) -> LoggedRequest | None:
     """Read an entry in JSON whose fields come in another order than in the releases that we know."""
-    entry, _ = json.JSONDecoder().raw_decode(text.decode(errors="replace"))
+    entry = read_foreign_json(text.decode(errors="replace"), may_go_on=True)
     try:
         if entry.get("isForwarded"):
             return None
@@ -185,7 +185,7 @@ def _entry_of_object(text: bytes) -> LoggedRequest | None:
 
 def _unwrapped(line: bytes) -> bytes:
     """Return the message in a line that is an object in JSON."""
-    for text in _strings(json.loads(line.decode(errors="replace"))):
+    for text in _strings(read_foreign_json(line.decode(errors="replace"))):
         if ENTRY.decode() in text:
             return text.strip().encode()
     raise ValueError("the line has no message with an entry of a request log")
@@ -205,7 +205,7 @@ def _text(part: bytes | None, *, is_json: bool) -> str | None:
         return None
     text = part.decode(errors="replace")
     if is_json:
-        return json.loads(text, strict=False) or None
+        return read_foreign_json(text, control_characters=True) or None
     return None if text in ("", _NULL) else text
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from conformance.api_versions.cluster_tables import BrokerTable, ClusterTables
 from reference_model.profiles.known_apis import Range, name_of
 from reference_model.profiles.version_tables import RequestChange, Table, table_of
+from wire.foreign_json import read_foreign_json
 
 
 class InvalidTables(Exception):
@@ -84,7 +84,7 @@ def read_tables(path: Path) -> ClusterTables:
         InvalidTables: the file cannot be read, or holds something else.
     """
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = read_foreign_json(path.read_bytes())
         brokers = [_broker(each) for each in content["brokers"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InvalidTables(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import re
 import time
 from collections.abc import Iterable, Mapping
@@ -16,6 +15,7 @@ from fixtures.kafka_setup.connection_metrics import ConnectionsBean
 from fixtures.under_test.broker import Broker
 from strategies.software_names import Software
 from wire.exchange import Request
+from wire.foreign_json import read_foreign_json
 
 BEAN_KEYS = {
     "clientSoftwareName",
@@ -106,6 +106,6 @@ def software_in(entry: str) -> Software | None:
     if written is not None:
         return Software(written[1], written[2])
     with suppress(ValueError, KeyError, TypeError):
-        field: Mapping[str, Any] = json.loads(entry[entry.index("{") :])["clientInformation"]
+        field: Mapping[str, Any] = read_foreign_json(entry[entry.index("{") :])["clientInformation"]
         return Software(str(field["softwareName"]), str(field["softwareVersion"]))
     return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +11,7 @@ from clauses.catalogue import Role
 from conformance.corpus.entries import CorpusEntry
 from reports.failure_classes import stored_leave_open
 from reports.records import FACTS_FILE, HEADER_FILE, Verdict
+from wire.foreign_json import read_foreign_json
 
 _TEXTS = ("signature", "clause", "property_name", "target", "listener", "message", "example")
 
@@ -81,7 +81,7 @@ def read_failure(path: Path) -> StoredFailure:
     """
     folder = path if path.is_dir() else path.parent
     try:
-        facts = json.loads((folder / FACTS_FILE).read_text(encoding="utf-8"))
+        facts = read_foreign_json((folder / FACTS_FILE).read_bytes())
         sent: dict[int, bytes] = {}
         for step in facts.get("sent", []):
             number = int(step["connection"])

@@ -33,6 +33,7 @@ from reports.records import (
 from reports.run.row_faults import fault_of_rows
 from reports.run.written_files import unlisted_files
 from reports.run_limits import excess_of, fault_of_files, is_hidden
+from wire.foreign_json import read_foreign_json
 
 _ROW_TABLES = {"examples": EXAMPLE_FIELDS, "exchanges": EXCHANGE_FIELDS}
 _UNKNOWN = {"clause": RunRefusal.UNKNOWN_CLAUSE, "target": RunRefusal.UNKNOWN_TARGET}
@@ -94,7 +95,7 @@ def _parse(folder: Path) -> Header:
     if not path.is_file() or path.stat().st_size == 0:
         raise RunRefused(folder, RunRefusal.NO_HEADER, "it has no run.json, or an empty one")
     try:
-        header = json.loads(path.read_bytes())
+        header = read_foreign_json(path.read_bytes())
     except ValueError as error:
         detail = f"run.json is not a complete JSON object: {error}"
         raise RunRefused(folder, RunRefusal.DAMAGED_HEADER, detail) from error

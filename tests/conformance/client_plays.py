@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from fixtures.client_processes.driver_process import Ask, DriverResult
+from fixtures.client_processes.driver_output import Ask
+from fixtures.client_processes.driver_process import DriverResult
 from fixtures.scripted_broker.playing import Play
 from reference_model.clients.scripts.recording import Recording
 from reference_model.clients.scripts.script import Script

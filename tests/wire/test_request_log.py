@@ -46,6 +46,15 @@ def test_fields_may_come_in_another_order(release: str) -> None:
     assert read_entry(request_log.ENTRY + turned.encode()) == expected
 
 
+@pytest.mark.parametrize("prefix", [b"{", b'{"x":1,'], ids=["known-order", "other-order"])
+def test_every_text_of_an_entry_can_be_written(prefix: bytes) -> None:
+    """JSON can have half of a character, which no file can: it is replaced."""
+    line = ENTRIES["2.8"][0].replace(b'"clientId":"named"', rb'"clientId":"\ud800"')
+    entry = read_entry(line.replace(b"{", prefix, 1))
+    assert entry is not None
+    assert entry.client_id == "\N{REPLACEMENT CHARACTER}"
+
+
 def test_forwarded_requests_are_not_counted() -> None:
     """A request that a broker has passed on is in that broker's log, so the controller's entry does not count."""
     entry, _ = json.JSONDecoder().raw_decode(FORWARDED[FORWARDED.index(b"{") :].decode())
@@ -65,6 +74,8 @@ def test_forwarded_requests_are_not_counted() -> None:
         pytest.param(b'Completed request:{"requestHeader":{"requestApiKey":3', id="cut"),
         pytest.param(b'Completed request:{"requestHeader":{}}', id="no-header"),
         pytest.param(b"Completed request:[]", id="no-object"),
+        pytest.param(b'Completed request:{"a":' + b"[" * 10_000, id="nested"),
+        pytest.param(b'{"a":' * 10_000 + b"Completed request:", id="nested-line"),
         pytest.param(b'{"log":"DEBUG","text":["Completed request:"]}', id="not-in-a-string"),
         pytest.param(ENTRIES["1.0"][0].replace(b"API_VERSIONS", b"NO_SUCH_API"), id="unknown-api"),
     ],

@@ -1,0 +1,50 @@
+r"""Reads JSON that another program wrote: a client, a broker, or whoever made a run folder.
+
+JSON can have a lone half of a surrogate pair, as in `"\ud800"`. Such a text cannot be written to any file, and whatever
+quotes it fails there. So each is replaced here, where the text enters.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_STRICT, _LENIENT = json.JSONDecoder(), json.JSONDecoder(strict=False)
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
+
+def read_foreign_json(
+    text: str | bytes, *, may_go_on: bool = False, control_characters: bool = False
+) -> Any:
+    """Return the value that a text in JSON has, with a replacement character for each lone surrogate.
+
+    Args:
+        text: the text, or its bytes in UTF-8.
+        may_go_on: whether something else may follow the value.
+        control_characters: whether strings may contain control characters.
+
+    Raises:
+        ValueError: it is no JSON, no UTF-8, or nested too deeply.
+    """
+    decoder = _LENIENT if control_characters else _STRICT
+    read = decoder.raw_decode if may_go_on else decoder.decode
+    try:
+        value = read(text.decode() if isinstance(text, bytes) else text)
+        return _without_lone_surrogates(value[0] if may_go_on else value)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
+def _without_lone_surrogates(value: Any) -> Any:
+    if isinstance(value, str):
+        return _LONE_SURROGATE.sub(_REPLACEMENT, value)
+    if isinstance(value, list):
+        return [_without_lone_surrogates(each) for each in value]
+    if isinstance(value, dict):
+        return {
+            _without_lone_surrogates(key): _without_lone_surrogates(each)
+            for key, each in value.items()
+        }
+    return value
