@@ -41,7 +41,7 @@ def _refused(recording: Recording) -> Iterator[str]:
             yield f"it lists {_version(move.request)}, and answers it with UNSUPPORTED_VERSION"
     for connection in recording.connections:
         for last in history.moves_on(connection)[-1:]:
-            is_closed = connection.closed_by == "broker" and not last.request.response
+            is_closed = connection.closed_by == "broker" and last.request.answered_ms is None
             if is_closed and _is_listed(last):
                 yield f"it lists {_version(last.request)}, and closes the connection on it"
 

@@ -121,6 +121,10 @@ def test_contradiction_is_found(recording: Recording, what: str) -> None:
         ),
         pytest.param(seen(UNANSWERED, closed_by="client"), id="closed-by-the-client"),
         pytest.param(seen(ended(), closed_by="broker"), id="closed-after-a-response"),
+        pytest.param(
+            seen(replace(UNANSWERED, answered_ms=20), closed_by="broker"),
+            id="closed-after-a-response-that-was-not-kept",
+        ),
         pytest.param(seen(written(0), ended(), fetched(3, 3)), id="stable"),
         pytest.param(seen(written(0), fetched(3, 0)), id="transaction-goes-on"),
         pytest.param(
