@@ -1,7 +1,7 @@
 """Memory of a roll-up next to a hostile run folder, as a ratio to that of the same roll-up without it.
 
 `python -m benchmarks.hostile_folders` rolls up one good run, and then the same run next to folders whose small Parquet
-files become large when they are read: many rows, and one long text. The good run has to count each time, and the peak
+files become large when they are read: many rows, one long text, and a list with many numbers in one row. The good run has to count each time, and the peak
 may be at most twice that of the good run alone.
 """
 
@@ -32,6 +32,7 @@ MEMORY_GOAL = Goal(name="memory next to a hostile folder", most=2)
 GOOD_ROWS = 20_000
 GROUPS, ROWS_OF_A_GROUP = 10, 1_000_000
 TEXT_BYTES = 2**28
+NUMBERS = 20_000_000
 
 
 def many_rows(part: Path) -> None:
@@ -50,9 +51,19 @@ def long_text(part: Path) -> None:
     pq.write_table(row.set_column(place, "property", pa.array(["x" * TEXT_BYTES])), part)
 
 
+def long_list(part: Path) -> None:
+    """Replace a file of examples by one whose only row has a list of 20 million numbers in the column of one number."""
+    row = pq.read_table(part).slice(0, 1)
+    place = row.schema.get_field_index("example_number")
+    numbers = pa.repeat(pa.scalar(1, pa.int32()), NUMBERS)
+    lists = pa.ListArray.from_arrays(pa.array([0, NUMBERS], pa.int32()), numbers)
+    pq.write_table(row.set_column(place, "example_number", lists), part)
+
+
 HOSTILE: Mapping[str, Callable[[Path], None]] = {
     "ten million rows": many_rows,
     "a text of 256 MiB": long_text,
+    "a list of 20 million numbers": long_list,
 }
 
 

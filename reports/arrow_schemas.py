@@ -6,6 +6,7 @@ Parquet file is dictionary-encoded, and every reader decodes it transparently.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from types import MappingProxyType
 
@@ -38,3 +39,20 @@ def arrow_schema(fields: Sequence[Column]) -> pa.Schema:
 def dictionary_columns(fields: Sequence[Column]) -> list[str]:
     """Return the names of the columns for `pyarrow.parquet.ParquetWriter(use_dictionary=...)`."""
     return [column.name for column in fields if column.dictionary]
+
+
+def has_columns(found: pa.Schema, fields: Sequence[Column]) -> bool:
+    """Return whether a file has the columns of a record table, with their types; it may have others too.
+
+    Args:
+        found: the file's schema.
+        fields: for example `reports.records.EXAMPLE_FIELDS`; only optional ones may be missing.
+    """
+    expected = arrow_schema(
+        [each for each in fields if each.name in found.names or not each.optional]
+    )
+    known = [field for field in found if field.name in expected.names]
+    # Counted, as a file may name a column twice.
+    return Counter((field.name, field.type) for field in known) == Counter(
+        (field.name, field.type) for field in expected
+    )

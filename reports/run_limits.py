@@ -134,6 +134,9 @@ def excess_of(metadata: pq.FileMetaData) -> str:
     rows = max(metadata.num_rows, sum(group.num_rows for group in groups))
     if rows > MOST_ROWS:
         return f"it has {rows:,} rows; {limit(MOST_ROWS)}"
+    most_values = max((column.num_values for column in columns), default=0)
+    if most_values > rows:
+        return f"a column has {most_values:,} values, but the number of rows is {rows:,}: {_ADVICE}"
     unpacked = sum(column.total_uncompressed_size for column in columns)
     if unpacked > MOST_UNPACKED_BYTES:
         return f"it has {unpacked:,} bytes when decompressed; {limit(MOST_UNPACKED_BYTES)}"

@@ -142,6 +142,12 @@ def _with_texts_for_numbers(table: pa.Table) -> pa.Table:
     return table.set_column(place, "example_number", pa.array(["0"] * ROWS))
 
 
+def _with_lists_for_numbers(table: pa.Table, *, length: int) -> pa.Table:
+    place = table.schema.get_field_index("example_number")
+    lists = pa.array([[0] * length] * ROWS, pa.list_(pa.int32()))
+    return table.set_column(place, "example_number", lists)
+
+
 def _change_columns(change: Callable[[pa.Table], pa.Table]) -> Callable[[Path], None]:
     def write(folder: Path) -> None:
         header = json.loads((folder / "run.json").read_text())
@@ -285,6 +291,18 @@ BROKEN: Mapping[str, tuple[Callable[[Path], object], RunRefusal]] = {
     ),
     "rows cut short": (_truncate_rows, RunRefusal.DAMAGED_FILE),
     "rows of other types": (_change_columns(_with_texts_for_numbers), RunRefusal.DAMAGED_FILE),
+    "lists for numbers": (
+        _change_columns(partial(_with_lists_for_numbers, length=1)),
+        RunRefusal.DAMAGED_FILE,
+    ),
+    "more values than rows": (
+        _change_columns(partial(_with_lists_for_numbers, length=2)),
+        RunRefusal.BEYOND_LIMITS,
+    ),
+    "a column twice": (
+        _change_columns(lambda table: table.append_column("phase", table["phase"])),
+        RunRefusal.DAMAGED_FILE,
+    ),
     "rows without a column": (
         _change_columns(lambda table: table.drop_columns(["phase"])),
         RunRefusal.DAMAGED_FILE,

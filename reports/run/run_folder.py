@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from jsonschema import Draft202012Validator
 
-from reports.arrow_schemas import arrow_schema
+from reports.arrow_schemas import has_columns
 from reports.errors import RunRefused
 from reports.hash_list import altered_files
 from reports.records import (
@@ -195,10 +195,6 @@ def _rows_of(path: Path, columns: Sequence[Column]) -> int | None:
                     RunRefusal.BEYOND_LIMITS,
                     f"{path.parent.name}/{path.name}: {excess}",
                 )
-            found = file.schema_arrow
-            expected = arrow_schema([c for c in columns if c.name in found.names or not c.optional])
-            types = {field.name: field.type for field in expected}
-            known = {field.name: field.type for field in found if field.name in types}
-            return file.metadata.num_rows if known == types else None
+            return file.metadata.num_rows if has_columns(file.schema_arrow, columns) else None
     except (OSError, pa.ArrowException):
         return None

@@ -6,6 +6,7 @@ import hashlib
 from datetime import date
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -201,6 +202,22 @@ def _different(rows: int) -> pa.Table:
     )
 
 
+def _lists(length: int) -> pa.Table:
+    """One row with a list in the column of one number."""
+    numbers = pa.repeat(pa.scalar(1, pa.int32()), length)
+    lists = pa.ListArray.from_arrays(pa.array([0, length], pa.int32()), numbers)
+    table = _repeated(1)
+    return table.set_column(table.schema.get_field_index("example_number"), "example_number", lists)
+
+
+def test_columns_are_read_only_if_all_are_those_of_the_table(tmp_path: Path) -> None:
+    """A footer that lies about the number of values gets no column of lists into memory."""
+    content = _written(tmp_path, _lists(1))
+    with patch.object(pq.ParquetFile, "read") as read:
+        found = _contents(content)
+    assert (found["damaged"], read.called) == (True, False)
+
+
 @pytest.mark.parametrize(
     ("table", "options", "reason"),
     [
@@ -216,10 +233,11 @@ def _different(rows: int) -> pa.Table:
             {"use_dictionary": False, "column_encoding": {"property": "DELTA_BYTE_ARRAY"}},
             "it is written with DELTA_BYTE_ARRAY: ",
         ),
+        (_lists(20_000_000), {}, "a column has 20,000,000 values, but "),
         (_long_texts(70), {}, "its texts take 70,00"),
         (_different(100_001), {}, "100,001 of its rows differ; the limit is 100,000"),
     ],
-    ids=["rows", "unpacked", "compression", "encoding", "texts", "differing"],
+    ids=["rows", "unpacked", "compression", "encoding", "lists", "texts", "differing"],
 )
 def test_file_beyond_a_limit_has_no_rows_but_a_reason(
     tmp_path: Path, table: pa.Table, options: dict[str, Any], reason: str
