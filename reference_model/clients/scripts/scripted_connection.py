@@ -13,10 +13,7 @@ from typing import Any, Literal
 
 from reference_model.clients.scripts.answer_bytes import answer_bytes
 from reference_model.clients.scripts.reading import SHORTEST_REQUEST_BYTES, read_request
-from reference_model.clients.scripts.recording import (
-    SeenConnection,
-    SeenRequest,
-)
+from reference_model.clients.scripts.recording import SeenConnection, SeenRequest
 from reference_model.clients.scripts.sasl_steps import SaslSteps
 from reference_model.clients.scripts.script import EMPTY, HEALTHY, Answer, ConnectionScript, Table
 from reference_model.clients.scripts.served_apis import CLIENT_APIS, NEWEST_SERVED
@@ -26,10 +23,7 @@ from wire.codec import decode_prefix, encode
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
 from wire.frames import FrameReader, encode_frame
-from wire.headers import (
-    InstanceIdHeader,
-    ResponseHeader,
-)
+from wire.headers import InstanceIdHeader, ResponseHeader
 from wire.message_schemas import Api
 from wire.sasl import BARE_TOKEN
 from wire.startup_messages import CLUSTER_APIS, NodeAddress, cluster_response
