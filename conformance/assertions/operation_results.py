@@ -43,7 +43,8 @@ def assert_operates(play: TriedPlay, operation: str, *, falls_back: bool = False
         Unsupported: it fails with an error that names what the broker lacks, or falls back as documented.
         AssertionError: it violates KIP-97: a request that the broker does not support was sent, the process was aborted or
             hangs, the result is wrong, or the error does not say what is missing.
-        HarnessError: the client could not be run, or fails and could not reach a broker.
+        HarnessError: the client could not be run, or something was in the way between it and a broker: it fails, or its requests
+            may not have come through the proxy.
     """
     check_environment(play.result)
     try:
@@ -133,8 +134,8 @@ def _assert_works_or_says_why(play: Play) -> None:
     raise Unsupported(f"the client says what the broker lacks: {detail}")
 
 
-def _assert_is_that_operation(play: Play, operation: str, *, falls_back: bool) -> None:
-    """Fail if a success was reached without the API that the operation is about."""
+def _assert_is_that_operation(play: TriedPlay, operation: str, *, falls_back: bool) -> None:
+    """Fail if a success was reached without the API that the operation is about, and nothing hid its request from the proxy."""
     api_key = OPERATIONS[operation].api_key
     if api_key is None or any(each.api_key == api_key for each in play.recording.requests):
         return
@@ -144,4 +145,6 @@ def _assert_is_that_operation(play: Play, operation: str, *, falls_back: bool) -
     what = f"the operation reports success, but the client never sent {label_of(api_key)}"
     if falls_back:
         raise Unsupported(f"{what}: it did something else, as its documentation says")
+    if play.obstacles:
+        raise HarnessError("; ".join(play.obstacles))
     raise AssertionError(what)

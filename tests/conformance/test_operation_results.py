@@ -175,3 +175,12 @@ def test_obstacle_excuses_nothing_else() -> None:
     aborted = TriedPlay(recording=RIGHT, result=ABORTED, obstacles=(OBSTACLE,))
     with pytest.raises(ClientAborted):
         assert_operates(aborted, OPERATION)
+
+
+def test_success_is_not_judged_by_what_an_obstacle_hid() -> None:
+    """A client that did not come through the proxy may have sent the API; it may also do what its documentation says instead."""
+    unseen = replace(ended(WITHOUT_HEARTBEAT), obstacles=(OBSTACLE,))
+    with pytest.raises(HarnessError, match="kafka:9092 cannot be reached"):
+        assert_operates(unseen, OPERATION)
+    with pytest.raises(Unsupported):
+        assert_operates(unseen, OPERATION, falls_back=True)
