@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from wire.foreign_json import read_foreign_json
+
 REFUSED_FILE = "refused.json"
 """Lists the run folders that do not count."""
 NOTICES_FILE = "notices.json"
@@ -69,7 +71,7 @@ def read_run_lists(out_dir: Path) -> RunLists:
     """Read both lists from a roll-up's folder."""
 
     def listed(name: str) -> list[dict[str, str]]:
-        entries: list[dict[str, str]] = json.loads((out_dir / name).read_text(encoding="utf-8"))
+        entries: list[dict[str, str]] = read_foreign_json((out_dir / name).read_bytes())
         return entries
 
     return RunLists(

@@ -9,7 +9,6 @@ Nor may a folder have files that only some readers see: Spark lists no empty and
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 from collections.abc import Iterable, Iterator
@@ -18,6 +17,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from reports.records import HEADER_FILE, MACHINES_FOLDER, RunRefusal
+from wire.foreign_json import read_foreign_json
 
 HASHED_PARTS = ("examples", "exchanges", "answers", "failures", MACHINES_FOLDER)
 """Parts of a run folder that the footer has hashes of: its rows, failures and machines."""
@@ -90,8 +90,8 @@ def _fault_of_unseen(folder: Path, unseen: Iterable[str]) -> tuple[RunRefusal, s
 def _listed_files(folder: Path) -> frozenset[str]:
     """Return the names of the files that a run's footer lists; of no file if there is none to be read."""
     try:
-        return frozenset(json.loads((folder / HEADER_FILE).read_bytes())["footer"]["files"])
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return frozenset(read_foreign_json((folder / HEADER_FILE).read_bytes())["footer"]["files"])
+    except (OSError, ValueError, TypeError, KeyError):
         return frozenset()
 
 

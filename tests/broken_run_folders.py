@@ -237,6 +237,11 @@ BROKEN: Mapping[str, tuple[Callable[[Path], object], RunRefusal]] = {
     "half a header": (_truncate_header, RunRefusal.DAMAGED_HEADER),
     "header in another encoding": (_write_header_in_latin_1, RunRefusal.DAMAGED_HEADER),
     "a list as header": (_write_header_text("[1]"), RunRefusal.DAMAGED_HEADER),
+    "a header nested too deeply": (_write_header_text("[" * 200_000), RunRefusal.DAMAGED_HEADER),
+    "objects nested too deeply": (
+        _write_header_text('{"suite":' * 200_000),
+        RunRefusal.DAMAGED_HEADER,
+    ),
     "future version": (_change_header(record_schema_version=2), RunRefusal.FOREIGN_SCHEMA),
     "future version of another shape": (
         _change_header(record_schema_version=2, targets={"all": "new"}),
@@ -382,6 +387,7 @@ _EXCUSES: Mapping[str, Mapping[str, Any]] = {
 }
 EXPLAINED: Mapping[str, Callable[[Path], object]] = {
     "failed": _in_turn(_VIOLATING, _change_footer(exit_status=1)),
+    "failed by a test of no cell": _change_footer(exit_status=1),
     **{
         name: _in_turn(_VIOLATING, _change_header(planned_cells=[planned_cell(**of_cell)]))
         for name, of_cell in _EXCUSES.items()
@@ -389,7 +395,7 @@ EXPLAINED: Mapping[str, Callable[[Path], object]] = {
     "shrunk": _with_last_row(**_VIOLATION, phase="shrink"),
     "should": _in_turn(_VIOLATING, _change_header(clauses=[clause_entry(level="SHOULD")])),
 }
-"""Runs with a violation that explains any exit status: it is declared, was only seen once, or does not fail a run."""
+"""Runs whose exit status and violations go together: a violation is declared, was only seen once, or does not fail a run."""
 
 OTHER_SUITES: Mapping[str, Callable[[Path], None]] = {
     "older": _change_columns(lambda table: table.drop_columns(["request"])),

@@ -10,8 +10,11 @@ import json
 import re
 from typing import Any
 
+_MOST_DEPTH = 100
+"""Lists and objects inside each other. Python's limit depends on what calls the reader, and would be met by what uses the value."""
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _STRICT, _LENIENT = json.JSONDecoder(), json.JSONDecoder(strict=False)
+_TOO_DEEP = "it is nested too deeply"
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
@@ -32,19 +35,30 @@ def read_foreign_json(
     read = decoder.raw_decode if may_go_on else decoder.decode
     try:
         value = read(text.decode() if isinstance(text, bytes) else text)
-        return _without_lone_surrogates(value[0] if may_go_on else value)
     except RecursionError as error:
-        raise ValueError("it is nested too deeply") from error
+        raise ValueError(_TOO_DEEP) from error
+    return _without_lone_surrogates(value[0] if may_go_on else value, _MOST_DEPTH)
 
 
-def _without_lone_surrogates(value: Any) -> Any:
+def _without_lone_surrogates(value: Any, depth: int) -> Any:
+    """Return a copy of a value.
+
+    Args:
+        value: the value.
+        depth: how many lists and objects may be inside each other in it.
+
+    Raises:
+        ValueError: there are more.
+    """
     if isinstance(value, str):
         return _LONE_SURROGATE.sub(_REPLACEMENT, value)
+    if not isinstance(value, list | dict):
+        return value
+    if depth == 0:
+        raise ValueError(_TOO_DEEP)
     if isinstance(value, list):
-        return [_without_lone_surrogates(each) for each in value]
-    if isinstance(value, dict):
-        return {
-            _without_lone_surrogates(key): _without_lone_surrogates(each)
-            for key, each in value.items()
-        }
-    return value
+        return [_without_lone_surrogates(each, depth - 1) for each in value]
+    return {
+        _LONE_SURROGATE.sub(_REPLACEMENT, key): _without_lone_surrogates(each, depth - 1)
+        for key, each in value.items()
+    }

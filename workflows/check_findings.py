@@ -8,7 +8,6 @@ A script that cannot say it, or a finding without one, is judged by `kafka-confo
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import signal
@@ -34,6 +33,7 @@ from fixtures.registry.clients import RINGS, select_clients
 from reports.escaping import markdown_text, one_line
 from reports.records import FACTS_FILE, REPRODUCER_FILE
 from reports.suite_command import SuiteCommand
+from wire.foreign_json import read_foreign_json
 from workflows.compatibility.collecting import PLAYER
 from workflows.job_outputs import write_summary
 
@@ -101,7 +101,7 @@ def check(id_: str, folder: Path, launcher: str, run: Run = run_program) -> Chec
         launcher: how brokers are started.
         run: runs a program.
     """
-    facts = json.loads((folder / FACTS_FILE).read_text(encoding="utf-8"))
+    facts = read_foreign_json((folder / FACTS_FILE).read_text(encoding="utf-8"))
     try:
         if _status_of_script(facts, folder, launcher, run) == SHOWN:
             return Checked(id_, FindingOutcome.SEEN, "its script")

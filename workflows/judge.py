@@ -29,6 +29,8 @@ IMAGE_TARGET = "given-image"
 SECRET = "INPUT_COMMAND_CONFIG"
 """The variable with the properties of --command-config: its text has passwords, so it is neither shown nor passed on."""
 USAGE_ERROR = 4
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+"""What Python makes of a byte of an environment variable that is not UTF-8."""
 _COMMIT = re.compile("[0-9a-f]{40}")
 
 
@@ -83,26 +85,37 @@ def image_entry(environment: Mapping[str, str]) -> str:
     port = given(environment, "image-port") or "9092"
     if not port.isdecimal():
         raise WrongInput(f"the input image-port is {port!r}; it must be a number")
-    # JSON strings and arrays are also valid TOML.
     lines = [
         'implementation = "unknown"',
         'release = "unknown"',
         'listeners = ["plaintext"]',
         "[container]",
-        f"image = {json.dumps(given(environment, 'image'))}",
+        f"image = {_in_toml(given(environment, 'image'))}",
         f"port = {int(port)}",
     ]
     command = given(environment, "image-command").splitlines()
     if command:
-        lines.append(f"command = {json.dumps(command)}")
+        lines.append(f"command = {_in_toml(command)}")
     variables = given(environment, "image-environment").splitlines()
     lines += ["[container.environment]"] if variables else []
     for line in filter(None, map(str.strip, variables)):
         name, equals, value = line.partition("=")
         if not equals:
             raise WrongInput(f"the input image-environment has {line!r}; it must be NAME=VALUE")
-        lines.append(f"{json.dumps(name)} = {json.dumps(value)}")
+        lines.append(f"{_in_toml(name)} = {_in_toml(value)}")
     return "\n".join(lines) + "\n"
+
+
+def _in_toml(value: str | list[str]) -> str:
+    """Return a text or a list of texts in TOML, which is their JSON but for pairs of surrogates and the character DEL.
+
+    Raises:
+        WrongInput: a text was not given in UTF-8.
+    """
+    written = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if _HALF_CHARACTER.search(written):
+        raise WrongInput(f"an input about the image is not UTF-8: {written!a}")
+    return written
 
 
 def suite_options(environment: Mapping[str, str]) -> list[str]:

@@ -131,7 +131,7 @@ def read_features(path: Path) -> Mapping[str, Sequence[NeededApi]]:
     """
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise InvalidFeatureFile(f"{path}: {error}") from error
     if not content:
         raise InvalidFeatureFile(f"{path} names no feature: write [name] and one line per API")

@@ -24,7 +24,14 @@ def blaming_grid(folder: Path) -> Iterator[None]:
     """
     try:
         yield
-    except (ValueError, TypeError, KeyError, OSError, pa.ArrowException) as error:
+    except (
+        ValueError,
+        TypeError,
+        LookupError,
+        AttributeError,
+        OSError,
+        pa.ArrowException,
+    ) as error:
         if isinstance(error, OSError) and error.errno in DISK_FAULTS:
             raise
         raise InvalidFile(f"{folder} cannot be read as a grid: {error}") from error

@@ -86,7 +86,7 @@ def load_file(path: Path) -> tuple[CorpusEntry, ...]:
         table = StrictTable(path, values)
         entries = tuple(_read_entry(path, entry) for entry in table.take_tables("entry"))
         table.finish()
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidCorpus(f"{path}: is not TOML in UTF-8: {error}") from error
     except InvalidTargetFile as error:
         raise InvalidCorpus(str(error)) from error

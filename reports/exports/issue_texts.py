@@ -15,6 +15,7 @@ from reports.grid.history_tables import KeptFailure
 from reports.grid.products import Product
 from reports.records import FACTS_FILE, REPRODUCER_FILE
 from reports.run.failures import READS_FACTS
+from wire.foreign_json import read_foreign_json
 
 MOST_SCRIPT_BYTES = 52 * 1024
 """Leaves room in an issue for everything else."""
@@ -107,7 +108,7 @@ def reported_of(failure: KeptFailure) -> str:
 
 def _stored(failure: KeptFailure, name: str) -> str:
     try:
-        found = json.loads(failure.facts).get(name, "")
+        found = read_foreign_json(failure.facts).get(name, "")
     except (ValueError, AttributeError):
         return ""
     return found if isinstance(found, str) else ""
@@ -163,7 +164,7 @@ def script_files(failure: KeptFailure) -> Sequence[tuple[str, str]]:
     files = [(REPRODUCER_FILE, failure.reproducer)]
     if READS_FACTS in failure.reproducer:
         try:
-            facts = json.loads(failure.facts)
+            facts = read_foreign_json(failure.facts)
         except ValueError:
             return []
         needed = {name: facts[name] for name in _DATA_OF_SCRIPTS if name in facts}

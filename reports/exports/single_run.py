@@ -5,7 +5,6 @@ Which of several runs supplies a column is the roll-up's rule (`spark_aggregatio
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -38,6 +37,7 @@ from reports.records import (
 )
 from reports.run.judged_examples import CellKey
 from reports.run.run_folder import Header, read_run_header
+from wire.foreign_json import read_foreign_json
 
 _KEYS = ["clause", "target", "listener", "phase", "verdict", "failure_signature"]
 _LEADING_NUMBERS = re.compile(r"[0-9]+(?:\.[0-9]+)*")
@@ -207,7 +207,7 @@ def _kept_failure(place: Path, cell: GridCell, failure: CellFailure) -> KeptFail
     # The complete file, however long: with the bytes of a long input in it, it is longer than what a person reads.
     facts = (place / FACTS_FILE).read_text(encoding="utf-8", errors="backslashreplace")
     try:
-        known = json.loads(facts)
+        known = read_foreign_json(facts)
         texts = {name: str(known[name]) for name in ("kind", "message", "example", "verdict")}
         property_name = str(known["property_name"])
         known_violation = str(known.get("known_violation", ""))

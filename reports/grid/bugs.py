@@ -11,7 +11,6 @@ The grouping is a guess that is easy to check: each bug names its rules and link
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from reports.grid.grid_tables import GridClause
 from reports.grid.grid_view import TargetColumn
 from reports.grid.history_tables import KeptFailure
 from reports.verdict_labels import CRASH_KINDS, some_of
+from wire.foreign_json import read_foreign_json
 
 _LONGEST_TITLE = 180
 _LONGEST_MESSAGE = 90
@@ -190,7 +190,7 @@ def request_of(failure: KeptFailure) -> str:
 def stored_requests(failure: KeptFailure) -> Sequence[str]:
     """Return the bytes that a failure sent, each as hexadecimal digits."""
     try:
-        sent = json.loads(failure.facts)["sent"]
+        sent = read_foreign_json(failure.facts)["sent"]
         return [str(each["data"]) for each in sent]
     except (ValueError, KeyError, TypeError):
         return []

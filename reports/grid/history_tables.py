@@ -6,7 +6,6 @@ recorded; it never counts as an empty table.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,6 +17,7 @@ from reports.failure_classes import stored_leave_open
 from reports.grid.row_keys import ROW_KEYS
 from reports.grid.table_rows import read_rows
 from reports.records import NOT_RECORDED, TABLES_FOLDER, Verdict
+from wire.foreign_json import read_foreign_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,7 +191,7 @@ class Neighbour:
 def leaves_open(failure: KeptFailure) -> bool:
     """Return whether the repeats of a failure leave open whether the target is at fault: it is no evidence then."""
     try:
-        return stored_leave_open(json.loads(failure.facts).get("repeats"))
+        return stored_leave_open(read_foreign_json(failure.facts).get("repeats"))
     except (ValueError, AttributeError):
         return False
 

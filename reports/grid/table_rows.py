@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, fields
 from datetime import UTC, datetime, timedelta
@@ -13,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from reports.records import INPUTS_SHA256
+from wire.foreign_json import read_foreign_json
 
 _SCHEMA_OF_SPARK = b"org.apache.spark.sql.parquet.row.metadata"
 _INSTANT = pa.timestamp("us", tz="UTC")
@@ -64,7 +64,7 @@ def inputs_sha256(tables: Path, name: str) -> str:
         # Spark has no other place in the file for metadata of a table.
         said = (pq.read_metadata(path).metadata or {}).get(_SCHEMA_OF_SPARK)
         if said is not None:
-            found: str = json.loads(said)["fields"][0]["metadata"].get(INPUTS_SHA256, "")
+            found: str = read_foreign_json(said)["fields"][0]["metadata"].get(INPUTS_SHA256, "")
             return found
     return ""
 

@@ -133,6 +133,8 @@ def _contradictions(
         and kind.phase == Phase.GENERATE
         and not (cell and _is_excused(cell))
     }
+    # The other way round is no contradiction: a run also ends with 1 because a declared violation is gone, or because a test
+    # that belongs to no cell failed.
     if status != TESTS_FAILED and violated & gating:
         yield f"its exit status is {status}, but it has violations of {_named(violated & gating)}"
 

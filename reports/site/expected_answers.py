@@ -6,7 +6,6 @@ responses would say nothing about the target: on SASL listeners, or if a request
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +19,7 @@ from reports.site.byte_tables import ByteRow, rows_of
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import NEWEST_VERSION
 from wire.errors import DecodeError
+from wire.foreign_json import read_foreign_json
 from wire.frames import SIZE_BYTES
 from wire.headers import read_request_start
 
@@ -83,7 +83,7 @@ def expected_answers(facts_text: str, *, release: str, listener: str) -> list[Ex
 def _requests(facts_text: str) -> Iterator[tuple[int, bytes]]:
     """Yield connection and bytes of each request, up to the first that is malformed; none for a foreign file."""
     try:
-        facts: Any = json.loads(facts_text)
+        facts: Any = read_foreign_json(facts_text)
     except ValueError:
         return
     sent = facts.get("sent") if isinstance(facts, Mapping) else None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import json
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from reports.machines.learned import LONGEST_JSON, Learned, from_json
 from reports.machines.machine import Machine
 from reports.machines.pictures import as_dot, as_svg, in_one_line, is_end, name_of_state, rows_of
 from reports.site.rendering import NOT_IN_HTML, Site, copy_static, render_alone
+from wire.foreign_json import read_foreign_json
 
 Render = Callable[..., None]
 """Writes a page, given its address, its template and the template's variables."""
@@ -192,8 +192,8 @@ def _read(row: KeptMachine) -> Learned | None:
     if len(row.machine) > LONGEST_JSON:
         return None
     try:
-        learned = from_json(json.loads(row.machine))
-    except (ValueError, RecursionError):
+        learned = from_json(read_foreign_json(row.machine))
+    except ValueError:
         return None
     is_of_row = (learned.target, learned.listener) == (row.target, row.listener)
     return learned if is_of_row else None

@@ -7,7 +7,6 @@ with their reports if those are given.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import replace
@@ -25,6 +24,7 @@ from reports.records import TABLES_FOLDER
 from reports.refused_runs import NOTICES_FILE, REFUSED_FILE, missing_run_lists, read_run_lists
 from reports.site.grid_page import render_grid
 from reports.verify.verification import GridDifference, rows_of
+from wire.foreign_json import read_foreign_json
 
 _ROLLED_UP = re.compile(
     rf"{TABLES_FOLDER}/({'|'.join(ROW_KEYS)})\.parquet(/.*)?|{REFUSED_FILE}|{NOTICES_FILE}"
@@ -83,7 +83,7 @@ def _take_pictures(published: Path, scratch: Path) -> None:
 def _published_at(published: Path) -> str:
     """Return the address that the grid says it is published at; empty if it says none."""
     try:
-        said = json.loads((published / "grid.json").read_bytes())["pages"]
+        said = read_foreign_json((published / "grid.json").read_bytes())["pages"]
     except (OSError, ValueError, KeyError, TypeError):
         return ""
     return said if isinstance(said, str) else ""

@@ -6,7 +6,6 @@ reports are given. `page_verification` checks the pages and exports.
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -25,6 +24,7 @@ from reports.hash_list import HASH_LIST, altered_files, hashes_of, read_hash_lis
 from reports.records import HEADER_FILE, TABLES_FOLDER, RunRefusal
 from reports.refused_runs import NOTICES_FILE, REFUSED_FILE
 from reports.run.run_folder import read_run_header
+from wire.foreign_json import read_foreign_json
 
 GIVEN_TABLES: Mapping[str, str] = MappingProxyType(
     {"mutation": "mutation", "release_changes": "changes", "inputs_left_out": "changes"}
@@ -187,7 +187,7 @@ def differing_lists(
 def _entries(path: Path) -> Counter[str]:
     if not path.exists():
         return Counter()
-    listed = json.loads(path.read_text(encoding="utf-8"))
+    listed = read_foreign_json(path.read_bytes())
     return Counter(": ".join(_said(entry)) for entry in listed)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -26,6 +25,7 @@ from spark_aggregation.errors import UnreadableReport
 from spark_aggregation.reading.frames import as_table, empty_frame
 from spark_aggregation.reading.storage import Storage
 from spark_aggregation.tables.table_schemas import TABLES
+from wire.foreign_json import read_foreign_json
 
 
 def _list_of(optional: Sequence[str] = (), **columns: DataType) -> ArrayType:
@@ -206,7 +206,7 @@ def _read(
         raise UnreadableReport(f"{path} is not a file; `{written_by}` writes it into a folder")
     text = file.read_text("")
     try:
-        content = json.loads(text)
+        content = read_foreign_json(text)
     except ValueError as error:
         raise UnreadableReport(f"{path} is not JSON: {error}; `{written_by}` writes it") from error
     if not _follows(content, schema):

@@ -69,13 +69,6 @@ def test_broken_folder_is_refused_by_name(fault: str, tmp_path: Path) -> None:
     assert str(folder) in str(caught.value)
 
 
-def test_header_that_is_nested_too_deeply_is_refused(tmp_path: Path) -> None:
-    """Python cannot read it; that is a fault of the folder, not of the suite."""
-    (tmp_path / "run.json").write_text("[" * 200_000, encoding="utf-8")
-    with pytest.raises(RunRefused, match="nested too deeply"):
-        read_run_header(tmp_path)
-
-
 def test_writer_of_run_folders_follows_the_schema(tmp_path: Path) -> None:
     """A run that the suite writes is accepted."""
     writer = RunWriter(tmp_path, catalogue=catalogue(), tier="smoke", seed=None)

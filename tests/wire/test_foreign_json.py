@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from wire.foreign_json import read_foreign_json
@@ -15,6 +17,7 @@ from wire.foreign_json import read_foreign_json
         pytest.param('"\ud800"', "\ufffd", id="not-escaped"),
         pytest.param(r'"\ud83d\ude00"', "\N{GRINNING FACE}", id="whole-pair"),
         pytest.param(r'"\\ud800"', r"\ud800", id="escaped-backslash"),
+        pytest.param("[" * 100 + "]" * 100, json.loads("[" * 100 + "]" * 100), id="depth-100"),
         pytest.param(b"[true, 1.5]", [True, 1.5], id="bytes"),
     ],
 )
@@ -31,6 +34,8 @@ def test_lone_surrogates_are_replaced(text: str | bytes, value: object) -> None:
         "1 2",
         '"\n"',
         pytest.param("[" * 200_000, id="nested"),
+        pytest.param("[" * 101 + "]" * 101, id="nested-lists"),
+        pytest.param('{"":' * 101 + "1" + "}" * 101, id="nested-objects"),
         pytest.param(b'"\xff"', id="no-utf-8"),
         pytest.param(b'"\xed\xa0\x80"', id="surrogate-in-utf-8"),
         pytest.param("1" * 5000, id="long-number"),

@@ -108,14 +108,32 @@ def test_an_image_alone_is_enough() -> None:
     assert table == {"image": "some/broker", "port": 9092}
 
 
+@pytest.mark.parametrize("text", ["\N{GRINNING FACE}", "\x7f", '\x00\t"\\', "\uffff"])
+def test_every_character_reaches_the_image(text: str) -> None:
+    """TOML and JSON differ in how they write characters beyond the first 65,536, and DEL."""
+    value = f"x{text}x"
+    inputs = {
+        "INPUT_IMAGE": value,
+        "INPUT_IMAGE_COMMAND": value,
+        "INPUT_IMAGE_ENVIRONMENT": f"{value}={value}",
+    }
+    table = tomllib.loads(image_entry(inputs))["container"]
+    assert (table["image"], table["command"]) == (value, [value])
+    assert table["environment"] == {value: value}
+
+
 @pytest.mark.parametrize(
     "inputs",
-    [{"INPUT_IMAGE_PORT": "kafka"}, {"INPUT_IMAGE_ENVIRONMENT": "LISTEN"}],
-    ids=["port", "environment"],
+    [
+        {"INPUT_IMAGE_PORT": "kafka"},
+        {"INPUT_IMAGE_ENVIRONMENT": "LISTEN"},
+        {"INPUT_IMAGE_COMMAND": os.fsdecode(b"\xff")},
+    ],
+    ids=["port", "environment", "no-utf-8"],
 )
 def test_a_wrong_input_about_an_image_is_refused(inputs: dict[str, str]) -> None:
     """The message names the input."""
-    with pytest.raises(WrongInput, match="the input image-"):
+    with pytest.raises(WrongInput, match=r"the input image-|is not UTF-8"):
         image_entry({"INPUT_IMAGE": "some/broker", **inputs})
 
 

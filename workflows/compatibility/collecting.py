@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from reports.upgrade.ends import ends_named
 from reports.upgrade.grid_changes import RuleKind
 from reports.upgrade.tried_operations import tried_operations
 from reports.upgrade.upgrade import upgrade_between
+from wire.foreign_json import read_foreign_json
 from workflows.compatibility.data import (
     Compatibility,
     Finding,
@@ -218,7 +218,7 @@ def _listener(evidence: Evidence) -> str:
 
 def _facts(failure: KeptFailure) -> Mapping[str, Any]:
     try:
-        found = json.loads(failure.facts)
+        found = read_foreign_json(failure.facts)
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}

@@ -24,6 +24,7 @@ from reports.grid.history_tables import KeptFailure
 from reports.records import FACTS_FILE, REPRODUCER_FILE
 from reports.run.client_reproducer import render_player
 from reports.run.failures import READS_FACTS, TEMPLATES
+from wire.foreign_json import read_foreign_json
 from workflows.compatibility.collecting import PLAYER, Collected
 from workflows.compatibility.data import Finding
 from workflows.compatibility.finding_texts import finding_text, without_folders
@@ -72,7 +73,7 @@ def write_findings(collected: Collected, folder: Path) -> None:
 
 
 def _write_failure(folder: Path, finding: Finding, failure: KeptFailure) -> None:
-    facts = json.loads(failure.facts)
+    facts = read_foreign_json(failure.facts)
     kept = {name: facts[name] for name in (*_KEPT_FACTS, *_MORE_KEPT_FACTS) if name in facts}
     if failure.reproducer and READS_FACTS in failure.reproducer and "steps" in facts:
         kept["steps"] = facts["steps"]
@@ -95,7 +96,7 @@ def play_of(failure: KeptFailure) -> Mapping[str, Any]:
     Raises:
         ValueError: it does neither.
     """
-    facts = json.loads(failure.facts)
+    facts = read_foreign_json(failure.facts)
     if "play" in facts:
         found = facts["play"]
     else:

@@ -5,7 +5,6 @@ It says what the rule demands and where the rule comes from, what was seen, what
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 
@@ -19,6 +18,7 @@ from reports.grid.bugs import Evidence, request_of
 from reports.grid.history_tables import KeptFailure
 from reports.records import FACTS_FILE, REPRODUCER_FILE
 from reports.verdict_labels import CRASH_KINDS
+from wire.foreign_json import read_foreign_json
 from workflows.compatibility.collecting import PLAYER
 from workflows.compatibility.data import Compatibility, Finding
 from workflows.compatibility.short_dumps import shortened
@@ -174,13 +174,13 @@ def _again(project: str, finding: Finding, evidence: Evidence) -> Iterator[str]:
         yield from _against_the_script(project, finding)
     elif not evidence.is_client:
         yield from _against_the_broker(
-            project, finding, json.loads(evidence.failure.facts), sentence
+            project, finding, read_foreign_json(evidence.failure.facts), sentence
         )
     yield from _with_the_suite(project, finding)
 
 
 def _repeats(failure: KeptFailure) -> str:
-    repeats = json.loads(failure.facts).get("repeats") or {}
+    repeats = read_foreign_json(failure.facts).get("repeats") or {}
     return one_line(str(repeats.get("sentence", "")))
 
 

@@ -143,6 +143,7 @@ def test_a_file_names_apis_or_their_keys(tmp_path: Path) -> None:
         ('[f]\nFetch = { avoid = "5" }', "avoid is a list of versions"),
         ("[f]\nFetch = { min = 5, max = 4 }", "min 5 is above max 4"),
         ("[f", "features.toml: "),
+        pytest.param("f = " + "[" * 10_000, "features.toml: ", id="nested"),
     ],
 )
 def test_a_file_that_does_not_follow_the_format_is_refused(

@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from conformance.__main__ import main
 from reports.grid.row_keys import ROW_KEYS
 from reports.hash_list import altered_files, read_hash_list
+from reports.refused_runs import REFUSED_FILE
 from tests.reports.roll_up_tables import write_tables
 from tests.reports.site.sites import site_tables
 
@@ -72,3 +73,11 @@ def test_damaged_table_is_named(copied: Path) -> None:
     ended = _site(copied)
     assert ended.exit_code == 4
     assert "cannot be read as a grid" in ended.output
+
+
+def test_list_that_is_nested_too_deeply_is_named(copied: Path) -> None:
+    """A list of runs may be a stranger's as well."""
+    (copied / REFUSED_FILE).write_text("[" * 200_000, encoding="utf-8")
+    ended = _site(copied)
+    assert ended.exit_code == 4
+    assert "cannot be read as a grid: it is nested too deeply" in ended.output

@@ -66,6 +66,7 @@ def test_long_runs_are_short_to_read() -> None:
     ("text", "message"),
     [
         pytest.param("[[entry", "is not TOML", id="no-toml"),
+        pytest.param("a = " + "[" * 10_000, "is not TOML", id="nested"),
         pytest.param("", "has no entries", id="empty"),
         pytest.param(GOOD + "size = 2\n", "size is unknown", id="unknown-key"),
         pytest.param(GOOD.replace('origin = "o"\n', ""), "origin is missing", id="missing-key"),
