@@ -34,15 +34,20 @@ def hashes_of(folder: Path, parts: Iterable[str] = (".",)) -> Mapping[str, str]:
     Returns:
         A map from name below `folder`, with slashes, to SHA-256, sorted by name.
     """
-    found = {}
+    found = {name: sha256_of(path) for name, path in files_of(folder, parts) if path.is_file()}
+    return dict(sorted(found.items()))
+
+
+def files_of(folder: Path, parts: Iterable[str] = (".",)) -> Iterator[tuple[str, Path]]:
+    """Yield the name and the path of what `hashes_of` hashes, and of links, wherever they lead."""
     for part in parts:
         place = folder / part
         for path in [place] if place.is_file() else place.rglob("*"):
             name = path.relative_to(folder)
             hidden = any(piece.startswith(".") for piece in name.parts)
-            if path.is_file() and not hidden and name.as_posix() != HASH_LIST:
-                found[name.as_posix()] = sha256_of(path)
-    return dict(sorted(found.items()))
+            is_listed = path.is_symlink() or path.is_file()
+            if is_listed and not hidden and name.as_posix() != HASH_LIST:
+                yield name.as_posix(), path
 
 
 def write_hash_list(folder: Path) -> None:
@@ -78,9 +83,11 @@ def altered_files(folder: Path, expected: Mapping[str, str]) -> Iterator[tuple[s
     Yields:
         The name, and "is missing" or "has changed".
     """
+    # No path is made of an expected name: a stranger may have written it, and it may lead out of the folder.
+    found = dict(files_of(folder))
     for name, digest in expected.items():
-        path = folder / name
-        if not path.is_file():
+        path = found.get(name)
+        if path is None or path.is_symlink():
             yield name, "is missing"
         elif sha256_of(path) != digest:
             yield name, "has changed"

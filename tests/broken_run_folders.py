@@ -358,6 +358,18 @@ BROKEN: Mapping[str, tuple[Callable[[Path], object], RunRefusal]] = {
         _after_hashing_a_failure(lambda dump: dump.with_name("more.txt").write_text("00")),
         RunRefusal.CHANGED_FILE,
     ),
+    **{
+        f"hash of {what}": (
+            _change_footer(files={name: "0" * 64}),
+            RunRefusal.CHANGED_FILE,
+        )
+        for what, name in {
+            "a file next to the folder": "../other.txt",
+            "a file of the system": "/etc/hostname",
+            "a name that no file can have": "x" * 5_000,
+            "a name with a null": "a\0b",
+        }.items()
+    },
     "an empty file that the run did not write": (
         _after_hashing_a_failure(lambda dump: dump.with_name("more.txt").touch()),
         RunRefusal.CHANGED_FILE,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import time
+import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, wait
+from contextlib import suppress
 from dataclasses import replace
+from queue import Empty, SimpleQueue
 
 from conformance.api_versions.cluster_tables import BrokerTable, ClusterTables
 from conformance.api_versions.release_tables import refused_with
@@ -23,8 +25,8 @@ from fixtures.errors import ConnectionFailed
 from reference_model.profiles.known_apis import Range
 
 ALL_BROKERS_BOUND_S = 60.0
-"""How long brokers are asked after another. A healthy cluster of 400 brokers takes a few seconds; where many do not answer, each takes
-the bound of its step."""
+"""How long all brokers together are waited for. A healthy cluster of 400 brokers takes a few seconds; where many do not answer, each takes
+the bound of each step."""
 _AT_ONCE = 64
 
 
@@ -43,11 +45,10 @@ def ask_cluster(
     """
     cluster = _cluster(bootstrap, config, controllers=controllers)
     brokers = sorted(cluster.brokers, key=lambda each: each.node_id)
-    ends_at = time.monotonic() + ALL_BROKERS_BOUND_S
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        tables = list(pool.map(lambda each: _table_of(each, config, ends_at), brokers))
     return ClusterTables(
-        name=",".join(map(str, bootstrap)), cluster_id=cluster.cluster_id, brokers=tables
+        name=",".join(map(str, bootstrap)),
+        cluster_id=cluster.cluster_id,
+        brokers=_tables_of(brokers, config),
     )
 
 
@@ -80,26 +81,66 @@ def _listed_by(client: ClusterClient, *, controllers: bool) -> Cluster:
         raise ConnectionFailed(f"{error}: it is a {what}; give its address to {option}") from error
 
 
-def _table_of(broker: ListedBroker, config: CommandConfig, ends_at: float) -> BrokerTable:
-    listed = BrokerTable(
+def _tables_of(brokers: Sequence[ListedBroker], config: CommandConfig) -> list[BrokerTable]:
+    """Ask brokers, several at once, until all have answered or the time for all is over."""
+    futures: list[Future[BrokerTable]] = [Future() for _ in brokers]
+    waiting: SimpleQueue[tuple[ListedBroker, Future[BrokerTable]]] = SimpleQueue()
+    for each in zip(brokers, futures, strict=True):
+        waiting.put(each)
+
+    def ask_in_turn() -> None:
+        with suppress(Empty):
+            while True:
+                broker, future = waiting.get_nowait()
+                if not future.set_running_or_notify_cancel():
+                    continue
+                try:
+                    future.set_result(_table_of(broker, config))
+                except Exception as error:  # noqa: BLE001 - raised where the result is read
+                    future.set_exception(error)
+
+    # A pool would be waited for, also after Ctrl-C; these threads end with the program.
+    for _ in range(min(_AT_ONCE, len(brokers))):
+        threading.Thread(target=ask_in_turn, daemon=True).start()
+    wait(futures, timeout=ALL_BROKERS_BOUND_S)
+    return [_answered(*each) for each in zip(brokers, futures, strict=True)]
+
+
+def _answered(broker: ListedBroker, future: Future[BrokerTable]) -> BrokerTable:
+    """Return a broker's table, or that it has none by now; it is not asked any more."""
+    if future.cancel():
+        return replace(
+            _listed(broker),
+            problem=f"not asked: the brokers before it took more than {ALL_BROKERS_BOUND_S:g} s",
+        )
+    if not future.done():
+        return replace(
+            _listed(broker),
+            problem=f"no table within the {ALL_BROKERS_BOUND_S:g} s for all brokers",
+        )
+    return future.result()
+
+
+def _listed(broker: ListedBroker) -> BrokerTable:
+    return BrokerTable(
         node_id=broker.node_id,
         host=broker.host,
         port=broker.port,
         rack=broker.rack,
         is_fenced=broker.is_fenced,
     )
-    if time.monotonic() > ends_at:
-        reason = f"not asked: the brokers before it took more than {ALL_BROKERS_BOUND_S:g} s"
-        return replace(listed, problem=reason)
+
+
+def _table_of(broker: ListedBroker, config: CommandConfig) -> BrokerTable:
     address = Address(broker.host, broker.port)
     try:
         with connected(address, config.security, bound_s=config.timeout_s) as client:
             answer = client.table
     except PROBLEMS as error:
-        return replace(listed, problem=str(error))
+        return replace(_listed(broker), problem=str(error))
     ranges = {each.api_key: Range(each.min_version, each.max_version) for each in answer.api_keys}
     return replace(
-        listed,
+        _listed(broker),
         ranges=ranges,
         refused=refused_with(ranges),
         features={each.name: each.max_version_level for each in answer.finalized_features},

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from reports.errors import RunRefused
 from reports.grid.row_keys import ROW_KEYS
 from reports.grid.table_rows import inputs_sha256
-from reports.hash_list import HASH_LIST, altered_files, hashes_of, read_hash_list, sha256_of
+from reports.hash_list import HASH_LIST, altered_files, files_of, read_hash_list, sha256_of
 from reports.records import HEADER_FILE, TABLES_FOLDER, RunRefusal
 from reports.refused_runs import NOTICES_FILE, REFUSED_FILE
 from reports.run.run_folder import read_run_header
@@ -61,7 +61,7 @@ def differing_files(published: Path) -> Iterator[GridDifference]:
     listed = read_hash_list(published)
     for name, what in altered_files(published, listed):
         yield GridDifference("file", f"{name} {what} since the grid was written")
-    for name in hashes_of(published):
+    for name in sorted(name for name, _ in files_of(published)):
         if name not in listed:
             yield GridDifference("file", f"{name} is not in {HASH_LIST}")
 

@@ -51,6 +51,21 @@ def test_altered_files_are_named(tmp_path: Path) -> None:
     assert ("index.html", "has changed") in list(altered_files(tmp_path, expected))
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["../secret", "{root}/secret", "link", "x" * 5_000, "a\0b"],
+    ids=["above", "absolute", "link", "long", "null"],
+)
+def test_nothing_outside_of_the_folder_is_read(name: str, tmp_path: Path) -> None:
+    """A list may be a stranger's: its names lead nowhere else, where something may never end or be secret."""
+    (tmp_path / "secret").write_bytes(b"secret")
+    folder = tmp_path / "site"
+    folder.mkdir()
+    (folder / "link").symlink_to("../secret")
+    expected = {name.format(root=tmp_path): hashlib.sha256(b"secret").hexdigest()}
+    assert [what for _, what in altered_files(folder, expected)] == ["is missing"]
+
+
 def test_line_that_is_none_is_named(tmp_path: Path) -> None:
     """A line that `sha256sum --check` could not read is refused, with its position."""
     (tmp_path / HASH_LIST).write_text(f"{'a' * 64}  fine\nnonsense\n")

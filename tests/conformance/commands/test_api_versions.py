@@ -7,7 +7,8 @@ import itertools
 import json
 import socket
 import ssl
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -17,13 +18,15 @@ from click.testing import CliRunner, Result
 from rich.console import Console
 
 from conformance.api_versions import asking
-from conformance.api_versions.cluster_tables import ClusterTables
+from conformance.api_versions.cluster_tables import BrokerTable, ClusterTables
 from conformance.api_versions.release_tables import tables_of_release
 from conformance.api_versions.terminal import show_cluster
 from conformance.commands.api_versions import api_versions
-from fixtures.client.cluster_client import ClusterClient
+from fixtures.client.answer_limits import LARGEST_TABLE_BYTES
+from fixtures.client.cluster_client import ClusterClient, ListedBroker
+from fixtures.client.command_config import CommandConfig
 from fixtures.client.running_broker import Address
-from fixtures.errors import ExchangeTimedOut
+from fixtures.errors import ConnectionFailed, ExchangeTimedOut
 from fixtures.registry.targets import load_targets
 from fixtures.scripted_broker.server import HOST, serving
 from reference_model.broker.rules.sasl import CREDENTIALS
@@ -37,6 +40,7 @@ from reference_model.clients.scripts.script import (
     healthy_ranges,
 )
 from tests.conformance.api_versions.clusters import broker, cluster
+from tests.fixtures.scripted_server import NEVER_S
 from wire.api_versions import NEWEST_VERSION, ApiVersionsResponse
 from wire.codec import encode
 from wire.error_codes import ErrorCode
@@ -215,14 +219,58 @@ def test_comparison_with_a_broker_that_is_down_says_so() -> None:
     assert "broker 2 could not be asked" in result.output
 
 
-def test_brokers_that_take_too_long_leave_the_others_unasked(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """400 brokers at an address that never answers took the bound of a step times 25."""
-    monkeypatch.setattr(asking, "ALL_BROKERS_BOUND_S", -1.0)
-    result = run(Script(nodes=(NODE, NODE)))
-    assert result.exit_code == 10, result.output
-    assert result.output.count("not asked: the brokers before it took more than") == 2
+class Held:
+    """Takes the place of a question to a broker: the first is never answered, until the test ends."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.begun, self.released = threading.Event(), threading.Event()
+        monkeypatch.setattr(asking, "_AT_ONCE", 1)
+        monkeypatch.setattr(asking, "_table_of", self.ask)
+
+    def ask(self, broker: ListedBroker, _config: CommandConfig) -> BrokerTable:
+        """Wait for the end of the test."""
+        self.begun.set()
+        self.released.wait(NEVER_S)
+        raise ConnectionFailed(f"{broker} did not answer")
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
+    """Hold up the first broker that is asked."""
+    holding = Held(monkeypatch)
+    yield holding
+    holding.released.set()
+
+
+def test_all_brokers_together_have_one_bound(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
+    """400 brokers at an address that never answers took the bound of a step times 25, and one that goes on forever took more."""
+    monkeypatch.setattr(asking, "wait", lambda _tables, timeout: held.begun.wait(timeout))
+    brokers = [ListedBroker(number, "broker", 9092, None) for number in (1, 2)]
+    first, second = asking._tables_of(brokers, CommandConfig())
+    assert first.problem == "no table within the 60 s for all brokers"
+    assert second.problem == "not asked: the brokers before it took more than 60 s"
+
+
+def test_interrupt_waits_for_no_broker(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads of a pool would have to answer first, also at the end of the program."""
+
+    def interrupted(_tables: object, timeout: float) -> None:
+        held.begun.wait(timeout)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(asking, "wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        asking._tables_of([ListedBroker(1, "broker", 9092, None)], CommandConfig())
+    (asked,) = [each for each in threading.enumerate() if "ask_in_turn" in each.name]
+    assert asked.daemon
+
+
+def test_table_of_any_length_is_not_read() -> None:
+    """64 KiB hold 9,000 APIs; a response of 16 MiB took seconds for each of 64 brokers at once."""
+    transport = Mock(spec=socket.socket)
+    transport.recv.return_value = (LARGEST_TABLE_BYTES + 1).to_bytes(4)
+    with pytest.raises(ConnectionFailed, match="above the bound of 65536"):
+        ClusterClient(transport, Address("broker-1", 9092), 3)
 
 
 def test_broker_that_trickles_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
