@@ -27,6 +27,7 @@ from tests.run_folders import (
     write_header,
     write_run,
 )
+from wire.foreign_json import MOST_DEPTH
 
 ROWS = 3
 
@@ -238,6 +239,10 @@ BROKEN: Mapping[str, tuple[Callable[[Path], object], RunRefusal]] = {
     "header in another encoding": (_write_header_in_latin_1, RunRefusal.DAMAGED_HEADER),
     "a list as header": (_write_header_text("[1]"), RunRefusal.DAMAGED_HEADER),
     "a header nested too deeply": (_write_header_text("[" * 200_000), RunRefusal.DAMAGED_HEADER),
+    "one list more than is read": (
+        _change_header(weather=json.loads("[" * MOST_DEPTH + "]" * MOST_DEPTH)),
+        RunRefusal.DAMAGED_HEADER,
+    ),
     "objects nested too deeply": (
         _write_header_text('{"suite":' * 200_000),
         RunRefusal.DAMAGED_HEADER,
@@ -399,6 +404,9 @@ _EXCUSES: Mapping[str, Mapping[str, Any]] = {
 }
 EXPLAINED: Mapping[str, Callable[[Path], object]] = {
     "failed": _in_turn(_VIOLATING, _change_footer(exit_status=1)),
+    "nested as deeply as is read": _change_header(
+        weather=json.loads("[" * (MOST_DEPTH - 1) + "]" * (MOST_DEPTH - 1))
+    ),
     "failed by a test of no cell": _change_footer(exit_status=1),
     **{
         name: _in_turn(_VIOLATING, _change_header(planned_cells=[planned_cell(**of_cell)]))
@@ -407,7 +415,7 @@ EXPLAINED: Mapping[str, Callable[[Path], object]] = {
     "shrunk": _with_last_row(**_VIOLATION, phase="shrink"),
     "should": _in_turn(_VIOLATING, _change_header(clauses=[clause_entry(level="SHOULD")])),
 }
-"""Runs whose exit status and violations go together: a violation is declared, was only seen once, or does not fail a run."""
+"""Runs that only look wrong: a violation is declared, was only seen once, or does not fail a run, for example."""
 
 OTHER_SUITES: Mapping[str, Callable[[Path], None]] = {
     "older": _change_columns(lambda table: table.drop_columns(["request"])),

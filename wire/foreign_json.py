@@ -10,7 +10,7 @@ import json
 import re
 from typing import Any
 
-_MOST_DEPTH = 100
+MOST_DEPTH = 100
 """Lists and objects inside each other. Python's limit depends on what calls the reader, and would be met by what uses the value."""
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _STRICT, _LENIENT = json.JSONDecoder(), json.JSONDecoder(strict=False)
@@ -37,7 +37,7 @@ def read_foreign_json(
         value = read(text.decode() if isinstance(text, bytes) else text)
     except RecursionError as error:
         raise ValueError(_TOO_DEEP) from error
-    return _without_lone_surrogates(value[0] if may_go_on else value, _MOST_DEPTH)
+    return _without_lone_surrogates(value[0] if may_go_on else value, MOST_DEPTH)
 
 
 def _without_lone_surrogates(value: Any, depth: int) -> Any:

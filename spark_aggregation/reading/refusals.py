@@ -20,6 +20,7 @@ from reports.records import (
 from reports.refused_runs import MOST_NAMED, TESTS_FAILED
 from spark_aggregation.reading.run_files import planned_cells
 from spark_aggregation.reading.schema import HEADER, is_incomplete
+from wire.foreign_json import MOST_DEPTH
 
 RUN_ID_PATTERN = "^[0-9A-Za-z][0-9A-Za-z.-]*$"
 INSTANT_PATTERN = (
@@ -165,7 +166,9 @@ def _refusal(found: DataFrame) -> Column:
             _because(RunRefusal.NO_HEADER, F.lit("it has no run.json, or an empty one")),
         )
         .when(
-            F.json_object_keys("text").isNull() | _goes_on(found["text"]),
+            F.json_object_keys("text").isNull()
+            | _goes_on(found["text"])
+            | _is_too_deep(found["text"]),
             _because(RunRefusal.DAMAGED_HEADER, F.lit("run.json is not a complete JSON object")),
         )
         .when(
@@ -220,6 +223,12 @@ def _goes_on(text: Column) -> Column:
     token = secrets.token_hex(8)
     followed = F.concat(F.lit("["), text, F.lit(f', "{token}"]'))
     return ~F.get_json_object(followed, "$[1]").eqNullSafe(F.lit(token))
+
+
+def _is_too_deep(text: Column) -> Column:
+    """Return whether an object in JSON is nested more deeply than the reader of a single folder allows."""
+    limited = {"maxNestingDepth": str(MOST_DEPTH)}
+    return F.from_json(text, "MAP<STRING, STRING>", limited).isNull()
 
 
 def _fault_of_times(found: DataFrame) -> Column:
