@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+import traceback
+import warnings
+from collections.abc import Generator, Mapping
 from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,7 +27,7 @@ from reports.verdict_labels import SYMBOLS, WORDS
 
 RECORDER = pytest.StashKey[RunRecorder]()
 """The run's recorder; absent if nothing is judged."""
-
+_SESSION = pytest.StashKey[pytest.Session]()
 
 RUN_FOLDER_FILE = "--run-folder-file"
 """The option with which a program that starts the suite learns the run folder."""
@@ -66,6 +69,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Have a CI job's log carry out no commands until the end: what comes may have words of the target in it."""
+    session.config.stash[_SESSION] = session
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if reporter is None:
         return
@@ -139,6 +143,31 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     if recorder.writer.fault:
         status = exit_status_of(recorder, pytest_status=exitstatus, strict=strict)
     session.exitstatus = status
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_keyboard_interrupt() -> Generator[None, object, object]:
+    """Complain about nothing that is not closed: an interrupt comes between `open` and `with`, too."""
+    warnings.simplefilter("ignore")
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_unconfigure(config: pytest.Config) -> Generator[None, object, None]:
+    """Keep the exit status when pytest finds at the very end that something was not closed.
+
+    It would end with 1, which is a violation.
+    """
+    try:
+        yield
+    except Exception as error:
+        session = config.stash.get(_SESSION, None)
+        if session is None or RECORDER not in config.stash:
+            raise
+        sys.stderr.write("a bug in this suite; please report it:\n")
+        traceback.print_exception(error)
+        if session.exitstatus != pytest.ExitCode.TESTS_FAILED:
+            session.exitstatus = ExitStatus.HARNESS_ERROR
 
 
 _SHOWN_BY = "shown_by_verdict"
