@@ -17,24 +17,18 @@ from pathlib import Path
 from fixtures.kafka_setup.certificates import write_certificates
 from fixtures.launchers.built_in import certificate_options
 from fixtures.model_processes.server import CLUSTER_ID, NODE_ID
-from fixtures.under_test.first_requests import CALIBRATION_EXCHANGES, LARGEST_SILENCE_BOUND_S
-from reference_model.broker.model.fault_injection import StreamEnd
-from reference_model.broker.model.stages import Stage, Tampering
+from fixtures.under_test.first_requests import CALIBRATION_EXCHANGES
 from reference_model.broker.model.state_machine import ReferenceBroker
 from reference_model.broker.rules.connection_states import ConnectionState
 from reference_model.broker.rules.reaction import Identity
-from reference_model.faults.broker import DEFECTS
 from reference_model.profiles.profile import KIP_TEXT, NEWEST_RELEASE, profile_of
-from tests.conformance.several_defects import with_defects
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.errors import DecodeError
-from wire.frames import SIZE_BYTES, FrameReader
+from wire.frames import FrameReader
 from wire.primitives import write_compact_array_length
 
 READ_BYTES = 65536
 LOOPBACK = "127.0.0.1"
-HELD_S = LARGEST_SILENCE_BOUND_S + 1
-"""How long a half-closed connection is held open: always long enough to count as silence."""
 COUNTS = 20_000
 """How many of them follow each other in one answer."""
 BYTES_OF_AN_ENTRY = 6
@@ -52,19 +46,12 @@ class FakeTarget:
     Attributes:
         address: "host:port".
         stopped: set when the server ends.
-        listener: its listening socket.
         received: the bytes received on each connection, in the order of opening.
     """
 
     address: str
-    listener: socket.socket
     stopped: threading.Event = field(default_factory=threading.Event)
     received: list[bytearray] = field(default_factory=list)
-
-    def stop_listening(self) -> None:
-        """Refuse every later connection; those that are open go on."""
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
 
     def reads(self, connection: socket.socket) -> Iterator[bytes]:
         """Yield each read of a connection until it ends, and record the bytes."""
@@ -83,7 +70,7 @@ Behaviour = Callable[[FakeTarget, socket.socket], None]
 def serve(behaviour: Behaviour) -> Iterator[FakeTarget]:
     """Run one behaviour on a free port until the block ends."""
     with socket.create_server((LOOPBACK, 0), backlog=64) as listener:
-        target = FakeTarget(address=f"{LOOPBACK}:{listener.getsockname()[1]}", listener=listener)
+        target = FakeTarget(address=f"{LOOPBACK}:{listener.getsockname()[1]}")
         open_sockets: set[socket.socket] = set()
         threads: list[threading.Thread] = []
 
@@ -170,47 +157,6 @@ def turning_behind_tls(behaviour: Behaviour) -> Behaviour:
     """Answer correctly inside TLS until the examples begin, then switch, with or without TLS."""
     proper = behind_tls(reference_behaviour())
     return turning(behaviour, after=PREPARATORY_TLS_CONNECTIONS, proper=proper)
-
-
-def with_tampering(*tamperings: Tampering) -> Behaviour:
-    """Answer as the reference broker does with some defects."""
-    return behaviour_of(with_defects(reference_broker(), tamperings))
-
-
-def _keep_open(ending: StreamEnd) -> None:
-    ending.keeps_open = True
-
-
-SILENT_AFTER_BAD_SIZES = Tampering(stage=Stage.SIZE, act=_keep_open)
-"""Neither answer nor close after a size that no frame has."""
-IGNORING_UNKNOWN_APIS = DEFECTS["unlisted-apis-are-ignored"].tampering
-"""Answer nothing to an API that the table does not list, and go on."""
-
-
-def holding_half_closed(proper: Behaviour) -> Behaviour:
-    """Keep a connection open for a while after its client has closed its side, and behave otherwise as before."""
-
-    def behave(target: FakeTarget, connection: socket.socket) -> None:
-        proper(target, connection)
-        with contextlib.suppress(BlockingIOError):
-            if connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b"":
-                target.stopped.wait(HELD_S)
-
-    return behave
-
-
-def refusing_after(negative_sizes: int) -> Behaviour:
-    """Accept no connection any more after a number of frames with a negative size."""
-    proper, counted = reference_behaviour(), itertools.count(1)
-
-    def behave(target: FakeTarget, connection: socket.socket) -> None:
-        first = connection.recv(SIZE_BYTES, socket.MSG_PEEK)
-        if first[:1] >= b"\x80" and next(counted) == negative_sizes:
-            target.stop_listening()
-        else:
-            proper(target, connection)
-
-    return behave
 
 
 def answer_http(target: FakeTarget, connection: socket.socket) -> None:

@@ -42,6 +42,7 @@ def test_clients_have_what_kafka_states_next_to_the_tables(small_site: Path) -> 
     assert "3.9.2 of every release 0.10.0.1 to 4.4.0 – –" in rows
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 def test_ranges_stand_below_their_releases_on_a_phone(browser: Browser, small_site: Path) -> None:
     """A release that lists nothing keeps its place, and the column of names, which does not scroll, leaves room."""

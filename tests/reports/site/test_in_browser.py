@@ -1,6 +1,7 @@
 """The site in a real browser, opened from files: usable by keyboard, and filtered with and without its script.
 
-Needs Chromium (`chromium` on the path, or its path in CHROMIUM) and w3m.
+Needs Chromium (`chromium` on the path, or its path in CHROMIUM) and w3m. What seldom changes is slow: the fast tests
+filter the grid, and read it on a phone and as text.
 """
 
 from __future__ import annotations
@@ -71,32 +72,25 @@ def _tick(page: Page, name: str, value: str) -> None:
     page.locator(f'input[name={name}][value="{value}"]').check(force=True)
 
 
-@pytest.mark.parametrize(
-    ("boxes", "rows"),
-    [
-        ([], [KEYS, ORDER, NAMES, WIDE]),
-        ([("state", "known_violation")], [NAMES]),
-        ([("state", "flaky"), ("state", "violates")], [ORDER, NAMES]),
-        ([("state", "conforms")], [KEYS, NAMES, WIDE]),
-        ([("state", "not_applicable")], [NAMES, WIDE]),
-        ([("level", "SHOULD")], [ORDER]),
-        ([("source", "KIP-35")], [KEYS, ORDER]),
-        ([("source", "KIP-35"), ("level", "MUST")], [KEYS]),
-    ],
-    ids=["none", "state", "states", "conforms", "n/a", "level", "source", "source and level"],
-)
-def test_boxes_filter_with_and_without_the_script(
-    boxes: list[tuple[str, str]], rows: list[str], brokers_either_way: Page
-) -> None:
-    """Several values of one kind widen the choice, several kinds narrow it; the script is not needed."""
-    for name, value in boxes:
-        _tick(brokers_either_way, name, value)
-    assert _rows(brokers_either_way) == rows
+FILTERS: list[tuple[list[tuple[str, str]], list[str]]] = [
+    ([], [KEYS, ORDER, NAMES, WIDE]),
+    ([("state", "flaky"), ("state", "violates")], [ORDER, NAMES]),
+    ([("state", "not_applicable")], [NAMES, WIDE]),
+    ([("source", "KIP-35"), ("level", "MUST")], [KEYS]),
+]
+"""Boxes, and the rows that are left."""
 
 
-def test_release_and_day_filter_with_and_without_the_script(brokers_either_way: Page) -> None:
-    """Choosing a release hides the other columns; choosing a day hides rows that have not changed since."""
+def test_filters_need_no_script(brokers_either_way: Page) -> None:
+    """Several values of one kind widen the choice, several kinds narrow it; a release hides the other columns, a day other rows."""
     page = brokers_either_way
+    url = page.url
+    for boxes, rows in FILTERS:
+        page.goto(url)
+        for name, value in boxes:
+            _tick(page, name, value)
+        assert _rows(page) == rows, boxes
+    page.goto(url)
     _tick(page, "release", "Kafka 4.x")
     heads = page.locator("thead tr:last-child th:visible").all_text_contents()
     assert [head.strip() for head in heads] == ["4.4.0"]
@@ -104,8 +98,8 @@ def test_release_and_day_filter_with_and_without_the_script(brokers_either_way: 
     assert _rows(page) == [NAMES]
 
 
-@pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
-@pytest.mark.parametrize("size", list(SIZES))
+@pytest.mark.slow
+@pytest.mark.parametrize(("size", "script"), [("desktop", True), ("phone", False)])
 def test_state_and_product_narrow_each_other(
     size: str, script: bool, browser: Browser, small_site: Path
 ) -> None:
@@ -129,6 +123,7 @@ def test_state_and_product_narrow_each_other(
     page.context.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
 def test_major_opens_into_its_releases(script: bool, browser: Browser, large_site: Path) -> None:
     """The box, or a click on the heading, replaces the cell of all by a cell for each; the address keeps it."""
@@ -152,6 +147,7 @@ def test_text_search_narrows_the_rows(brokers: Page) -> None:
     assert brokers.url.endswith("?q=kip-35%20FLAKY")
 
 
+@pytest.mark.slow
 def test_rules_filter_by_who_breaks_them(browser: Browser, small_site: Path) -> None:
     """The old page of findings leads to the rules that are violated."""
     page = _open(browser, (small_site / "findings.html").as_uri())
@@ -160,6 +156,7 @@ def test_rules_filter_by_who_breaks_them(browser: Browser, small_site: Path) -> 
     page.context.close()
 
 
+@pytest.mark.slow
 def test_state_counts_only_in_the_releases_shown(brokers: Page) -> None:
     """A violation on a release that is filtered out does not keep its row."""
     _tick(brokers, "state", "known_violation")
@@ -167,6 +164,7 @@ def test_state_counts_only_in_the_releases_shown(brokers: Page) -> None:
     assert _rows(brokers) == []
 
 
+@pytest.mark.slow
 def test_filters_stand_in_the_address(browser: Browser, small_site: Path, brokers: Page) -> None:
     """A copied address shows the same selection again, also for a file."""
     _tick(brokers, "state", "known_violation")
@@ -191,12 +189,14 @@ def test_live_region_announces_the_count(brokers: Page) -> None:
     assert status.text_content() == "2 of 4 rules, 5 columns shown."
 
 
+@pytest.mark.slow
 def test_click_on_any_cell_leads_to_its_clause(brokers: Page) -> None:
     """A cell without its own link leads to its place on the clause's page."""
     brokers.locator("tr", has_text=KEYS).locator("td:not(.range)").nth(3).click()
     assert brokers.url.endswith(f"{addresses.clause_page(KEYS)}#apache-kafka-3.9.2")
 
 
+@pytest.mark.slow
 def test_keyboard_order_is_reading_order(brokers: Page) -> None:
     """Tab visits links and boxes in the order of the page, and skips none."""
     expected = brokers.evaluate(
@@ -210,6 +210,7 @@ def test_keyboard_order_is_reading_order(brokers: Page) -> None:
     assert found == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(1300, 900), (360, 780)], ids=["desktop", "phone"])
 def test_first_red_is_on_the_first_screen(
     size: tuple[int, int], browser: Browser, site_with_clients: Path
@@ -229,8 +230,10 @@ def test_first_red_is_on_the_first_screen(
     page.context.close()
 
 
-@pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
-@pytest.mark.parametrize("size", [(1300, 900), (360, 780)], ids=["desktop", "phone"])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("size", "script"), [((1300, 900), True), ((360, 780), False)], ids=["desktop", "phone"]
+)
 def test_author_finds_a_bug_to_report(
     size: tuple[int, int], script: bool, browser: Browser, site_with_clients: Path
 ) -> None:
@@ -264,6 +267,7 @@ def test_phone_shows_cards(browser: Browser, small_site: Path) -> None:
     page.context.close()
 
 
+@pytest.mark.slow
 def test_phone_can_touch_what_stands_close(browser: Browser, tmp_path: Path) -> None:
     """Stacked cells that were not run, and folded reasons, are large enough for a finger."""
     tables = site_tables()
@@ -278,6 +282,7 @@ def test_phone_can_touch_what_stands_close(browser: Browser, tmp_path: Path) -> 
         page.context.close()
 
 
+@pytest.mark.slow
 def test_phone_can_touch_where_a_page_stands(browser: Browser, small_site: Path) -> None:
     """Breadcrumb links are high enough for a finger, because long names stack them."""
     address = (small_site / addresses.failure_page(KNOWN_SIGNATURE)).as_uri()
@@ -288,6 +293,7 @@ def test_phone_can_touch_where_a_page_stands(browser: Browser, small_site: Path)
     page.context.close()
 
 
+@pytest.mark.slow
 def test_phone_shows_whole_captions(browser: Browser, small_site: Path) -> None:
     """A caption is readable without scrolling, even if its table is wider than the screen."""
     address = (small_site / addresses.failure_page(KNOWN_SIGNATURE)).as_uri()
@@ -300,6 +306,7 @@ def test_phone_shows_whole_captions(browser: Browser, small_site: Path) -> None:
     page.context.close()
 
 
+@pytest.mark.slow
 def test_forced_colours_and_print_hide_nothing(browser: Browser, small_site: Path) -> None:
     """In forced colours verdicts keep their outline; on paper the entire table is printed."""
     page = _open(browser, (small_site / "brokers.html").as_uri(), forced_colors="active")
@@ -313,6 +320,7 @@ def test_forced_colours_and_print_hide_nothing(browser: Browser, small_site: Pat
     page.context.close()
 
 
+@pytest.mark.slow
 def test_paper_has_every_column_of_forty_targets(browser: Browser, large_site: Path) -> None:
     """On A4 landscape no cell is cut off or too small to read, and violations are marked in words."""
     url = (large_site / "brokers.html").as_uri()

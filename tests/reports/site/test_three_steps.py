@@ -31,15 +31,16 @@ MOST_TABS = 200
 MOST_TURNS = 100
 
 
-@pytest.fixture(params=list(SIZES))
+@pytest.fixture
 def home(request: pytest.FixtureRequest, browser: Browser, small_site: Path) -> Iterator[Page]:
-    """The home page of the small site, in each window size."""
+    """The home page of the small site, in a window size."""
     page = browser.new_page(viewport=SIZES[request.param])
     page.goto((small_site / "index.html").as_uri())
     yield page
     page.close()
 
 
+@pytest.mark.parametrize("home", ["phone"], indirect=True)
 def test_mouse(home: Page) -> None:
     """A click on the grid, one on the cell and one on the failure lead to the page with the bytes."""
     home.locator(GRID).click()
@@ -67,6 +68,8 @@ def _seen_by_wheel(page: Page, selector: str) -> bool:
     return False
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("home", ["desktop"], indirect=True)
 def test_keyboard(home: Page) -> None:
     """Tab to the grid and Enter, Tab to the cell and Enter, Tab to the failure and Enter, then Tab reaches the bytes."""
     _tab_to(home, GRID)

@@ -71,6 +71,7 @@ def test_grid_without_two_releases_has_no_pages(tmp_path: Path) -> None:
     assert "kafka-conformance upgrade 2.3.1 4.4.0" in text_of(parse(folder / "upgrade.html"))
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 def test_form_leads_to_the_page_of_two_releases(browser: Browser, small_site: Path) -> None:
     """In whichever order they are chosen, and from a page of an upgrade as well."""
@@ -85,9 +86,9 @@ def test_form_leads_to_the_page_of_two_releases(browser: Browser, small_site: Pa
     page.close()
 
 
+@pytest.mark.slow
 @pytest.mark.browser
-@pytest.mark.parametrize("with_script", [True, False])
-@pytest.mark.parametrize("size", ["desktop", "phone"])
+@pytest.mark.parametrize(("size", "with_script"), [("desktop", False), ("phone", True)])
 def test_what_breaks_is_two_clicks_from_home(
     size: str, with_script: bool, browser: Browser, broken_site: Path
 ) -> None:

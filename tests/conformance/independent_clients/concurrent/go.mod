@@ -1,3 +1,0 @@
-module independent
-
-go 1.22
