@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from wire import byte_fields, primitives
+from wire import primitives
 from wire.errors import BufferUnderflow, DecodeError, EncodeError, TrailingBytes, UnexpectedNull
 from wire.fields import Field, FieldType, Message
 from wire.primitives import TaggedField
@@ -58,8 +58,8 @@ _NUMBERS: Mapping[FieldType, tuple[Reader, Writer]] = {
     FieldType.FLOAT64: (primitives.read_float64, primitives.write_float64),
     FieldType.UUID: (primitives.read_uuid, primitives.write_uuid),
 }
-_BYTES = (byte_fields.read_nullable_bytes, byte_fields.write_nullable_bytes)
-_COMPACT_BYTES = (byte_fields.read_compact_nullable_bytes, byte_fields.write_compact_nullable_bytes)
+_BYTES = (primitives.read_nullable_bytes, primitives.write_nullable_bytes)
+_COMPACT_BYTES = (primitives.read_compact_nullable_bytes, primitives.write_compact_nullable_bytes)
 _LENGTHS: Mapping[FieldType, tuple[tuple[Reader, Writer], tuple[Reader, Writer]]] = {
     FieldType.STRING: (
         (primitives.read_nullable_string, primitives.write_nullable_string),
@@ -73,7 +73,7 @@ _LENGTHS: Mapping[FieldType, tuple[tuple[Reader, Writer], tuple[Reader, Writer]]
     FieldType.RECORDS: (_BYTES, _COMPACT_BYTES),
 }
 """Types that begin with a length, or are one: (plain form, compact form)."""
-_NULLABLE_STRUCT = (byte_fields.read_struct_presence, byte_fields.write_struct_presence)
+_NULLABLE_STRUCT = (primitives.read_struct_presence, primitives.write_struct_presence)
 
 
 def _pair(type_: FieldType, *, compact: bool, nullable: bool) -> tuple[Reader, Writer]:

@@ -9,205 +9,129 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from wire.api_keys import FETCH_KEY, PRODUCE_KEY, SHARE_ACKNOWLEDGE_KEY, SHARE_FETCH_KEY
-from wire.message_schemas import Api, Schema
-from wire.schema_notation import api, field
+from wire.message_schemas import Api
+from wire.schema_notation import api
+
+PRODUCE = api(f"""
+    {PRODUCE_KEY} Produce 3-13 9+
+    request
+    response
+        Responses []TopicProduceResponse 0+
+            Name string 0-12
+            TopicId uuid 13+
+            PartitionResponses []PartitionProduceResponse 0+
+                Index int32 0+
+                ErrorCode int16 0+
+                BaseOffset int64 0+
+                LogAppendTimeMs int64 2+ default=-1
+                LogStartOffset int64 5+ default=-1
+                RecordErrors []BatchIndexAndErrorMessage 8+
+                    BatchIndex int32 8+
+                    BatchIndexErrorMessage string 8+ nullable=8+ default=null
+                ErrorMessage string 8+ nullable=8+ default=null
+                CurrentLeader LeaderIdAndEpoch 10+ tag=0
+                    LeaderId int32 10+ default=-1
+                    LeaderEpoch int32 10+ default=-1
+        ThrottleTimeMs int32 1+ default=0
+        NodeEndpoints []NodeEndpoint 10+ tag=0
+            NodeId int32 10+
+            Host string 10+
+            Port int32 10+
+            Rack string 10+ nullable=10+ default=null
+    """)
+
+FETCH = api(f"""
+    {FETCH_KEY} Fetch 4-18 12+
+    request
+    response
+        ThrottleTimeMs int32 1+
+        ErrorCode int16 7+
+        SessionId int32 7+ default=0
+        Responses []FetchableTopicResponse 0+
+            Topic string 0-12
+            TopicId uuid 13+
+            Partitions []PartitionData 0+
+                PartitionIndex int32 0+
+                ErrorCode int16 0+
+                HighWatermark int64 0+
+                LastStableOffset int64 4+ default=-1
+                LogStartOffset int64 5+ default=-1
+                DivergingEpoch EpochEndOffset 12+ tag=0
+                    Epoch int32 12+ default=-1
+                    EndOffset int64 12+ default=-1
+                CurrentLeader LeaderIdAndEpoch 12+ tag=1
+                    LeaderId int32 12+ default=-1
+                    LeaderEpoch int32 12+ default=-1
+                SnapshotId SnapshotId 12+ tag=2
+                    EndOffset int64 0+ default=-1
+                    Epoch int32 0+ default=-1
+                AbortedTransactions []AbortedTransaction 4+ nullable=4+
+                    ProducerId int64 4+
+                    FirstOffset int64 4+
+                PreferredReadReplica int32 11+ default=-1
+                Records records 0+ nullable=0+
+        NodeEndpoints []NodeEndpoint 16+ tag=0
+            NodeId int32 16+
+            Host string 16+
+            Port int32 16+
+            Rack string 16+ nullable=16+ default=null
+    """)
 
 
-def _node_endpoints(versions: str, **others: str) -> Schema:
-    return field(
-        "NodeEndpoints",
-        "[]NodeEndpoint",
-        versions,
-        field("NodeId", "int32", versions),
-        field("Host", "string", versions),
-        field("Port", "int32", versions),
-        field("Rack", "string", versions, nullable=versions, default="null"),
-        **others,
-    )
+SHARE_FETCH = api(f"""
+    {SHARE_FETCH_KEY} ShareFetch 1-2 0+
+    request
+    response
+        ThrottleTimeMs int32 0+
+        ErrorCode int16 0+
+        ErrorMessage string 0+ nullable=0+ default=null
+        AcquisitionLockTimeoutMs int32 1+
+        Responses []ShareFetchableTopicResponse 0+
+            TopicId uuid 0+
+            Partitions []PartitionData 0+
+                PartitionIndex int32 0+
+                ErrorCode int16 0+
+                ErrorMessage string 0+ nullable=0+ default=null
+                AcknowledgeErrorCode int16 0+
+                AcknowledgeErrorMessage string 0+ nullable=0+ default=null
+                CurrentLeader LeaderIdAndEpoch 0+
+                    LeaderId int32 0+
+                    LeaderEpoch int32 0+
+                Records records 0+ nullable=0
+                AcquiredRecords []AcquiredRecords 0+
+                    FirstOffset int64 0+
+                    LastOffset int64 0+
+                    DeliveryCount int16 0+
+        NodeEndpoints []NodeEndpoint 0+
+            NodeId int32 0+
+            Host string 0+
+            Port int32 0+
+            Rack string 0+ nullable=0+ default=null
+    """)
 
-
-def _tagged_leader(versions: str, tag: str) -> Schema:
-    return field(
-        "CurrentLeader",
-        "LeaderIdAndEpoch",
-        versions,
-        field("LeaderId", "int32", versions, default="-1"),
-        field("LeaderEpoch", "int32", versions, default="-1"),
-        tag=tag,
-    )
-
-
-_ERROR = (
-    field("ErrorCode", "int16", "0+"),
-    field("ErrorMessage", "string", "0+", nullable="0+", default="null"),
-)
-_LEADER = field(
-    "CurrentLeader",
-    "LeaderIdAndEpoch",
-    "0+",
-    field("LeaderId", "int32", "0+"),
-    field("LeaderEpoch", "int32", "0+"),
-)
-
-PRODUCE = api(
-    "Produce",
-    PRODUCE_KEY,
-    "3-13",
-    "9+",
-    [],
-    [
-        field(
-            "Responses",
-            "[]TopicProduceResponse",
-            "0+",
-            field("Name", "string", "0-12"),
-            field("TopicId", "uuid", "13+"),
-            field(
-                "PartitionResponses",
-                "[]PartitionProduceResponse",
-                "0+",
-                field("Index", "int32", "0+"),
-                field("ErrorCode", "int16", "0+"),
-                field("BaseOffset", "int64", "0+"),
-                field("LogAppendTimeMs", "int64", "2+", default="-1"),
-                field("LogStartOffset", "int64", "5+", default="-1"),
-                field(
-                    "RecordErrors",
-                    "[]BatchIndexAndErrorMessage",
-                    "8+",
-                    field("BatchIndex", "int32", "8+"),
-                    field("BatchIndexErrorMessage", "string", "8+", nullable="8+", default="null"),
-                ),
-                field("ErrorMessage", "string", "8+", nullable="8+", default="null"),
-                _tagged_leader("10+", "0"),
-            ),
-        ),
-        field("ThrottleTimeMs", "int32", "1+", default="0"),
-        _node_endpoints("10+", tag="0"),
-    ],
-)
-
-FETCH = api(
-    "Fetch",
-    FETCH_KEY,
-    "4-18",
-    "12+",
-    [],
-    [
-        field("ThrottleTimeMs", "int32", "1+"),
-        field("ErrorCode", "int16", "7+"),
-        field("SessionId", "int32", "7+", default="0"),
-        field(
-            "Responses",
-            "[]FetchableTopicResponse",
-            "0+",
-            field("Topic", "string", "0-12"),
-            field("TopicId", "uuid", "13+"),
-            field(
-                "Partitions",
-                "[]PartitionData",
-                "0+",
-                field("PartitionIndex", "int32", "0+"),
-                field("ErrorCode", "int16", "0+"),
-                field("HighWatermark", "int64", "0+"),
-                field("LastStableOffset", "int64", "4+", default="-1"),
-                field("LogStartOffset", "int64", "5+", default="-1"),
-                field(
-                    "DivergingEpoch",
-                    "EpochEndOffset",
-                    "12+",
-                    field("Epoch", "int32", "12+", default="-1"),
-                    field("EndOffset", "int64", "12+", default="-1"),
-                    tag="0",
-                ),
-                _tagged_leader("12+", "1"),
-                field(
-                    "SnapshotId",
-                    "SnapshotId",
-                    "12+",
-                    field("EndOffset", "int64", "0+", default="-1"),
-                    field("Epoch", "int32", "0+", default="-1"),
-                    tag="2",
-                ),
-                field(
-                    "AbortedTransactions",
-                    "[]AbortedTransaction",
-                    "4+",
-                    field("ProducerId", "int64", "4+"),
-                    field("FirstOffset", "int64", "4+"),
-                    nullable="4+",
-                ),
-                field("PreferredReadReplica", "int32", "11+", default="-1"),
-                field("Records", "records", "0+", nullable="0+"),
-            ),
-        ),
-        _node_endpoints("16+", tag="0"),
-    ],
-)
-
-
-def _share_response(topic: str, lock_timeout_since: str, *of_partition: Schema) -> list[Schema]:
-    """Return the fields of a response about the partitions of a share group.
-
-    Args:
-        topic: the name of its struct for a topic.
-        lock_timeout_since: the versions that have a timeout of locks.
-        of_partition: the fields of a partition after its number and its error.
-    """
-    return [
-        field("ThrottleTimeMs", "int32", "0+"),
-        *_ERROR,
-        field("AcquisitionLockTimeoutMs", "int32", lock_timeout_since),
-        field(
-            "Responses",
-            f"[]{topic}",
-            "0+",
-            field("TopicId", "uuid", "0+"),
-            field(
-                "Partitions",
-                "[]PartitionData",
-                "0+",
-                field("PartitionIndex", "int32", "0+"),
-                *_ERROR,
-                *of_partition,
-            ),
-        ),
-        _node_endpoints("0+"),
-    ]
-
-
-SHARE_FETCH = api(
-    "ShareFetch",
-    SHARE_FETCH_KEY,
-    "1-2",
-    "0+",
-    [],
-    _share_response(
-        "ShareFetchableTopicResponse",
-        "1+",
-        field("AcknowledgeErrorCode", "int16", "0+"),
-        field("AcknowledgeErrorMessage", "string", "0+", nullable="0+", default="null"),
-        _LEADER,
-        field("Records", "records", "0+", nullable="0"),
-        field(
-            "AcquiredRecords",
-            "[]AcquiredRecords",
-            "0+",
-            field("FirstOffset", "int64", "0+"),
-            field("LastOffset", "int64", "0+"),
-            field("DeliveryCount", "int16", "0+"),
-        ),
-    ),
-)
-
-SHARE_ACKNOWLEDGE = api(
-    "ShareAcknowledge",
-    SHARE_ACKNOWLEDGE_KEY,
-    "1-2",
-    "0+",
-    [],
-    _share_response("ShareAcknowledgeTopicResponse", "2+", _LEADER),
-)
+SHARE_ACKNOWLEDGE = api(f"""
+    {SHARE_ACKNOWLEDGE_KEY} ShareAcknowledge 1-2 0+
+    request
+    response
+        ThrottleTimeMs int32 0+
+        ErrorCode int16 0+
+        ErrorMessage string 0+ nullable=0+ default=null
+        AcquisitionLockTimeoutMs int32 2+
+        Responses []ShareAcknowledgeTopicResponse 0+
+            TopicId uuid 0+
+            Partitions []PartitionData 0+
+                PartitionIndex int32 0+
+                ErrorCode int16 0+
+                ErrorMessage string 0+ nullable=0+ default=null
+                CurrentLeader LeaderIdAndEpoch 0+
+                    LeaderId int32 0+
+                    LeaderEpoch int32 0+
+        NodeEndpoints []NodeEndpoint 0+
+            NodeId int32 0+
+            Host string 0+
+            Port int32 0+
+            Rack string 0+ nullable=0+ default=null
+    """)
 
 DATA_APIS: Mapping[int, Api] = MappingProxyType(
     {each.api_key: each for each in (PRODUCE, FETCH, SHARE_FETCH, SHARE_ACKNOWLEDGE)}

@@ -186,62 +186,12 @@ def read_bytes(data: memoryview, offset: int, length: int) -> tuple[memoryview, 
     return data[offset:end], end
 
 
-def _text(data: memoryview, offset: int, length: int) -> tuple[str, int]:
-    raw, end = read_bytes(data, offset, length)
-    try:
-        return str(raw, "utf-8"), end
-    except UnicodeDecodeError as error:
-        raise InvalidUtf8(
-            f"not UTF-8: {error.reason}", start=offset + error.start, end=offset + error.end
-        ) from error
-
-
-def _utf8(value: str) -> bytes:
-    try:
-        raw = value.encode()
-    except UnicodeEncodeError as error:
-        raise EncodeError(f"{value!r} cannot be written as UTF-8") from error
-    if len(raw) > INT16_MAX:
-        raise EncodeError(f"a string of {len(raw)} bytes is longer than {INT16_MAX}")
-    return raw
-
-
-def read_nullable_string(data: memoryview, offset: int) -> tuple[str | None, int]:
-    """Read an int16 length and that many bytes of UTF-8; length -1 is null.
-
-    Raises:
-        NegativeLength: the length is below -1.
-    """
-    length, start = read_int16(data, offset)
-    if length == -1:
-        return None, start
-    if length < 0:
-        raise NegativeLength(f"string length {length}", start=offset, end=start)
-    return _text(data, start, length)
-
-
-def write_nullable_string(value: str | None) -> bytes:
-    """Write an int16 length and the UTF-8 bytes; null is length -1."""
-    if value is None:
-        return write_int16(-1)
-    raw = _utf8(value)
-    return write_int16(len(raw)) + raw
-
-
-def read_compact_nullable_string(data: memoryview, offset: int) -> tuple[str | None, int]:
-    """Read a varint holding the length plus one, then that many bytes of UTF-8; varint 0 is null."""
-    length_plus_one, start = read_unsigned_varint(data, offset)
-    if length_plus_one == 0:
-        return None, start
-    return _text(data, start, length_plus_one - 1)
-
-
-def write_compact_nullable_string(value: str | None) -> bytes:
-    """Write a varint holding the length plus one, then the UTF-8 bytes; null is varint 0."""
-    if value is None:
-        return write_unsigned_varint(0)
-    raw = _utf8(value)
-    return write_unsigned_varint(len(raw) + 1) + raw
+def _read_count(number: tuple[int, int], what: str, offset: int) -> tuple[int | None, int]:
+    """Return a count that was read at `offset`, and the offset after it; -1 is null."""
+    count, end = number
+    if count < -1:
+        raise NegativeLength(f"{what} {count}", start=offset, end=end)
+    return (None if count == -1 else count), end
 
 
 def read_array_length(data: memoryview, offset: int) -> tuple[int | None, int]:
@@ -250,18 +200,7 @@ def read_array_length(data: memoryview, offset: int) -> tuple[int | None, int]:
     Raises:
         NegativeLength: the count is below -1.
     """
-    count, end = read_int32(data, offset)
-    if count == -1:
-        return None, end
-    if count < 0:
-        raise NegativeLength(f"array count {count}", start=offset, end=end)
-    return count, end
-
-
-def _not_negative(count: int) -> int:
-    if count < 0:
-        raise EncodeError(f"{count!r} is not a count")
-    return count
+    return _read_count(read_int32(data, offset), "array count", offset)
 
 
 def write_array_length(count: int | None) -> bytes:
@@ -278,6 +217,105 @@ def read_compact_array_length(data: memoryview, offset: int) -> tuple[int | None
 def write_compact_array_length(count: int | None) -> bytes:
     """Write the count of a compact array as a varint holding the count plus one; null is 0."""
     return write_unsigned_varint(0 if count is None else _not_negative(count) + 1)
+
+
+def _not_negative(count: int) -> int:
+    if count < 0:
+        raise EncodeError(f"{count!r} is not a count")
+    return count
+
+
+def _text(data: memoryview, length: int | None, offset: int) -> tuple[str | None, int]:
+    raw, end = _nullable_bytes(data, length, offset)
+    try:
+        return (None if raw is None else raw.decode()), end
+    except UnicodeDecodeError as error:
+        raise InvalidUtf8(
+            f"not UTF-8: {error.reason}", start=offset + error.start, end=offset + error.end
+        ) from error
+
+
+def _utf8(value: str | None) -> bytes | None:
+    try:
+        raw = None if value is None else value.encode()
+    except UnicodeEncodeError as error:
+        raise EncodeError(f"{value!r} cannot be written as UTF-8") from error
+    if raw is not None and len(raw) > INT16_MAX:
+        raise EncodeError(f"a string of {len(raw)} bytes is longer than {INT16_MAX}")
+    return raw
+
+
+def read_nullable_string(data: memoryview, offset: int) -> tuple[str | None, int]:
+    """Read an int16 length and that many bytes of UTF-8; length -1 is null.
+
+    Raises:
+        NegativeLength: the length is below -1.
+    """
+    return _text(data, *_read_count(read_int16(data, offset), "string length", offset))
+
+
+def write_nullable_string(value: str | None) -> bytes:
+    """Write an int16 length and the UTF-8 bytes; null is length -1."""
+    raw = _utf8(value)
+    return write_int16(-1) if raw is None else write_int16(len(raw)) + raw
+
+
+def read_compact_nullable_string(data: memoryview, offset: int) -> tuple[str | None, int]:
+    """Read a varint holding the length plus one, then that many bytes of UTF-8; varint 0 is null."""
+    return _text(data, *read_compact_array_length(data, offset))
+
+
+def write_compact_nullable_string(value: str | None) -> bytes:
+    """Write a varint holding the length plus one, then the UTF-8 bytes; null is varint 0."""
+    return write_compact_nullable_bytes(_utf8(value))
+
+
+def _nullable_bytes(data: memoryview, length: int | None, offset: int) -> tuple[bytes | None, int]:
+    if length is None:
+        return None, offset
+    raw, end = read_bytes(data, offset, length)
+    return bytes(raw), end
+
+
+def read_nullable_bytes(data: memoryview, offset: int) -> tuple[bytes | None, int]:
+    """Read an int32 length and that many bytes; length -1 is null.
+
+    Raises:
+        NegativeLength: the length is below -1.
+    """
+    return _nullable_bytes(data, *_read_count(read_int32(data, offset), "bytes length", offset))
+
+
+def write_nullable_bytes(value: bytes | None) -> bytes:
+    """Write an int32 length and the bytes; null is length -1."""
+    return write_int32(-1) if value is None else write_int32(len(value)) + value
+
+
+def read_compact_nullable_bytes(data: memoryview, offset: int) -> tuple[bytes | None, int]:
+    """Read a varint holding the length plus one, then that many bytes; varint 0 is null."""
+    return _nullable_bytes(data, *read_compact_array_length(data, offset))
+
+
+def write_compact_nullable_bytes(value: bytes | None) -> bytes:
+    """Write a varint holding the length plus one, then the bytes; null is varint 0."""
+    return write_compact_array_length(None if value is None else len(value)) + (value or b"")
+
+
+def read_struct_presence(data: memoryview, offset: int) -> tuple[bool | None, int]:
+    """Read the presence byte of a nullable struct: 1 if the struct follows, -1 for null.
+
+    Raises:
+        InvalidBoolean: the byte is neither.
+    """
+    value, end = read_int8(data, offset)
+    if value not in (1, -1):
+        raise InvalidBoolean(f"{value} is neither 1 nor -1", start=offset, end=end)
+    return (True if value == 1 else None), end
+
+
+def write_struct_presence(present: object) -> bytes:
+    """Write the presence byte of a nullable struct."""
+    return write_int8(-1 if present is None else 1)
 
 
 def read_raw_tagged_fields(data: memoryview, offset: int) -> tuple[tuple[RawTaggedField, ...], int]:

@@ -18,153 +18,110 @@ from wire.api_keys import (
 )
 from wire.error_codes import ErrorCode
 from wire.message_schemas import Api
-from wire.schema_notation import api, field
+from wire.schema_notation import api
 
-METADATA = api(
-    "Metadata",
-    METADATA_KEY,
-    "0-13",
-    "9+",
-    [
-        field(
-            "Topics",
-            "[]MetadataRequestTopic",
-            "0+",
-            field("TopicId", "uuid", "10+"),
-            field("Name", "string", "0+", nullable="10+"),
-            nullable="1+",
-        ),
-        field("AllowAutoTopicCreation", "bool", "4+", default="true"),
-        field("IncludeClusterAuthorizedOperations", "bool", "8-10"),
-        field("IncludeTopicAuthorizedOperations", "bool", "8+"),
-    ],
-    [
-        field("ThrottleTimeMs", "int32", "3+"),
-        field(
-            "Brokers",
-            "[]MetadataResponseBroker",
-            "0+",
-            field("NodeId", "int32", "0+"),
-            field("Host", "string", "0+"),
-            field("Port", "int32", "0+"),
-            field("Rack", "string", "1+", nullable="1+", default="null"),
-        ),
-        field("ClusterId", "string", "2+", nullable="2+", default="null"),
-        field("ControllerId", "int32", "1+", default="-1"),
-        field(
-            "Topics",
-            "[]MetadataResponseTopic",
-            "0+",
-            field("ErrorCode", "int16", "0+"),
-            field("Name", "string", "0+", nullable="12+"),
-            field("TopicId", "uuid", "10+"),
-            field("IsInternal", "bool", "1+", default="false"),
-            field(
-                "Partitions",
-                "[]MetadataResponsePartition",
-                "0+",
-                field("ErrorCode", "int16", "0+"),
-                field("PartitionIndex", "int32", "0+"),
-                field("LeaderId", "int32", "0+"),
-                field("LeaderEpoch", "int32", "7+", default="-1"),
-                field("ReplicaNodes", "[]int32", "0+"),
-                field("IsrNodes", "[]int32", "0+"),
-                field("OfflineReplicas", "[]int32", "5+"),
-            ),
-            field("TopicAuthorizedOperations", "int32", "8+", default="-2147483648"),
-        ),
-        field("ClusterAuthorizedOperations", "int32", "8-10", default="-2147483648"),
-        field("ErrorCode", "int16", "13+"),
-    ],
-)
+METADATA = api(f"""
+    {METADATA_KEY} Metadata 0-13 9+
+    request
+        Topics []MetadataRequestTopic 0+ nullable=1+
+            TopicId uuid 10+
+            Name string 0+ nullable=10+
+        AllowAutoTopicCreation bool 4+ default=true
+        IncludeClusterAuthorizedOperations bool 8-10
+        IncludeTopicAuthorizedOperations bool 8+
+    response
+        ThrottleTimeMs int32 3+
+        Brokers []MetadataResponseBroker 0+
+            NodeId int32 0+
+            Host string 0+
+            Port int32 0+
+            Rack string 1+ nullable=1+ default=null
+        ClusterId string 2+ nullable=2+ default=null
+        ControllerId int32 1+ default=-1
+        Topics []MetadataResponseTopic 0+
+            ErrorCode int16 0+
+            Name string 0+ nullable=12+
+            TopicId uuid 10+
+            IsInternal bool 1+ default=false
+            Partitions []MetadataResponsePartition 0+
+                ErrorCode int16 0+
+                PartitionIndex int32 0+
+                LeaderId int32 0+
+                LeaderEpoch int32 7+ default=-1
+                ReplicaNodes []int32 0+
+                IsrNodes []int32 0+
+                OfflineReplicas []int32 5+
+            TopicAuthorizedOperations int32 8+ default=-2147483648
+        ClusterAuthorizedOperations int32 8-10 default=-2147483648
+        ErrorCode int16 13+
+    """)
 
-FIND_COORDINATOR = api(
-    "FindCoordinator",
-    FIND_COORDINATOR_KEY,
-    "0-6",
-    "3+",
-    [
-        field("Key", "string", "0-3"),
-        field("KeyType", "int8", "1+", default="0"),
-        field("CoordinatorKeys", "[]string", "4+"),
-    ],
-    [
-        field("ThrottleTimeMs", "int32", "1+"),
-        field("ErrorCode", "int16", "0-3"),
-        field("ErrorMessage", "string", "1-3", nullable="1-3"),
-        field("NodeId", "int32", "0-3"),
-        field("Host", "string", "0-3"),
-        field("Port", "int32", "0-3"),
-        field(
-            "Coordinators",
-            "[]Coordinator",
-            "4+",
-            field("Key", "string", "4+"),
-            field("NodeId", "int32", "4+"),
-            field("Host", "string", "4+"),
-            field("Port", "int32", "4+"),
-            field("ErrorCode", "int16", "4+"),
-            field("ErrorMessage", "string", "4+", nullable="4+"),
-        ),
-    ],
-)
+FIND_COORDINATOR = api(f"""
+    {FIND_COORDINATOR_KEY} FindCoordinator 0-6 3+
+    request
+        Key string 0-3
+        KeyType int8 1+ default=0
+        CoordinatorKeys []string 4+
+    response
+        ThrottleTimeMs int32 1+
+        ErrorCode int16 0-3
+        ErrorMessage string 1-3 nullable=1-3
+        NodeId int32 0-3
+        Host string 0-3
+        Port int32 0-3
+        Coordinators []Coordinator 4+
+            Key string 4+
+            NodeId int32 4+
+            Host string 4+
+            Port int32 4+
+            ErrorCode int16 4+
+            ErrorMessage string 4+ nullable=4+
+    """)
 
-DESCRIBE_CLUSTER = api(
-    "DescribeCluster",
-    DESCRIBE_CLUSTER_KEY,
-    "0-2",
-    "0+",
-    [
-        field("IncludeClusterAuthorizedOperations", "bool", "0+"),
-        field("EndpointType", "int8", "1+", default="1"),
-        field("IncludeFencedBrokers", "bool", "2+"),
-    ],
-    [
-        field("ThrottleTimeMs", "int32", "0+"),
-        field("ErrorCode", "int16", "0+"),
-        field("ErrorMessage", "string", "0+", nullable="0+", default="null"),
-        field("EndpointType", "int8", "1+", default="1"),
-        field("ClusterId", "string", "0+"),
-        field("ControllerId", "int32", "0+", default="-1"),
-        field(
-            "Brokers",
-            "[]DescribeClusterBroker",
-            "0+",
-            field("BrokerId", "int32", "0+"),
-            field("Host", "string", "0+"),
-            field("Port", "int32", "0+"),
-            field("Rack", "string", "0+", nullable="0+", default="null"),
-            field("IsFenced", "bool", "2+"),
-        ),
-        field("ClusterAuthorizedOperations", "int32", "0+", default="-2147483648"),
-    ],
-)
+DESCRIBE_CLUSTER = api(f"""
+    {DESCRIBE_CLUSTER_KEY} DescribeCluster 0-2 0+
+    request
+        IncludeClusterAuthorizedOperations bool 0+
+        EndpointType int8 1+ default=1
+        IncludeFencedBrokers bool 2+
+    response
+        ThrottleTimeMs int32 0+
+        ErrorCode int16 0+
+        ErrorMessage string 0+ nullable=0+ default=null
+        EndpointType int8 1+ default=1
+        ClusterId string 0+
+        ControllerId int32 0+ default=-1
+        Brokers []DescribeClusterBroker 0+
+            BrokerId int32 0+
+            Host string 0+
+            Port int32 0+
+            Rack string 0+ nullable=0+ default=null
+            IsFenced bool 2+
+        ClusterAuthorizedOperations int32 0+ default=-2147483648
+    """)
 
 BROKERS, CONTROLLERS = 1, 2
 """The endpoint types of DescribeCluster (KIP-919): what it lists."""
 
-SASL_HANDSHAKE = api(
-    "SaslHandshake",
-    SASL_HANDSHAKE_KEY,
-    "0-1",
-    "none",
-    [field("Mechanism", "string", "0+")],
-    [field("ErrorCode", "int16", "0+"), field("Mechanisms", "[]string", "0+")],
-)
+SASL_HANDSHAKE = api(f"""
+    {SASL_HANDSHAKE_KEY} SaslHandshake 0-1 none
+    request
+        Mechanism string 0+
+    response
+        ErrorCode int16 0+
+        Mechanisms []string 0+
+    """)
 
-SASL_AUTHENTICATE = api(
-    "SaslAuthenticate",
-    SASL_AUTHENTICATE_KEY,
-    "0-2",
-    "2+",
-    [field("AuthBytes", "bytes", "0+")],
-    [
-        field("ErrorCode", "int16", "0+"),
-        field("ErrorMessage", "string", "0+", nullable="0+"),
-        field("AuthBytes", "bytes", "0+"),
-        field("SessionLifetimeMs", "int64", "1+", default="0"),
-    ],
-)
+SASL_AUTHENTICATE = api(f"""
+    {SASL_AUTHENTICATE_KEY} SaslAuthenticate 0-2 2+
+    request
+        AuthBytes bytes 0+
+    response
+        ErrorCode int16 0+
+        ErrorMessage string 0+ nullable=0+
+        AuthBytes bytes 0+
+        SessionLifetimeMs int64 1+ default=0
+    """)
 
 SASL_APIS: Mapping[int, Api] = MappingProxyType(
     {api.api_key: api for api in (SASL_HANDSHAKE, SASL_AUTHENTICATE)}

@@ -23,161 +23,110 @@ from wire.fields import Versions
 from wire.header_versions import HEADER_VERSIONS
 from wire.headers import INSTANCE_ID_REQUEST_HEADER
 from wire.message_schemas import Api
-from wire.schema_notation import api, as_stated, field
+from wire.schema_notation import api
 from wire.startup_messages import CLUSTER_APIS, SASL_AUTHENTICATE
 
-OFFSET_DELETE = api(
-    "OffsetDelete",
-    OFFSET_DELETE_KEY,
-    "0-1",
-    "1+",
-    [
-        field("GroupId", "string", "0+"),
-        field(
-            "Topics",
-            "[]OffsetDeleteRequestTopic",
-            "0+",
-            field("Name", "string", "0+"),
-            field(
-                "Partitions",
-                "[]OffsetDeleteRequestPartition",
-                "0+",
-                field("PartitionIndex", "int32", "0+"),
-            ),
-        ),
-    ],
-    [
-        field("ErrorCode", "int16", "0+"),
-        field("ThrottleTimeMs", "int32", "0+"),
-        field(
-            "Topics",
-            "[]OffsetDeleteResponseTopic",
-            "0+",
-            field("Name", "string", "0+"),
-            field(
-                "Partitions",
-                "[]OffsetDeleteResponsePartition",
-                "0+",
-                field("PartitionIndex", "int32", "0+"),
-                field("ErrorCode", "int16", "0+"),
-            ),
-        ),
-    ],
-    request_headers={"0": 1, "1+": 3},
-)
+OFFSET_DELETE = api(f"""
+    {OFFSET_DELETE_KEY} OffsetDelete 0-1 1+ 0:1 1+:3
+    request
+        GroupId string 0+
+        Topics []OffsetDeleteRequestTopic 0+
+            Name string 0+
+            Partitions []OffsetDeleteRequestPartition 0+
+                PartitionIndex int32 0+
+    response
+        ErrorCode int16 0+
+        ThrottleTimeMs int32 0+
+        Topics []OffsetDeleteResponseTopic 0+
+            Name string 0+
+            Partitions []OffsetDeleteResponsePartition 0+
+                PartitionIndex int32 0+
+                ErrorCode int16 0+
+    """)
 
-GET_TELEMETRY_SUBSCRIPTIONS = api(
-    "GetTelemetrySubscriptions",
-    GET_TELEMETRY_SUBSCRIPTIONS_KEY,
-    "0-1",
-    "0+",
-    [field("ClientInstanceId", "uuid", "0")],
-    [
-        field("ThrottleTimeMs", "int32", "0+"),
-        field("ErrorCode", "int16", "0+"),
-        field("ClientInstanceId", "uuid", "0"),
-        field("SubscriptionId", "int32", "0+"),
-        field("AcceptedCompressionTypes", "[]int8", "0+"),
-        field("PushIntervalMs", "int32", "0+"),
-        field("TelemetryMaxBytes", "int32", "0+"),
-        field("DeltaTemporality", "bool", "0+"),
-        field("RequestedMetrics", "[]string", "0+"),
-    ],
-    request_headers={"0": 2, "1+": 3},
-)
+GET_TELEMETRY_SUBSCRIPTIONS = api(f"""
+    {GET_TELEMETRY_SUBSCRIPTIONS_KEY} GetTelemetrySubscriptions 0-1 0+ 0:2 1+:3
+    request
+        ClientInstanceId uuid 0
+    response
+        ThrottleTimeMs int32 0+
+        ErrorCode int16 0+
+        ClientInstanceId uuid 0
+        SubscriptionId int32 0+
+        AcceptedCompressionTypes []int8 0+
+        PushIntervalMs int32 0+
+        TelemetryMaxBytes int32 0+
+        DeltaTemporality bool 0+
+        RequestedMetrics []string 0+
+    """)
 
-PUSH_TELEMETRY = api(
-    "PushTelemetry",
-    PUSH_TELEMETRY_KEY,
-    "0-1",
-    "0+",
-    [
-        field("ClientInstanceId", "uuid", "0"),
-        field("SubscriptionId", "int32", "0+"),
-        field("Terminating", "bool", "0+"),
-        field("CompressionType", "int8", "0+"),
-        field("Metrics", "bytes", "0+"),
-    ],
-    [
-        field("ThrottleTimeMs", "int32", "0+"),
-        field("ErrorCode", "int16", "0+"),
-    ],
-    request_headers={"0": 2, "1+": 3},
-)
+PUSH_TELEMETRY = api(f"""
+    {PUSH_TELEMETRY_KEY} PushTelemetry 0-1 0+ 0:2 1+:3
+    request
+        ClientInstanceId uuid 0
+        SubscriptionId int32 0+
+        Terminating bool 0+
+        CompressionType int8 0+
+        Metrics bytes 0+
+    response
+        ThrottleTimeMs int32 0+
+        ErrorCode int16 0+
+    """)
 
 CHANGED_APIS: Mapping[int, Api] = MappingProxyType(
     {each.api_key: each for each in (OFFSET_DELETE, GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY)}
 )
 """The APIs by key."""
 
-_HEARTBEAT_RESPONSE = [
-    field("ThrottleTimeMs", "int32", "0+"),
-    field("ErrorCode", "int16", "0+"),
-    field("ErrorMessage", "string", "0+", nullable="0+", default="null"),
-    field("MemberId", "string", "0+", nullable="0+", default="null"),
-    field("MemberEpoch", "int32", "0+"),
-    field("HeartbeatIntervalMs", "int32", "0+"),
-    field(
-        "Assignment",
-        "Assignment",
-        "0+",
-        field(
-            "TopicPartitions",
-            "[]TopicPartitions",
-            "0+",
-            field("TopicId", "uuid", "0+"),
-            field("Partitions", "[]int32", "0+"),
-        ),
-        nullable="0+",
-        default="null",
-    ),
-]
-"""The fields of a response to a heartbeat; those of both kinds of groups are the same."""
-
-CONSUMER_GROUP_HEARTBEAT = api(
-    "ConsumerGroupHeartbeat",
-    CONSUMER_GROUP_HEARTBEAT_KEY,
-    "0-2",
-    "0+",
-    [
-        field("GroupId", "string", "0+"),
-        field("MemberId", "string", "0+"),
-        field("MemberEpoch", "int32", "0+"),
-        field("InstanceId", "string", "0+", nullable="0+", default="null"),
-        field("RackId", "string", "0+", nullable="0+", default="null"),
-        field("RebalanceTimeoutMs", "int32", "0+", default="-1"),
-        field("SubscribedTopicNames", "[]string", "0+", nullable="0+", default="null"),
-        field("SubscribedTopicRegex", "string", "1+", nullable="1+", default="null"),
-        field("ServerAssignor", "string", "0+", nullable="0+", default="null"),
-        field(
-            "TopicPartitions",
-            "[]TopicPartitions",
-            "0+",
-            field("TopicId", "uuid", "0+"),
-            field("Partitions", "[]int32", "0+"),
-            nullable="0+",
-            default="null",
-        ),
-    ],
-    _HEARTBEAT_RESPONSE,
-    request_headers={"0-1": 2, "2+": 3},
-)
+CONSUMER_GROUP_HEARTBEAT = api(f"""
+    {CONSUMER_GROUP_HEARTBEAT_KEY} ConsumerGroupHeartbeat 0-2 0+ 0-1:2 2+:3
+    request
+        GroupId string 0+
+        MemberId string 0+
+        MemberEpoch int32 0+
+        InstanceId string 0+ nullable=0+ default=null
+        RackId string 0+ nullable=0+ default=null
+        RebalanceTimeoutMs int32 0+ default=-1
+        SubscribedTopicNames []string 0+ nullable=0+ default=null
+        SubscribedTopicRegex string 1+ nullable=1+ default=null
+        ServerAssignor string 0+ nullable=0+ default=null
+        TopicPartitions []TopicPartitions 0+ nullable=0+ default=null
+            TopicId uuid 0+
+            Partitions []int32 0+
+    response
+        ThrottleTimeMs int32 0+
+        ErrorCode int16 0+
+        ErrorMessage string 0+ nullable=0+ default=null
+        MemberId string 0+ nullable=0+ default=null
+        MemberEpoch int32 0+
+        HeartbeatIntervalMs int32 0+
+        Assignment Assignment 0+ nullable=0+ default=null
+            TopicPartitions []TopicPartitions 0+
+                TopicId uuid 0+
+                Partitions []int32 0+
+    """)
 
 
-_SHARE_GROUP_HEARTBEAT_OF_TODAY = api(
-    "ShareGroupHeartbeat",
-    SHARE_GROUP_HEARTBEAT_KEY,
-    "1",
-    "0+",
-    [
-        field("GroupId", "string", "0+"),
-        field("MemberId", "string", "0+"),
-        field("MemberEpoch", "int32", "0+"),
-        field("RackId", "string", "0+", nullable="0+", default="null"),
-        field("SubscribedTopicNames", "[]string", "0+", nullable="0+", default="null"),
-    ],
-    _HEARTBEAT_RESPONSE,
-)
+_SHARE_GROUP_HEARTBEAT_OF_TODAY = api(f"""
+    {SHARE_GROUP_HEARTBEAT_KEY} ShareGroupHeartbeat 1 0+
+    request
+        GroupId string 0+
+        MemberId string 0+
+        MemberEpoch int32 0+
+        RackId string 0+ nullable=0+ default=null
+        SubscribedTopicNames []string 0+ nullable=0+ default=null
+    response
+        ThrottleTimeMs int32 0+
+        ErrorCode int16 0+
+        ErrorMessage string 0+ nullable=0+ default=null
+        MemberId string 0+ nullable=0+ default=null
+        MemberEpoch int32 0+
+        HeartbeatIntervalMs int32 0+
+        Assignment Assignment 0+ nullable=0+ default=null
+            TopicPartitions []TopicPartitions 0+
+                TopicId uuid 0+
+                Partitions []int32 0+
+    """)
 
 
 def with_new_version(known: Api) -> Api:
@@ -187,21 +136,21 @@ def with_new_version(known: Api) -> Api:
     ranges = _header_ranges(known, newest)
     common = {"validVersions": f"{known.valid_versions.first}-{newest + 1}"}
     return Api(
-        request_schema={**known.request_schema, **common, HEADER_VERSIONS: as_stated(ranges)},
+        request_schema={**known.request_schema, **common, HEADER_VERSIONS: ranges},
         response_schema={**known.response_schema, **common},
     )
 
 
-def _header_ranges(known: Api, newest: int) -> dict[str, int]:
+def _header_ranges(known: Api, newest: int) -> dict[str, str]:
     """Return the property `headerVersions` of an API with one version more."""
     versions_ = range(known.valid_versions.first, newest + 1)
     of_header: dict[int, list[int]] = {}
     for version in versions_:
         of_header.setdefault(known.request_header_version(version), []).append(version)
     ranges = {
-        str(Versions(covered[0], covered[-1])): header for header, covered in of_header.items()
+        str(Versions(covered[0], covered[-1])): str(header) for header, covered in of_header.items()
     }
-    return {**ranges, f"{newest + 1}+": INSTANCE_ID_REQUEST_HEADER}
+    return {**ranges, f"{newest + 1}+": str(INSTANCE_ID_REQUEST_HEADER)}
 
 
 SHARE_GROUP_HEARTBEAT = with_new_version(_SHARE_GROUP_HEARTBEAT_OF_TODAY)

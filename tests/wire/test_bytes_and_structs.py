@@ -7,29 +7,29 @@ from typing import Any
 import pytest
 
 from tests.wire.decoder_contract import Decoder, attempt, contract_breaches
-from wire import byte_fields, primitives
+from wire import primitives
 from wire.errors import EncodeError, InvalidBoolean, NegativeLength
 
 WRITTEN: tuple[tuple[Decoder, Any, Any, str], ...] = (
     (primitives.read_uint16, primitives.write_uint16, 65535, "ffff"),
     (primitives.read_uint32, primitives.write_uint32, 2**32 - 1, "ffffffff"),
     (primitives.read_float64, primitives.write_float64, 1.5, "3ff8000000000000"),
-    (byte_fields.read_nullable_bytes, byte_fields.write_nullable_bytes, b"ab", "000000026162"),
-    (byte_fields.read_nullable_bytes, byte_fields.write_nullable_bytes, None, "ffffffff"),
+    (primitives.read_nullable_bytes, primitives.write_nullable_bytes, b"ab", "000000026162"),
+    (primitives.read_nullable_bytes, primitives.write_nullable_bytes, None, "ffffffff"),
     (
-        byte_fields.read_compact_nullable_bytes,
-        byte_fields.write_compact_nullable_bytes,
+        primitives.read_compact_nullable_bytes,
+        primitives.write_compact_nullable_bytes,
         b"ab",
         "036162",
     ),
     (
-        byte_fields.read_compact_nullable_bytes,
-        byte_fields.write_compact_nullable_bytes,
+        primitives.read_compact_nullable_bytes,
+        primitives.write_compact_nullable_bytes,
         None,
         "00",
     ),
-    (byte_fields.read_struct_presence, byte_fields.write_struct_presence, True, "01"),
-    (byte_fields.read_struct_presence, byte_fields.write_struct_presence, None, "ff"),
+    (primitives.read_struct_presence, primitives.write_struct_presence, True, "01"),
+    (primitives.read_struct_presence, primitives.write_struct_presence, None, "ff"),
 )
 
 
@@ -44,9 +44,9 @@ def test_value_has_one_form(read: Decoder, write: Any, value: Any, written: str)
 @pytest.mark.parametrize(
     ("read", "data", "error"),
     [
-        (byte_fields.read_nullable_bytes, b"\xff\xff\xff\xfe", NegativeLength),
-        (byte_fields.read_struct_presence, b"\x00", InvalidBoolean),
-        (byte_fields.read_struct_presence, b"\x02", InvalidBoolean),
+        (primitives.read_nullable_bytes, b"\xff\xff\xff\xfe", NegativeLength),
+        (primitives.read_struct_presence, b"\x00", InvalidBoolean),
+        (primitives.read_struct_presence, b"\x02", InvalidBoolean),
     ],
 )
 def test_other_bytes_are_refused(read: Decoder, data: bytes, error: type[Exception]) -> None:
