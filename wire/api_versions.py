@@ -35,17 +35,10 @@ class ApiVersionsRequest:
 
     FLEXIBLE: ClassVar[Versions] = _FLEXIBLE
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field(name="client_software_name", type=FieldType.STRING, versions=_FLEXIBLE, default=""),
-        Field(
-            name="client_software_version", type=FieldType.STRING, versions=_FLEXIBLE, default=""
-        ),
-        Field(
-            name="cluster_id",
-            type=FieldType.STRING,
-            versions=versions("5+"),
-            nullable=versions("5+"),
-        ),
-        Field(name="node_id", type=FieldType.INT32, versions=versions("5+"), default=-1),
+        Field("client_software_name", FieldType.STRING, _FLEXIBLE, default=""),
+        Field("client_software_version", FieldType.STRING, _FLEXIBLE, default=""),
+        Field("cluster_id", FieldType.STRING, versions("5+"), nullable=versions("5+")),
+        Field("node_id", FieldType.INT32, versions("5+"), default=-1),
     )
 
 
@@ -61,9 +54,9 @@ class ApiVersion:
 
     FLEXIBLE: ClassVar[Versions] = _FLEXIBLE
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field(name="api_key", type=FieldType.INT16, versions=_ALWAYS),
-        Field(name="min_version", type=FieldType.INT16, versions=_ALWAYS),
-        Field(name="max_version", type=FieldType.INT16, versions=_ALWAYS),
+        Field("api_key", FieldType.INT16, _ALWAYS),
+        Field("min_version", FieldType.INT16, _ALWAYS),
+        Field("max_version", FieldType.INT16, _ALWAYS),
     )
 
 
@@ -79,9 +72,9 @@ class SupportedFeatureKey:
 
     FLEXIBLE: ClassVar[Versions] = _FLEXIBLE
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field(name="name", type=FieldType.STRING, versions=_FLEXIBLE),
-        Field(name="min_version", type=FieldType.INT16, versions=_FLEXIBLE),
-        Field(name="max_version", type=FieldType.INT16, versions=_FLEXIBLE),
+        Field("name", FieldType.STRING, _FLEXIBLE),
+        Field("min_version", FieldType.INT16, _FLEXIBLE),
+        Field("max_version", FieldType.INT16, _FLEXIBLE),
     )
 
 
@@ -97,9 +90,9 @@ class FinalizedFeatureKey:
 
     FLEXIBLE: ClassVar[Versions] = _FLEXIBLE
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field(name="name", type=FieldType.STRING, versions=_FLEXIBLE),
-        Field(name="max_version_level", type=FieldType.INT16, versions=_FLEXIBLE),
-        Field(name="min_version_level", type=FieldType.INT16, versions=_FLEXIBLE),
+        Field("name", FieldType.STRING, _FLEXIBLE),
+        Field("max_version_level", FieldType.INT16, _FLEXIBLE),
+        Field("min_version_level", FieldType.INT16, _FLEXIBLE),
     )
 
 
@@ -119,39 +112,27 @@ class ApiVersionsResponse:
 
     FLEXIBLE: ClassVar[Versions] = _FLEXIBLE
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field(name="error_code", type=FieldType.INT16, versions=_ALWAYS, convert=ErrorCode),
-        Field(name="api_keys", type=FieldType.ARRAY, versions=_ALWAYS, element=ApiVersion),
-        Field(name="throttle_time_ms", type=FieldType.INT32, versions=versions("1+"), default=0),
+        Field("error_code", FieldType.INT16, _ALWAYS, convert=ErrorCode),
+        Field("api_keys", FieldType.ARRAY, _ALWAYS, element=ApiVersion),
+        Field("throttle_time_ms", FieldType.INT32, versions("1+"), default=0),
         Field(
-            name="supported_features",
-            type=FieldType.ARRAY,
-            versions=_FLEXIBLE,
+            "supported_features",
+            FieldType.ARRAY,
+            _FLEXIBLE,
             tag=0,
             default=(),
             element=SupportedFeatureKey,
         ),
+        Field("finalized_features_epoch", FieldType.INT64, _FLEXIBLE, tag=1, default=-1),
         Field(
-            name="finalized_features_epoch",
-            type=FieldType.INT64,
-            versions=_FLEXIBLE,
-            tag=1,
-            default=-1,
-        ),
-        Field(
-            name="finalized_features",
-            type=FieldType.ARRAY,
-            versions=_FLEXIBLE,
+            "finalized_features",
+            FieldType.ARRAY,
+            _FLEXIBLE,
             tag=2,
             default=(),
             element=FinalizedFeatureKey,
         ),
-        Field(
-            name="zk_migration_ready",
-            type=FieldType.BOOLEAN,
-            versions=_FLEXIBLE,
-            tag=3,
-            default=False,
-        ),
+        Field("zk_migration_ready", FieldType.BOOLEAN, _FLEXIBLE, tag=3, default=False),
     )
 
     def range_of(self, api_key: int) -> ApiVersion | None:

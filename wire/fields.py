@@ -96,7 +96,7 @@ class Message(Protocol):
 StructClass = type[Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Field:
     """One row of a field table.
 

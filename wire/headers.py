@@ -45,13 +45,13 @@ class RequestHeader:
 
     FLEXIBLE: ClassVar[Versions] = versions("2+")
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field(name="request_api_key", type=FieldType.INT16, versions=versions("0+")),
-        Field(name="request_api_version", type=FieldType.INT16, versions=versions("0+")),
-        Field(name="correlation_id", type=FieldType.INT32, versions=versions("0+")),
+        Field("request_api_key", FieldType.INT16, versions("0+")),
+        Field("request_api_version", FieldType.INT16, versions("0+")),
+        Field("correlation_id", FieldType.INT32, versions("0+")),
         Field(
-            name="client_id",
-            type=FieldType.STRING,
-            versions=versions("1+"),
+            "client_id",
+            FieldType.STRING,
+            versions("1+"),
             nullable=versions("1+"),
             flexible=NO_VERSIONS,
             default="",
@@ -67,12 +67,7 @@ class InstanceIdHeader(RequestHeader):
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         *RequestHeader.FIELDS,
-        Field(
-            name="client_instance_id",
-            type=FieldType.UUID,
-            versions=versions("3+"),
-            default=NO_INSTANCE_ID,
-        ),
+        Field("client_instance_id", FieldType.UUID, versions("3+"), default=NO_INSTANCE_ID),
     )
 
 
@@ -86,7 +81,7 @@ class ResponseHeader:
 
     FLEXIBLE: ClassVar[Versions] = versions("1+")
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field(name="correlation_id", type=FieldType.INT32, versions=versions("0+")),
+        Field("correlation_id", FieldType.INT32, versions("0+")),
     )
 
 
