@@ -9,7 +9,10 @@ none was; 2 for wrong usage; 3 if Spark does not start here; 4 if another roll-u
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -18,12 +21,44 @@ from reports.disk_faults import check_writable
 from reports.refused_runs import RunLists
 from reports.suite_command import SuiteCommand
 from spark_aggregation.errors import RollUpError, SparkUnavailable, disk_faults_explained
-from spark_aggregation.held_back import stderr_held_back
 from spark_aggregation.reading.given_runs import is_small
 from spark_aggregation.reading.screening import screened
 from spark_aggregation.reading.storage import Storage, is_uri
 from spark_aggregation.run_roll_up import RollUpRequest, RollUpResult, aggregate
 from spark_aggregation.session import start_session
+
+_STDERR = 2
+
+
+@contextmanager
+def stderr_held_back(explained: Callable[[BaseException], bool]) -> Iterator[None]:
+    """Keep in memory what is written to standard error in the block; show it afterwards.
+
+    Processes that the block starts are held back for as long as they run. No disk is needed.
+
+    Args:
+        explained: whether an exception that ends the block is a sentence by itself, so that nothing is shown.
+    """
+    if not hasattr(os, "memfd_create"):
+        yield
+        return
+    sys.stderr.flush()
+    terminal, held = os.dup(_STDERR), os.memfd_create("stderr")
+    os.dup2(held, _STDERR)
+    shown = True
+    try:
+        yield
+    except BaseException as error:
+        shown = not explained(error)
+        raise
+    finally:
+        sys.stderr.flush()
+        os.dup2(terminal, _STDERR)
+        with open(held, "rb") as kept, open(terminal, "wb") as out:  # noqa: PTH123
+            kept.seek(0)
+            if shown:
+                out.write(kept.read())
+
 
 _FEW_BYTES = 1_000_000
 """Size of a few runs. Below it, interpreting rows (about 20 microseconds each) costs less than compiling queries."""

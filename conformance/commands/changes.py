@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 import click
@@ -12,13 +13,13 @@ from rich.console import Console
 from rich.progress import Progress
 
 from conformance.assertions.other_apis import advertised_table
-from conformance.commands.changed_tables import Table, changed_tables
 from conformance.commands.errors import CouldNotTell, InvalidFile
 from conformance.commands.output_console import output_console
 from conformance.commands.selection import EVERY_RELEASE, runnable_targets
 from conformance.corpus.entries import CorpusEntry, InvalidCorpus, load_corpus
 from conformance.releases.generated_inputs import COUNT, SEED, generated_inputs
 from conformance.releases.release_changes import Observer, Release, changes_between, stages_of
+from fixtures.artefacts.message_schemas import catalogue_of
 from fixtures.choosing.listeners import LAUNCHERS
 from fixtures.errors import HarnessError
 from fixtures.launchers import launch
@@ -27,15 +28,50 @@ from fixtures.registry.targets import Target, target_order
 from fixtures.under_test.broker import Broker
 from reference_model.profiles.known_apis import Range
 from reference_model.profiles.listeners import LISTENERS, PLAINTEXT
+from reference_model.profiles.version_tables import request_changes, table_of
 from reports.escaping import printable
 from reports.grid.change_log import (
     Change,
+    ChangedEntry,
+    ChangedTable,
     LeftOut,
     change_table,
     left_out_lines,
     table_lines,
     write_change_log,
 )
+
+Table = Mapping[int, Range]
+"""API key to the versions that a target lists."""
+
+
+def changed_tables(tables: Mapping[str, Sequence[tuple[Target, Table]]]) -> Iterator[ChangedTable]:
+    """Yield each table of a build, with its entries that are other ones than those of the target before it.
+
+    The tables of releases differ nearly everywhere, and are published; only those of builds are compared here.
+
+    Args:
+        tables: by listener, the targets with their tables, oldest first.
+    """
+    for listener, of_listener in tables.items():
+        for (before, old), (after, new) in pairwise(of_listener):
+            if after.like is not None:
+                entries = tuple(_changed_entries(after, old, new))
+                yield ChangedTable(
+                    listener=listener, before=before.id, since=after.id, entries=entries
+                )
+
+
+def _changed_entries(target: Target, old: Table, new: Table) -> Iterator[ChangedEntry]:
+    for change in request_changes(table_of(old, {}), table_of(new, {})):
+        yield ChangedEntry(
+            api_key=change.api_key,
+            api=catalogue_of(target).name_of(change.api_key),
+            was=old.get(change.api_key),
+            became=new.get(change.api_key),
+            change=change.words,
+        )
+
 
 WIDTH_WHEN_PIPED = 240
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from conformance.engine import example_limits, shrinking
+from conformance.engine import example_limits
 from conformance.engine.example_limits import SECONDARY_BUDGET_S
 from reports.records import Verdict
 from tests.conformance.judged_properties import FakeBroker, judged, violate
@@ -18,7 +18,7 @@ def test_spent_budget_ends_shrinking(tmp_path: Path, monkeypatch: pytest.MonkeyP
     case = judged(tmp_path, FakeBroker())
     with pytest.raises(AssertionError):
         case.run(violate, 1)
-    monkeypatch.setattr(shrinking, "SHRINK_BUDGET_S", -1.0)
+    monkeypatch.setattr(example_limits, "SHRINK_BUDGET_S", -1.0)
     case.run(violate, 2)
     with pytest.raises(AssertionError):
         case.run(violate, 1)

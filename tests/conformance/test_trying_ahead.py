@@ -9,7 +9,7 @@ import pytest
 from hypothesis.errors import UnsatisfiedAssumption
 
 from conformance.assertions.items import Item, Problem
-from conformance.engine.trying_ahead import AT_ONCE, tried_ahead
+from conformance.engine.sweeping import AT_ONCE, tried_ahead
 from tests.conformance.test_sweeping import Journal
 from wire.exchange import Exchange, Outcome
 

@@ -14,7 +14,7 @@ from queue import Empty, Queue
 
 import pyspark
 
-from spark_aggregation.quick_start import SIMPLE_COMPILER
+from spark_aggregation.session import SIMPLE_COMPILER
 
 SPARK_HOME = Path(pyspark.__file__).parent
 _SPARK_CLASS, _SPARK_SUBMIT = (

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from spark_aggregation.held_back import stderr_held_back
+from spark_aggregation.job import stderr_held_back
 
 _CHILD = [sys.executable, "-c", "import sys; sys.stderr.write('of a child\\n')"]
 

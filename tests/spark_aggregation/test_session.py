@@ -10,8 +10,7 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from spark_aggregation.errors import SparkUnavailable
-from spark_aggregation.quick_start import quoted
-from spark_aggregation.session import RUNS_PER_PARTITION, fit_partitions, start_session
+from spark_aggregation.session import RUNS_PER_PARTITION, fit_partitions, quoted, start_session
 
 
 def test_session_is_in_utc_and_listens_nowhere(spark: SparkSession) -> None:

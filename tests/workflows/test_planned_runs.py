@@ -8,7 +8,7 @@ from pathlib import Path
 from reports.records import OPERATION
 from tests.run_folders import clause_entry, planned_cell, run_header, write_run
 from workflows.night_result import judged_targets, of_operations
-from workflows.planned_runs import leave_out_unplanned
+from workflows.night_roll_up import leave_out_unplanned
 
 PLAN = json.dumps(
     {

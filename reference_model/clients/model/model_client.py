@@ -1,31 +1,84 @@
 """A correct client of Kafka: it asks each broker for its versions, then fetches metadata in a version that both support.
 
 Sans-IO: it uses connections and a clock only as `network.Network` provides them. Every decision is a method of its own,
-of this class or of those below it (`authentication.py`, `negotiation.py`, `client_connections.py`), so that a planted
+of this class or of those below it (`Authentication`, `negotiation.py`, `client_connections.py`), so that a planted
 fault can replace exactly one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from proposals import provided
 from reference_model.clients.model.asking import WITHOUT_REBOOTSTRAP
-from reference_model.clients.model.authentication import Authentication
-from reference_model.clients.model.client_connections import KnownBroker, KnownCluster, Link
+from reference_model.clients.model.client_connections import KnownBroker, KnownCluster, Link, Range
 from reference_model.clients.model.client_errors import (
+    BrokerError,
     ClientError,
     Nonsense,
     RebootstrapRequired,
     RequestRefused,
 )
+from reference_model.clients.model.negotiation import Negotiation
 from reference_model.clients.model.network import HostPort, Network
-from wire.api_keys import METADATA_KEY
+from wire.api_keys import METADATA_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.codec import decode_prefix, encode
+from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
 from wire.headers import ResponseHeader
 from wire.message_schemas import Api
-from wire.startup_messages import CLUSTER_APIS
+from wire.sasl import PLAIN, plain_token
+from wire.startup_messages import CLUSTER_APIS, SASL_APIS
+
+VERSION_BEFORE_AUTHENTICATION = 0
+
+
+class Authentication(Negotiation):
+    """Authenticates each connection by SASL PLAIN, if the client has credentials.
+
+    As the Java client of KIP-511 it asks for versions before and after: first in version 0, which every broker supports
+    and which shows the versions of the SASL requests, then in the newest version, with the client's name.
+    """
+
+    def authenticated_table(self, link: Link) -> Mapping[int, Range]:
+        """Return the table of a connection, after authentication if the client has credentials."""
+        if self.credentials is not None and not link.is_authenticated:
+            link.table = self.table_before_authentication(link)
+            self.authenticate(link, *self.credentials)
+            link.is_authenticated = True
+            link.table = self.table_to_keep(link)
+        return self.table_for(link)
+
+    def table_before_authentication(self, link: Link) -> Mapping[int, Range]:
+        """Ask for the table from which the versions of the SASL requests are chosen."""
+        return self._table_from(link, VERSION_BEFORE_AUTHENTICATION)
+
+    def table_to_keep(self, link: Link) -> Mapping[int, Range] | None:
+        """Return the table that is kept after authentication: none, so that the broker is asked again."""
+        return None
+
+    def authenticate(self, link: Link, username: str, password: str) -> None:
+        """Send SaslHandshake and one SaslAuthenticate.
+
+        Raises:
+            ClientError: the broker accepts neither the mechanism nor the token.
+        """
+        self.sasl_step(link, SASL_HANDSHAKE_KEY, mechanism=PLAIN)
+        token = plain_token(username, password)
+        self.sasl_step(link, SASL_AUTHENTICATE_KEY, auth_bytes=token)
+
+    def sasl_step(self, link: Link, api_key: int, **fields: Any) -> None:
+        """Send one request of SASL, in the newest common version, and check its response."""
+        api, version = SASL_APIS[api_key], self.version_of(link, api_key)
+        body = encode(api.request(**fields), version=version)
+        response = self.exchange(link, api_key, version, body, api.request_header_version(version))
+        header_version = api.response_header_version(version)
+        _, body_at = decode_prefix(ResponseHeader, response, version=header_version)
+        message, _ = decode_prefix(api.response, response[body_at:], version=version)
+        if message.error_code != ErrorCode.NONE:
+            raise BrokerError(f"SASL: the broker responded with error {message.error_code}")
+
 
 METADATA = CLUSTER_APIS[METADATA_KEY]
 FIRST_BACKOFF_MS = 100

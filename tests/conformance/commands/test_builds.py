@@ -13,8 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from conformance.__main__ import main
-from conformance.commands.changed_tables import changed_tables
-from conformance.commands.changes import comparable
+from conformance.commands.changes import changed_tables, comparable
 from conformance.commands.selection import selected_targets
 from conformance.failures.stored_failures import StoredFailure, read_failure
 from conformance.roles.stored_targets import Wanted, target_for

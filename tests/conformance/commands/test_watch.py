@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from conformance.commands import watch as watch_command
 from conformance.commands.watch import watch
-from conformance.watch.logged_clients import LIMITS
+from conformance.watch.request_logs import LIMITS
 from tests.wire.logged_requests import ENTRIES
 from wire.request_log_counts import LogCounts
 

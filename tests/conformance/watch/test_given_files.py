@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.watch import captures, logged_clients, request_logs
+from conformance.watch import captures, request_logs
 from conformance.watch.given_files import GivenFiles, read_given_files
 from conformance.watch.listed_versions import Tables, versions_of_all
 from conformance.watch.sightings import Sightings
@@ -21,7 +21,7 @@ def test_all_files_are_read() -> None:
     sightings, tables = Sightings(), Tables()
     said = read_given_files(GivenFiles(captures=[CAPTURE], request_logs=[LOG]), sightings, tables)
     assert {each.principal for each in sightings.clients} == {None, "User:ANONYMOUS"}
-    assert {*captures.LIMITS, *logged_clients.LIMITS} <= {*said}
+    assert {*captures.LIMITS, *request_logs.LIMITS} <= {*said}
     assert versions_of_all(tables)[0] == (0, 11)
 
 

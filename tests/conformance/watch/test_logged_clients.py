@@ -8,8 +8,7 @@ import pytest
 
 from conformance.watch import request_logs
 from conformance.watch.between_brokers import is_broker
-from conformance.watch.logged_clients import LoggedClients
-from conformance.watch.request_logs import _GrowingFile, _Lines
+from conformance.watch.request_logs import LoggedClients, _GrowingFile, _Lines
 from conformance.watch.sightings import ClientIdentity, Sightings
 from wire.request_log import LoggedRequest
 

@@ -11,9 +11,8 @@ from conformance.watch import proxy
 from conformance.watch.pending import Pending
 from conformance.watch.proxy import WatchProxy
 from conformance.watch.rehearsal import Rehearsal
-from conformance.watch.request_headers import RequestHeaders
+from conformance.watch.request_headers import RequestHeaders, SaslTokens
 from conformance.watch.responses import HeldResponse
-from conformance.watch.sasl_tokens import SaslTokens
 from conformance.watch.watcher import Watcher
 from tests.conformance.watch.relay import table
 from tests.conformance.watch.relay_checks import CHECKS

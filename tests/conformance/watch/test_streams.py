@@ -8,9 +8,8 @@ import pytest
 
 from conformance.watch.node_endpoints import UNKNOWN_TAG, EndpointHider, names_endpoints
 from conformance.watch.pending import Pending
-from conformance.watch.request_headers import RequestHead, RequestHeaders
+from conformance.watch.request_headers import MOST_TOKENS, RequestHead, RequestHeaders
 from conformance.watch.responses import MOST_TABLE_BYTES, HeldResponse, Responses
-from conformance.watch.sasl_tokens import MOST_TOKENS
 from tests.conformance.watch.relay import (
     FETCH,
     METADATA_KEY,

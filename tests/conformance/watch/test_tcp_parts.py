@@ -9,7 +9,7 @@ import pytest
 from dpkt import ip, pcap, tcp, udp
 
 from conformance.watch import tcp_streams
-from conformance.watch.frame_beginnings import FrameBeginning, FrameBeginnings
+from conformance.watch.captured_connection import FrameBeginning, FrameBeginnings
 from conformance.watch.tcp_packets import PacketCounts, Segment, read_segments
 from conformance.watch.tcp_streams import Piece, StreamOrder
 from tests.conformance.watch.captured_traffic import write_capture

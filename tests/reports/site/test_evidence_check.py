@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reports.errors import StatementWithoutEvidence
-from reports.site.evidence_check import check_statements
+from reports.site.building import check_statements
 from reports.site.grid_page import read_tables
 from tests.reports.site.sites import (
     KNOWN_SIGNATURE,

@@ -18,9 +18,8 @@ from reports.exports.table_files import table_schema_text
 from reports.grid import addresses
 from reports.site.change_pages import write_releases
 from reports.site.grid_page import write_grid
-from reports.site.measurements import quantile_ms
 from reports.site.rendering import sourced
-from reports.site.why import write_why
+from reports.site.why import quantile_ms, write_why
 from tests.reports.roll_up_tables import RUN_ID, cell_row, run_row, target_row
 from tests.reports.site.parsed_pages import all_of, parse, text_of
 from tests.reports.site.sites import (
