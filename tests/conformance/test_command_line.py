@@ -37,6 +37,7 @@ def test_mark_with_an_unknown_clause_is_wrong_usage() -> None:
     assert "the nearest are KIP-35.keys-unique" in str(refused.value)
 
 
+@pytest.mark.slow
 def test_nothing_chosen_is_never_green(tmp_path: Path) -> None:
     """A run without any selected property ends with pytest's status for it, and keeps no records."""
     run = run_suite("--broker", "reference", "-k", "no_such_property", runs=tmp_path / "runs")

@@ -74,6 +74,7 @@ def test_violated_must_ends_with_1(defects_run: SuiteRun) -> None:
     assert defects_run.status == 1
 
 
+@pytest.mark.slow
 def test_declarations_and_a_violated_should_are_shown(tmp_path: Path) -> None:
     """A declared violation excuses what it matches until it expires, one that is gone fails the run, and a SHOULD is recorded."""
     run = run_with(
@@ -104,6 +105,7 @@ def test_strict_should_decides_the_status(tmp_path: Path) -> None:
         assert finished_session(recorder, 0, *options).exitstatus == number
 
 
+@pytest.mark.slow
 def test_run_that_leaves_things_out_takes_no_violation_for_gone(tmp_path: Path) -> None:
     """A read-only run excuses a declared violation that it sees; one that it does not may be in what it never sent."""
     targets = (DEFECT, "reference")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from fixtures.launchers.built_in import launch_built_in, reference_targets
 from reports.records import Verdict
 from tests.conformance.suite_runs import run_suite
@@ -12,6 +14,7 @@ PIN = "PROTOCOL.unknown-api-refused"
 SWEPT = {"KIP-35.every-advertised-version-served", "KIP-35.outside-range-not-served"}
 
 
+@pytest.mark.slow
 def test_what_a_foreign_target_is_not_bound_to(tmp_path: Path) -> None:
     """A difference from Kafka where sources are silent is information; a sweep that skips APIs conforms, and its cell names them."""
     defect = "reference+unlisted-apis-are-ignored"

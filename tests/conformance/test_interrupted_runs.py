@@ -126,6 +126,7 @@ def _words(process: psutil.Process) -> list[str]:
     return process.info["cmdline"] or []
 
 
+@pytest.mark.slow
 def test_killed_run_has_written_its_plan(tmp_path: Path) -> None:
     """run.json has the planned cells before the first example, and the target ends with a killed run."""
     runs = tmp_path / "runs"

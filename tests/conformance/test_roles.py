@@ -90,6 +90,7 @@ def test_properties_of_a_proposal_are_those_of_a_role() -> None:
     assert len(ROLES["operation"].folders()) == 1
 
 
+@pytest.mark.slow
 def test_new_role_is_one_module(tmp_path: Path) -> None:
     """A toy role brings its option, its fixture and its judging; the plugin and the records need no change for it."""
     run = run_suite(

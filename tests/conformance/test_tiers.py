@@ -35,7 +35,11 @@ def recorded(options: tuple[str, ...], runs: Path) -> Recorded:
 @pytest.fixture(
     scope="module",
     params=[
-        pytest.param(("-k", "test_v0_is_served or malformed or test_correlation_id"), id="few"),
+        pytest.param(
+            ("-k", "test_v0_is_served or malformed or test_correlation_id"),
+            marks=pytest.mark.slow,
+            id="few",
+        ),
         pytest.param((), marks=(pytest.mark.slow, pytest.mark.nightly), id="all"),
     ],
 )
@@ -70,7 +74,7 @@ def test_gentle_tier_sends_whole_well_formed_requests(gentle_run: Recorded) -> N
 @pytest.fixture(
     scope="module",
     params=[
-        pytest.param(("--tier", "smoke"), id="smoke"),
+        pytest.param(("--tier", "smoke"), marks=pytest.mark.slow, id="smoke"),
         pytest.param((), marks=(pytest.mark.slow, pytest.mark.nightly), id="standard"),
     ],
 )

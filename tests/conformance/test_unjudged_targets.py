@@ -59,6 +59,7 @@ MOST_SILENT_S = 20.0
 """With a first timeout of 0.2 s: what is asked after it has half a second each, the TLS handshake too."""
 
 
+@pytest.mark.slow
 def test_target_that_cannot_start_spoils_no_other(tmp_path: Path) -> None:
     """If one of two targets cannot start, the run is still complete, and the other has its verdicts."""
     run = finish(
@@ -100,6 +101,12 @@ def asking_for_sasl() -> Behaviour:
     return behaviour_of(dataclasses.replace(reference_broker(), profile=sasl))
 
 
+ONLY_TLS = only_tls(answer_nothing)
+DRIPPING = trickling(10)
+WAITED_FOR = (answer_nothing, ONLY_TLS, DRIPPING)
+"""What answers no request for a table in time, however long that is."""
+
+
 @pytest.mark.parametrize(
     ("behaviour", "reason"),
     [
@@ -110,7 +117,7 @@ def asking_for_sasl() -> Behaviour:
             answer_nothing, r"timed out: no response within 0\.2 s\ncheck the host", id="silent"
         ),
         pytest.param(
-            trickling(10), r"another protocol \(first bytes: 00\).*check the port", id="dripping"
+            DRIPPING, r"another protocol \(first bytes: 00\).*check the port", id="dripping"
         ),
         pytest.param(
             close_at_once,
@@ -118,7 +125,7 @@ def asking_for_sasl() -> Behaviour:
             id="closing",
         ),
         pytest.param(alert, "it looks like TLS .*give SSL://", id="tls-alert"),
-        pytest.param(only_tls(answer_nothing), "it looks like TLS .*give SSL://", id="tls-silent"),
+        pytest.param(ONLY_TLS, "it looks like TLS .*give SSL://", id="tls-silent"),
         pytest.param(only_tls(close_at_once), "it looks like TLS .*give SSL://", id="tls-closing"),
         pytest.param(asking_for_sasl(), "requires SASL: .*give SASL_PLAINTEXT://", id="sasl"),
     ],
@@ -127,9 +134,10 @@ def test_port_that_cannot_be_judged_is_told_before_any_test(
     behaviour: Behaviour, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The error describes what the server sends, or that it sends nothing, in few lines and within seconds."""
-    # A handshake takes its time on a busy machine.
-    patience_s = 0.2 if behaviour is answer_nothing else 2.0
-    monkeypatch.setattr(preflight, "_TIMEOUT_S", patience_s)
+    # The first bytes of most come at once, but take their time on a busy machine.
+    monkeypatch.setattr(preflight, "_TIMEOUT_S", 0.2 if behaviour in WAITED_FOR else 2.0)
+    if behaviour is answer_nothing:
+        monkeypatch.setattr(preflight, "_NEXT_TIMEOUT_S", 0.1)
     began_at = time.monotonic()
     with (
         serve(behaviour) as target,
@@ -184,6 +192,7 @@ def test_whatever_answers_one_version_is_judged() -> None:
         check_address(address_of(target))
 
 
+@pytest.mark.slow
 def test_target_without_a_readable_table_is_asked_once(tmp_path: Path) -> None:
     """A target without any readable table is asked for it once, for all properties."""
     with serve(turning(close_at_once, after=1)) as target:

@@ -12,6 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from reports import run_limits
+from spark_aggregation.reading import file_contents
 from spark_aggregation.reading.file_contents import MOST_COMPARED, read_contents
 from tests.run_folders import (
     example_row,
@@ -138,11 +140,12 @@ def test_damaged_file_has_no_rows_but_a_hash(content: bytes) -> None:
     assert found == {"folder": "file:/runs/r1", "name": name, "sha256": digest, "damaged": True}
 
 
-def test_every_byte_of_a_file_may_be_wrong(tmp_path: Path) -> None:
+@pytest.mark.parametrize("step", [37, pytest.param(3, marks=pytest.mark.slow)])
+def test_every_byte_of_a_file_may_be_wrong(step: int, tmp_path: Path) -> None:
     """Whichever byte is damaged, reading returns with or without rows, and never raises."""
     _of_rows(tmp_path, {}, FAILED)
     whole = (tmp_path / "examples" / "part-0.parquet").read_bytes()
-    for place in range(0, len(whole), 3):
+    for place in range(0, len(whole), step):
         damaged = bytearray(whole)
         damaged[place] ^= 0xFF
         found = _batch(bytes(damaged))
@@ -185,8 +188,8 @@ def _repeated(rows: int, **changes: Any) -> pa.Table:
 
 
 def _long_texts(rows: int) -> pa.Table:
-    """Rows that differ in their numbers, with one text of 1 MB between them."""
-    table = _repeated(rows, property="x" * 1_000_000)
+    """Rows that differ in their numbers, with one text of 1 kB between them."""
+    table = _repeated(rows, property="x" * 1_000)
     numbers = pa.array([1 + number % 30 for number in range(rows)], pa.int32())
     signatures = pa.array([f"{number:x}" for number in range(rows)])
     for name, values in (("example_number", numbers), ("failure_signature", signatures)):
@@ -218,33 +221,38 @@ def test_columns_are_read_only_if_all_are_those_of_the_table(tmp_path: Path) -> 
     assert (found["damaged"], read.called) == (True, False)
 
 
+@pytest.fixture
+def low_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousandth of each limit, so that the files of the tests are small as well."""
+    monkeypatch.setattr(run_limits, "MOST_ROWS", 1_000)
+    for module in (run_limits, file_contents):
+        monkeypatch.setattr(module, "MOST_UNPACKED_BYTES", 65_000)
+    monkeypatch.setattr(file_contents, "MOST_ENTRIES", 100)
+
+
 @pytest.mark.parametrize(
     ("table", "options", "reason"),
     [
-        (_repeated(1_000_001), {}, "it has 1,000,001 rows; the limit is 1,000,000"),
-        (
-            _repeated(1, property="x" * 70_000_000),
-            {"compression": "zstd"},
-            "it has 70,00",
-        ),
+        (_repeated(1_001), {}, "it has 1,001 rows; the limit is 1,000"),
+        (_repeated(1, property="x" * 70_000), {"compression": "zstd"}, "it has 7"),
         (_repeated(2), {"compression": "zstd"}, "it is written with ZSTD: "),
         (
             _repeated(2),
             {"use_dictionary": False, "column_encoding": {"property": "DELTA_BYTE_ARRAY"}},
             "it is written with DELTA_BYTE_ARRAY: ",
         ),
-        (_lists(20_000_000), {}, "a column has 20,000,000 values, but "),
-        (_long_texts(70), {}, "its texts take 70,00"),
-        (_different(100_001), {}, "100,001 of its rows differ; the limit is 100,000"),
+        (_lists(20_000), {}, "a column has 20,000 values, but "),
+        (_long_texts(70), {}, "its texts take 7"),
+        (_different(101), {}, "101 of its rows differ; the limit is 100"),
     ],
     ids=["rows", "unpacked", "compression", "encoding", "lists", "texts", "differing"],
 )
+@pytest.mark.usefixtures("low_limits")
 def test_file_beyond_a_limit_has_no_rows_but_a_reason(
     tmp_path: Path, table: pa.Table, options: dict[str, Any], reason: str
 ) -> None:
     """A small file that would take a lot of memory is not read, and the reason says what is too much."""
     content = _written(tmp_path, table, **options)
-    assert len(content) < 1_500_000
     found = {key: value for key, value in _contents(content).items() if value is not None}
     assert found.keys() == {"folder", "name", "sha256", "excess"}
     assert found["excess"].startswith(reason)

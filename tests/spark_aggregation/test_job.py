@@ -101,6 +101,15 @@ def test_missing_path_is_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "mistyped" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("arguments", [(), ("--history", "h", "--rebuild")])
+def test_runs_are_needed(
+    arguments: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Except for the runs of a history, which a rebuild discards."""
+    assert _run(*arguments, "--out", tmp_path / "out") == 2
+    assert "give run folders" in capsys.readouterr().err
+
+
 def test_tables_become_a_page_with_evidence(spark: SparkSession, tmp_path: Path) -> None:
     """From run folder to page: the violation leads to its bytes, and to the declaration that describes it."""
     header = run_header([planned_cell()])

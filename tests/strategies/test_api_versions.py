@@ -199,7 +199,7 @@ def test_unserved_request_has_the_body_that_is_given(drawn: UnservedRequest) -> 
     assert drawn.above(5).data.endswith(b"\x00\xab")
 
 
-@pytest.mark.parametrize("highest", range(6))
+@pytest.mark.parametrize("highest", [0, 5])
 @pytest.mark.parametrize(
     "condition",
     [

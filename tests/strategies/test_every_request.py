@@ -47,7 +47,7 @@ def test_every_strategy_of_requests_is_looked_at() -> None:
     assert {*EVERY_REQUEST, *OTHER_APIS} == public_request_strategies()
 
 
-enough = settings(max_examples=50)
+enough = settings(max_examples=25)
 """Fewer examples, because many strategies share these tests and each has tests of its own."""
 
 

@@ -101,6 +101,7 @@ def test_night_is_good_if_every_tried_defect_is_seen(
     assert len(lines) == 2 + sum(each is not FindingOutcome.SEEN for each in outcomes)
 
 
+@pytest.mark.slow
 def test_what_a_program_started_ends_with_it(tmp_path: Path) -> None:
     """A script starts a client, which would run for ever."""
     child = "import os, pathlib, sys, time; pathlib.Path(sys.argv[1]).write_text(str(os.getpid())); time.sleep(60)"

@@ -143,13 +143,9 @@ def test_commit_in_the_records_is_the_suites_own(ref: str, commit: str | None) -
     assert suite_environment({"GITHUB_ACTION_REF": ref}).get(COMMIT_VARIABLE) == commit
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("target", "status"),
-    [
-        pytest.param("reference", 0, marks=pytest.mark.slow),
-        pytest.param("reference+tags-descend", 1, marks=pytest.mark.slow),
-        ("nothing-1", 4),
-    ],
+    ("target", "status"), [("reference", 0), ("reference+tags-descend", 1), ("nothing-1", 4)]
 )
 def test_action_judges_and_says_what_came_of_it(tmp_path: Path, target: str, status: int) -> None:
     """The step ends with the suite's exit status and leaves outputs and a summary, even if it judged nothing."""

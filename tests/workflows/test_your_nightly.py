@@ -73,7 +73,7 @@ def inputs_given() -> Iterator[Mapping[str, str]]:
 def test_template_follows_the_schema(file: Path) -> None:
     """It has the form that GitHub expects."""
     checked = check_schema("vendor.github-workflows", file)
-    assert checked.returncode == 0, checked.stdout
+    assert checked.exit_code == 0, checked.output
 
 
 def test_actionlint_finds_nothing_in_it(file: Path) -> None:

@@ -87,6 +87,7 @@ def equal_releases(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return ["reference", "reference+tags-descend"]
 
 
+@pytest.mark.slow
 def test_log_is_written_in_all_forms(tmp_path: Path, equal_releases: list[str]) -> None:
     """Releases that treat everything alike have no changes; the log is a table, JSON and Markdown."""
     result = CliRunner().invoke(
@@ -100,6 +101,7 @@ def test_log_is_written_in_all_forms(tmp_path: Path, equal_releases: list[str]) 
     assert "Every input was compared on every release." in markdown
 
 
+@pytest.mark.slow
 def test_what_is_not_compared_is_counted_and_named(
     tmp_path: Path, equal_releases: list[str]
 ) -> None:
@@ -118,6 +120,7 @@ def test_what_is_not_compared_is_counted_and_named(
     assert told in (tmp_path / "changes.md").read_text()
 
 
+@pytest.mark.slow
 def test_what_changes_before_authentication_is_seen(
     tmp_path: Path, equal_releases: list[str]
 ) -> None:

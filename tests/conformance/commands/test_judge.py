@@ -105,17 +105,19 @@ def test_mistyped_option_gets_the_nearest() -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (
+        pytest.param(
             ["--teir", "smoke"],
             4,
             "Error: unrecognized arguments: --teir smoke; nearest: --tier, --listener; "
             "`kafka-conformance judge --help` lists all\n",
+            marks=pytest.mark.slow,
         ),
-        (
+        pytest.param(
             ["localhost"],
             4,
             "Error: no target is named 'localhost'; a broker's address is HOST:PORT, such as localhost:9092; "
             "`kafka-conformance targets` lists all\n",
+            marks=pytest.mark.slow,
         ),
         (
             ["localhost:1"],

@@ -85,6 +85,7 @@ def test_clients_reach_every_listener_of_a_release(tmp_path: Path) -> None:
             reaches(name, files)
 
 
+@pytest.mark.slow
 def test_sigterm_ends_what_was_started(tmp_path: Path) -> None:
     """Clients reach it until then; afterwards its folder is gone, its port closed, and the status is 0."""
     out = tmp_path / "out"

@@ -143,6 +143,7 @@ def test_other_tiers_leave_the_corpus_out() -> None:
     assert marks.STORED in {mark.name for mark in all_properties()[PROPERTY].marks}
 
 
+@pytest.mark.slow
 def test_defect_is_found_by_the_corpus(tmp_path: Path) -> None:
     """A planted defect shows in stored bytes, and the failure names the entry."""
     run = run_suite("--broker", "reference+names-are-not-checked", *REPLAY, runs=tmp_path / "runs")

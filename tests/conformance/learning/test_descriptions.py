@@ -117,6 +117,7 @@ def test_the_command_is_paced(monkeypatch: pytest.MonkeyPatch) -> None:
     assert paces == [0, 7]
 
 
+@pytest.mark.slow
 def test_the_command_learns_the_reference_broker(tmp_path: Path) -> None:
     """The command says that the reference broker is like its model, and what distinguishes a defect from it."""
     result = _learn("reference", "reference+a-connection-stays-refused", "--out", str(tmp_path))

@@ -6,18 +6,14 @@ import dataclasses
 
 import pytest
 
-from clauses.catalogue import catalogue
 from conformance.commands.errors import UnknownName
 from conformance.commands.mutation import is_everything, selected_planted
 from conformance.engine.budgets import CLIENT_EXAMPLES
 from conformance.mutation.in_memory import (
     blames_of,
-    clauses_in_memory,
     kills_of_standard_run,
-    measure,
 )
 from conformance.mutation.properties import client_properties
-from conformance.mutation.score import Score
 from conformance.mutation.subjects import SUBJECTS
 from conformance.mutation.trials import (
     PropertyTrial,
@@ -55,23 +51,6 @@ def test_every_property_has_pinned_examples() -> None:
     for each in client_properties().values():
         assert each.target == "client"
         assert {tuple(values) for values in each.pinned} == {("script",)}
-
-
-def test_a_fault_is_caught_by_exactly_its_clauses() -> None:
-    """A fault turns exactly its clauses red, in processes and with one seed; the score of all faults is a step of CI."""
-    found = measure(SUBJECTS[MODEL], [NULL_TABLE], seeds=1, jobs=1, quick=True)
-    score = Score(
-        clauses=[each for each in catalogue() if each.id in clauses_in_memory(SUBJECTS[MODEL])],
-        reference=found.reference,
-        kills=found.kills,
-        blames=found.blames,
-        kills_of_property=found.kills_of_property,
-        seeds=1,
-        complete=False,
-        models={MODEL: found.reference},
-    )
-    assert score.findings == []
-    assert score.exact_defects == 1
 
 
 @pytest.mark.parametrize("model", [name for name in SUBJECTS if name not in {MODEL, REFERENCE}])
