@@ -1,4 +1,4 @@
-"""What each command does when it is killed or ended, when its disk is full or read-only, and when its memory is limited.
+"""What each command does when it is killed or ended, and when its memory is limited.
 
 Each command is a row of `STAGES`, each fault a test. A fault makes no command end with 1, prints no traceback, and leaves no
 process and no temporary file.
@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,7 +27,6 @@ AT_MOST_S = 400
 INTERRUPTED, HARNESS_ERROR, NO_JAVA = 2, 10, 3
 MEMORY_BYTES = 1 << 30
 """Less than Java reserves, and more than Python needs to begin."""
-TOO_SMALL = "size=16k"
 BROKER, JAVA = "fixtures.model_processes.server", "java"
 
 
@@ -86,7 +84,6 @@ STAGES = {
         under_way=BROKER,
     ),
 }
-WRITING = [name for name in STAGES if name != "verify"]
 
 
 @pytest.fixture(scope="module")
@@ -125,19 +122,6 @@ def test_ended_command_cleans_up(name: str, made: dict[str, str], tmp_path: Path
     status, output = _fault_under_way(name, signal.SIGTERM, made, tmp_path)
     assert status == (HARNESS_ERROR if name == "watch" else INTERRUPTED), output
     assert "Traceback" not in output
-
-
-@pytest.mark.parametrize("name", WRITING)
-@pytest.mark.parametrize("option", [TOO_SMALL, "ro"])
-def test_disk_is_blamed_and_nothing_else(
-    name: str, option: str, made: dict[str, str], tmp_path: Path
-) -> None:
-    """A full disk, and one that can only be read: one sentence."""
-    with _mounted(tmp_path / "disk", option) as out:
-        status, output = _end_of(_start(name, made, tmp_path, out), tmp_path)
-    assert status == HARNESS_ERROR, output
-    assert "Traceback" not in output
-    assert ("No space left on device" if option == TOO_SMALL else "Read-only file system") in output
 
 
 @pytest.mark.parametrize("name", STAGES)
@@ -206,23 +190,6 @@ def _end_of(process: subprocess.Popen[str], folder: Path) -> tuple[int, str]:
         lambda: sorted((folder / "temporary").iterdir()) == [], True, limit_s=AT_MOST_S
     )
     return process.returncode, output
-
-
-@contextmanager
-def _mounted(folder: Path, option: str) -> Iterator[Path]:
-    """Mount a small file system in memory; skip the test where that is not allowed."""
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", option, "tmpfs", str(folder)],
-        capture_output=True,
-        check=False,
-    )
-    if mounted.returncode:
-        pytest.skip("file systems can only be mounted by root")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", str(folder)], check=True)
 
 
 def _line_of(process: psutil.Process) -> list[str]:

@@ -1,8 +1,7 @@
-"""Interrupted runs and concurrent runs: what is kept, and that nothing is left running."""
+"""Interrupted runs: what is kept, and that nothing is left running."""
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import socket
@@ -18,7 +17,6 @@ import pytest
 from fixtures.launchers import process as process_launcher
 from fixtures.launchers.process import launch_process
 from fixtures.registry.targets import select_targets
-from reports.records import RECORD_SCHEMA_VERSION
 from tests.conformance.fake_targets import FakeTarget, serve, turning
 from tests.conformance.suite_runs import (
     TIME_LIMIT_S,
@@ -124,40 +122,3 @@ def test_interrupt_while_a_target_is_launched_leaves_no_process(
 
 def _words(process: psutil.Process) -> list[str]:
     return process.info["cmdline"] or []
-
-
-@pytest.mark.slow
-def test_killed_run_has_written_its_plan(tmp_path: Path) -> None:
-    """run.json has the planned cells before the first example, and the target ends with a killed run."""
-    runs = tmp_path / "runs"
-    process = start_suite("--broker", "reference", "-v", runs=runs)
-    await_line(process, "built in; started as a process")
-    (folder,) = runs.iterdir()
-    header = json.loads((folder / "run.json").read_text())
-    await_line(process, "PASSED")
-    children = children_of(process)
-    process.kill()
-    finish(process)
-    planned = [cell["clause"] for cell in header["planned_cells"]]
-    assert planned == [clause["id"] for clause in header["clauses"]]
-    assert "KIP-35.v0-always-served" in planned
-    assert [(facts["id"], facts["launcher"]) for facts in header["targets"]] == [
-        ("reference", "none")
-    ]
-    assert header["record_schema_version"] == RECORD_SCHEMA_VERSION
-    assert "footer" not in json.loads((folder / "run.json").read_text())
-    assert survivors(children) == []
-
-
-@pytest.mark.slow
-def test_two_runs_at_once_do_not_meet(tmp_path: Path) -> None:
-    """Two concurrent runs into one folder make two complete run folders."""
-    options = ("--broker", "reference", "--tier", "smoke")
-    processes = [start_suite(*options, runs=tmp_path) for _ in range(2)]
-    runs = [finish(process) for process in processes]
-    assert [run.status for run in runs] == [0, 0]
-    assert len({run.folder for run in runs}) == 2
-    assert {run.folder for run in runs} == set(tmp_path.iterdir())
-    for run in runs:
-        assert run.header["run_id"] == run.folder.name
-        assert run.header["footer"]["example_rows"] == len(run.rows())

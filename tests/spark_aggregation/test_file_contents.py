@@ -140,12 +140,11 @@ def test_damaged_file_has_no_rows_but_a_hash(content: bytes) -> None:
     assert found == {"folder": "file:/runs/r1", "name": name, "sha256": digest, "damaged": True}
 
 
-@pytest.mark.parametrize("step", [37, pytest.param(3, marks=pytest.mark.slow)])
-def test_every_byte_of_a_file_may_be_wrong(step: int, tmp_path: Path) -> None:
+def test_any_byte_of_a_file_may_be_wrong(tmp_path: Path) -> None:
     """Whichever byte is damaged, reading returns with or without rows, and never raises."""
     _of_rows(tmp_path, {}, FAILED)
     whole = (tmp_path / "examples" / "part-0.parquet").read_bytes()
-    for place in range(0, len(whole), step):
+    for place in range(0, len(whole), 13):
         damaged = bytearray(whole)
         damaged[place] ^= 0xFF
         found = _batch(bytes(damaged))

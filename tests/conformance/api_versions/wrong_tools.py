@@ -112,12 +112,7 @@ _ASK = (tool, "ask_cluster")
 _LINES = (text, "api_lines")
 _MET = (NeededApi, "is_met_by")
 _DOWN = test_api_versions.test_a_broker_that_is_down_is_shown
-_STOCK = partial(
-    test_stock_text.test_recorded_tables_read_like_the_output_of_kafka,
-    "apache-kafka-4.4.0",
-    False,
-    "apache-kafka-4.4.0.txt",
-)
+_STOCK = test_stock_text.test_recorded_tables_read_like_the_output_of_kafka
 _JSON = test_api_versions.test_json_has_every_broker_and_what_they_have_in_common
 _EXACTLY = test_features.test_usable_exactly_if_brokers_meet_it
 

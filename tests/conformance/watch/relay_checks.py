@@ -179,7 +179,7 @@ async def a_slow_broker_stops_the_client() -> None:
         writer.write(request(PRODUCE, 9, bytes(64 << 20)))
         sending = asyncio.create_task(writer.drain())
         try:
-            async with asyncio.timeout(1.5):
+            async with asyncio.timeout(0.7):
                 while not sending.done():
                     await asyncio.sleep(0.01)
                     assert all(

@@ -19,7 +19,7 @@ from tests.conformance.watch.relay_checks import CHECKS
 from wire.frames import SIZE_BYTES, read_size
 
 _FEED = RequestHeaders.feed
-TIME_S = 2.0
+TIME_S = 1.0
 """A fault that makes a check wait for ever is found by this time."""
 
 
