@@ -5,12 +5,14 @@ Of Kafka's own clients all requests are known, of others those that the suite ha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from conformance.api_versions.cluster_tables import ClusterTables
 from conformance.api_versions.sent_requests import sent_ranges
 from fixtures.registry.clients import Client, all_clients
 from reference_model.profiles.java_requests import JAVA_CLIENT, ranges_of_client
-from reference_model.profiles.version_tables import Ranges
+from reference_model.profiles.version_tables import Ranges, RequestChange, Support
 
 
 class UnknownRequests(Exception):
@@ -53,3 +55,21 @@ def _ranges(client: Client) -> Ranges:
     if client.library == JAVA_CLIENT:
         return ranges_of_client(client.version)
     return sent_ranges().get(client.name, {})
+
+
+def refused_requests(client: Ranges, cluster: ClusterTables) -> Sequence[RequestChange]:
+    """Return the APIs that a client has and cannot use: brokers list none, or they serve no version that the client has.
+
+    Args:
+        client: the versions that the client can speak.
+        cluster: the brokers.
+
+    Returns:
+        Changes from the client's table to that of the brokers.
+    """
+    table, served = cluster.table, cluster.served
+    return [
+        RequestChange(api_key=key, before=Support(own), after=table.get(key))
+        for key, own in sorted(client.items())
+        if key not in served or own.common_with(served[key]) is None
+    ]

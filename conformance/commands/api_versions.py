@@ -14,10 +14,10 @@ from conformance.api_versions.asking import ask_cluster
 from conformance.api_versions.client_requests import (
     ClientRequests,
     UnknownRequests,
+    refused_requests,
     requests_of,
 )
 from conformance.api_versions.cluster_tables import ClusterTables
-from conformance.api_versions.comparison import refused_requests
 from conformance.api_versions.features import (
     FeatureVerdict,
     InvalidFeatureFile,

@@ -48,15 +48,15 @@ def selected_targets(patterns: Sequence[str], *, like: str = "") -> tuple[Target
         raise InvalidFile(str(error)) from error
 
 
-def selected_target(pattern: str, *, like: str = "") -> Target:
-    """Return the one target that an id, a glob or a folder names; the arguments are those of `selected_targets`.
+def selected_target(pattern: str) -> Target:
+    """Return the one target that an id, a glob or a folder names.
 
     Raises:
-        UnknownName: it matches nothing, or `like` is no release or is not about the target.
+        UnknownName: it matches nothing.
         InvalidFile: a file of the registry does not follow its schema.
         click.UsageError: it names several targets.
     """
-    targets = selected_targets([pattern], like=like)
+    targets = selected_targets([pattern])
     if len(targets) > 1:
         raise click.UsageError(f"{pattern!r} names {len(targets)} targets; give one")
     return targets[0]
