@@ -14,9 +14,9 @@ from click.core import ParameterSource
 from rich.console import Console
 from rich.live import Live
 
-from conformance.commands.addresses import address_of, addresses_of
 from conformance.commands.errors import CouldNotTell, InvalidFile, UnknownName
 from conformance.commands.output_console import output_console
+from conformance.commands.selection import address_of, addresses_of
 from conformance.commands.spark_jobs import count_with_spark
 from conformance.watch.carrying import Ways
 from conformance.watch.files import ReportFolder
