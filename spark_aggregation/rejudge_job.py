@@ -96,18 +96,6 @@ def stored_examples(spark: SparkSession, roots: Sequence[str], accepted: DataFra
     )
 
 
-def judge_again(examples: DataFrame) -> DataFrame:
-    """Judge examples with the oracle, on the executors.
-
-    Args:
-        examples: as `stored_examples` returns them.
-
-    Returns:
-        The columns of `DIFFERENCES`.
-    """
-    return examples.mapInArrow(_judge_batches, from_arrow_schema(DIFFERENCES))
-
-
 def _judge_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         rows = [row for example in batch.to_pylist() for row in _judge(example)]
@@ -165,7 +153,7 @@ def command(runs: tuple[str, ...], out: str) -> None:
 def _rejudge(spark: SparkSession, runs: Sequence[str], out: str) -> tuple[int, int]:
     ingested = ingest(spark, runs, empty_state(spark).known)
     examples = stored_examples(spark, runs, ingested.accepted).cache()
-    found = judge_again(examples).cache()
+    found = examples.mapInArrow(_judge_batches, from_arrow_schema(DIFFERENCES)).cache()
     folder, _, name = out.rpartition("/")
     write_differences(found, Storage(spark, folder or "."), name)
     return examples.count(), found.count()

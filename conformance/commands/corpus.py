@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -48,11 +48,6 @@ def pinned_entries() -> tuple[CorpusEntry, ...]:
                         data=data,
                     )
     return tuple(entries.values())
-
-
-def pinned_file(entries: Iterable[CorpusEntry]) -> str:
-    """Return the text of the corpus file that holds the entries."""
-    return HEADER + "\n".join(map(format_entry, entries))
 
 
 def _examples_of(test: Any) -> Iterator[bytes]:
@@ -125,7 +120,7 @@ def pin() -> None:
     if taken:
         raise InvalidFile(f"other entries already have these names: {', '.join(sorted(taken))}")
     unfinished = CORPUS_FOLDER / f"{PINNED_FILE}.unfinished"
-    unfinished.write_text(pinned_file(new), encoding="utf-8")
+    unfinished.write_text(HEADER + "\n".join(map(format_entry, new)), encoding="utf-8")
     unfinished.replace(CORPUS_FOLDER / PINNED_FILE)
     click.echo(f"{len(others) + len(new)} entries, {len(new)} of them written from pinned examples")
 
