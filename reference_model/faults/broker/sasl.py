@@ -76,11 +76,7 @@ def a_refused_name_uses_up_the_one_request(context: RequestContext) -> None:
         replace_reaction(context, next_event=ConnectionEvent.VERSIONS_GIVEN)
 
 
-@defect(
-    Stage.REACTION,
-    "KIP-35.unknown-version-gives-35",
-    "KIP-35.negative-version-gives-35",
-)
+@defect(Stage.REACTION, "KIP-35.unknown-version-gives-35", "KIP-35.negative-version-gives-35")
 def unknown_versions_close_before_authentication(context: RequestContext) -> None:
     """Before authentication, an unknown version closes the connection (streamnative/kop#688)."""
     if context.state is ConnectionState.BEFORE_HANDSHAKE and is_refused_version(context):
