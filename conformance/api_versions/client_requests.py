@@ -1,18 +1,47 @@
 """What clients of the registry can send, as far as it is known.
 
-Of Kafka's own clients all requests are known, of others those that the suite has seen.
+Of Kafka's own clients all requests are known, of others those that the suite has seen: `sent_requests.csv`. In the grid of
+operations each of them does all its operations with every release since 0.10.0. So the file has the lowest and the highest
+version that it chose for each API that its operations need. `python -m workflows.sent_requests` writes it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import csv
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
 
 from conformance.api_versions.cluster_tables import ClusterTables
-from conformance.api_versions.sent_requests import sent_ranges
 from fixtures.registry.clients import Client, all_clients
 from reference_model.profiles.java_requests import JAVA_CLIENT, ranges_of_client
+from reference_model.profiles.known_apis import Range
 from reference_model.profiles.version_tables import Ranges, RequestChange, Support
+
+FILE = Path(__file__).parent / "sent_requests.csv"
+
+
+class SentRange(NamedTuple):
+    """The versions of one API that one client was seen to send."""
+
+    client: str
+    api_key: int
+    lowest: int
+    highest: int
+
+
+COLUMNS = SentRange._fields
+
+
+def sent_ranges() -> Mapping[str, Ranges]:
+    """Return the range of each API that each client was seen to send, by library and version."""
+    found: dict[str, dict[int, Range]] = {}
+    with FILE.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            ranges = found.setdefault(row["client"], {})
+            ranges[int(row["api_key"])] = Range(int(row["lowest"]), int(row["highest"]))
+    return found
 
 
 class UnknownRequests(Exception):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from conformance.commands.errors import CouldNotTell, InvalidFile, UnknownName
-from conformance.commands.progress import status_line
+from conformance.commands.output_console import status_line
 from conformance.releases.advertised_tables import record_default_answers
 from conformance.releases.advertised_tables import record_tables as record
 from fixtures.artefacts.pinning import pin

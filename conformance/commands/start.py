@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from conformance.commands.errors import CouldNotTell, UnknownName
-from conformance.commands.progress import status_line
+from conformance.commands.output_console import status_line
 from conformance.commands.selection import selected_target
 from conformance.commands.started_broker import SUMMARY, StartedBroker
 from conformance.failures.drawn_values import UnreadableValues, read_values

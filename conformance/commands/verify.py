@@ -10,7 +10,7 @@ import click
 
 from conformance.commands.errors import InvalidFile
 from conformance.commands.grid import as_options
-from conformance.commands.progress import status_line
+from conformance.commands.output_console import status_line
 from conformance.commands.results import blaming_grid
 from conformance.commands.spark_jobs import spark_job, status_of
 from fixtures.cleanup.temporary_folder import temporary_folder
