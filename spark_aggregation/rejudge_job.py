@@ -29,7 +29,8 @@ from spark_aggregation.history.ingest import ingest
 from spark_aggregation.history.state import empty_state
 from spark_aggregation.reading.given_runs import is_small
 from spark_aggregation.reading.partials import CELL
-from spark_aggregation.reading.run_files import read_answers, read_examples, read_exchanges
+from spark_aggregation.reading.run_files import read_rows
+from spark_aggregation.reading.schema import ANSWERS, EXAMPLES, EXCHANGES
 from spark_aggregation.reading.screening import screened
 from spark_aggregation.reading.storage import Storage, is_uri
 from spark_aggregation.session import start_session
@@ -76,33 +77,23 @@ def stored_examples(spark: SparkSession, roots: Sequence[str], accepted: DataFra
         F.col("entry.release"),
     )
     judged = targets.where(F.col("implementation").isin(*PINNED_IMPLEMENTATIONS))
-    answers = read_answers(spark, roots)
+    answers = read_rows(spark, roots, "answers", ANSWERS)
     distinct = answers.groupBy("folder", "answer_sha256").agg(F.max("received").alias("received"))
     exchange = F.struct("step", "sent", "outcome", "received")
     examples = (
-        read_exchanges(spark, roots)
+        read_rows(spark, roots, "exchanges", EXCHANGES)
         .join(judged, on=["folder", "target"], how="inner")
         .join(distinct, on=["folder", "answer_sha256"], how="left")
         .groupBy(*_EXAMPLE, "implementation", "release")
         .agg(F.array_sort(F.collect_list(exchange)).alias("exchanges"))
     )
-    generated = read_examples(spark, roots).where(F.col("phase") == Phase.GENERATE.value)
+    generated = read_rows(spark, roots, "examples", EXAMPLES).where(
+        F.col("phase") == Phase.GENERATE.value
+    )
     verdicts = generated.select(*_EXAMPLE, F.col("verdict").alias("recorded_verdict"))
     return examples.join(verdicts, on=list(_EXAMPLE), how="left").select(
         *_FACTS, "implementation", "release", "exchanges"
     )
-
-
-def judge_again(examples: DataFrame) -> DataFrame:
-    """Judge examples with the oracle, on the executors.
-
-    Args:
-        examples: as `stored_examples` returns them.
-
-    Returns:
-        The columns of `DIFFERENCES`.
-    """
-    return examples.mapInArrow(_judge_batches, from_arrow_schema(DIFFERENCES))
 
 
 def _judge_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -162,7 +153,7 @@ def command(runs: tuple[str, ...], out: str) -> None:
 def _rejudge(spark: SparkSession, runs: Sequence[str], out: str) -> tuple[int, int]:
     ingested = ingest(spark, runs, empty_state(spark).known)
     examples = stored_examples(spark, runs, ingested.accepted).cache()
-    found = judge_again(examples).cache()
+    found = examples.mapInArrow(_judge_batches, from_arrow_schema(DIFFERENCES)).cache()
     folder, _, name = out.rpartition("/")
     write_differences(found, Storage(spark, folder or "."), name)
     return examples.count(), found.count()

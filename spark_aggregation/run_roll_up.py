@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -14,17 +16,65 @@ from clauses.catalogue import catalogue
 from reports.records import INPUTS_SHA256, TABLES_FOLDER
 from reports.refused_runs import NoticedRun, RefusedRun, RunLists
 from spark_aggregation.concurrency import checkpointed_together, for_each
+from spark_aggregation.errors import HistoryMoved
 from spark_aggregation.history.facts import Facts, facts_of
 from spark_aggregation.history.history import Batch, RunHistory, batches_of
 from spark_aggregation.history.ingest import Ingested, changed_clauses, ingest
 from spark_aggregation.history.state import State, empty_state, fold
 from spark_aggregation.history.tables_from_facts import roll_up, shown
-from spark_aggregation.history.writer_lock import only_writer
 from spark_aggregation.reading.frames import checkpointed
 from spark_aggregation.reading.given_runs import local_path
-from spark_aggregation.reading.storage import Storage
+from spark_aggregation.reading.storage import Storage, is_uri
 from spark_aggregation.tables.given_reports import GivenTables, given_tables
 from spark_aggregation.tables.table_schemas import TABLES
+
+LOCK_FILE = ".writer.lock"
+
+
+@contextmanager
+def only_writer(uri: str) -> Iterator[bool]:
+    """Hold the lock of a history for the block.
+
+    Args:
+        uri: folder of the history, which is created if it is local and does not exist.
+
+    Yields:
+        Whether the lock is held; False if the file system has none.
+
+    Raises:
+        HistoryMoved: another roll-up holds it.
+        OSError: the folder cannot be written to.
+    """
+    folder = _local_folder(uri)
+    if folder is None:
+        yield False
+        return
+    # Not needed on a cluster, which need not have the package.
+    from filelock import FileLock, Timeout  # noqa: PLC0415
+
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / LOCK_FILE, fallback_to_soft=False)
+    try:
+        lock.acquire(timeout=0)
+    except NotImplementedError:
+        yield False
+        return
+    except Timeout as error:
+        raise HistoryMoved(
+            f"another roll-up is writing to the history {uri}; run this one again when it has ended"
+        ) from error
+    try:
+        yield True
+    finally:
+        lock.release()
+
+
+def _local_folder(uri: str) -> Path | None:
+    if not is_uri(uri):
+        return Path(uri)
+    parts = urlsplit(uri)
+    return Path(unquote(parts.path)) if parts.scheme == "file" else None
+
 
 _CATALOGUE = "map<string, struct<roles: array<string>, level: string>>"
 

@@ -5,7 +5,12 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from strategies.api_versions import api_versions_requests
-from strategies.broken_requests import malformed_requests, mutated_requests
+from strategies.broken_requests import (
+    malformed_requests,
+    mutated,
+    mutated_requests,
+    never_served_requests,
+)
 from strategies.cluster_ids import requests_with_cluster_ids
 from strategies.header_fields import client_ids, correlation_ids, unknown_tagged_fields
 from strategies.mixed_layouts import requests_with_any_body, requests_with_mixed_layouts
@@ -18,10 +23,23 @@ from strategies.software_names import (
     legal_software_texts,
     software,
 )
-from strategies.two_faults import requests_with_two_faults
 from strategies.weights import one_branch
 from wire.exchange import Request
 from wire.primitives import INT16_MAX, INT16_MIN
+
+
+def requests_with_two_faults() -> st.SearchStrategy[Request]:
+    """Requests that are wrong in one way, of which a few bytes are then replaced, inserted or removed."""
+    return mutated(
+        st.one_of(
+            one_branch(never_served_requests()),
+            mutated_requests(),
+            requests_with_odd_varints(),
+            requests_with_tags_out_of_order(),
+            requests_with_odd_strings(),
+            requests_with_mixed_layouts(),
+        )
+    )
 
 
 def any_requests() -> st.SearchStrategy[Request]:

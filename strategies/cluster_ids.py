@@ -13,7 +13,7 @@ from typing import NamedTuple
 from hypothesis import strategies as st
 
 from strategies.api_versions import build_request
-from strategies.software_names import PLAIN_SOFTWARE, Software
+from strategies.software_names import PLAIN_SOFTWARE
 from wire.api_versions import FIRST_VERSION_WITH_CLUSTER_CHECK
 from wire.exchange import Request
 from wire.primitives import INT32_MAX, INT32_MIN
@@ -76,12 +76,9 @@ def ids_given(given: Given, right: Ids) -> Ids:
     }[given]
 
 
-def earlier_ids(
-    kinds: st.SearchStrategy[Given] | None = None,
-) -> st.SearchStrategy[tuple[Given, ...]]:
+def earlier_ids() -> st.SearchStrategy[tuple[Given, ...]]:
     """Ids in zero to three requests that precede the judged one on its connection."""
-    drawn = st.sampled_from(Given) if kinds is None else kinds
-    return st.lists(drawn, max_size=3).map(tuple)
+    return st.lists(st.sampled_from(Given), max_size=3).map(tuple)
 
 
 def cluster_id_variants() -> st.SearchStrategy[str]:
@@ -106,14 +103,12 @@ def node_id_at(node_id: int, offset: int) -> int:
     return (node_id + offset + half) % _INT32_VALUES - half
 
 
-def build_request_with(
-    ids: Ids, *, software: Software = PLAIN_SOFTWARE, correlation_id: int = 7
-) -> Request:
+def build_request_with(ids: Ids) -> Request:
     """Return a request with these ids, in the first version that carries ids."""
     return build_request(
         version=FIRST_VERSION_WITH_CLUSTER_CHECK,
-        correlation_id=correlation_id,
-        software=software,
+        correlation_id=7,
+        software=PLAIN_SOFTWARE,
         cluster_id=ids.cluster_id,
         node_id=ids.node_id,
     )

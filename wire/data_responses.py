@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from wire.api_keys import FETCH_KEY, PRODUCE_KEY, SHARE_ACKNOWLEDGE_KEY, SHARE_FETCH_KEY
-from wire.message_schemas import Api
-from wire.schema_notation import api
+from wire.message_schemas import Api, api
 
 PRODUCE = api(f"""
     {PRODUCE_KEY} Produce 3-13 9+

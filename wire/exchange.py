@@ -16,8 +16,7 @@ from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import encode
 from wire.errors import DecodeError, EncodeError
 from wire.frames import encode_frame
-from wire.headers import RequestHeader, request_header_version
-from wire.layouts import Layout
+from wire.headers import Layout, RequestHeader, request_header_version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

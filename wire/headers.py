@@ -8,7 +8,7 @@ Source: KIP-482, "Request and Response Headers"; KIP-511 for the response header
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 from uuid import UUID
 
 from wire.api_keys import API_VERSIONS_KEY
@@ -125,9 +125,28 @@ def request_header_version(api_key: int, api_version: int) -> int:
     A version newer than the known ones counts as flexible, a negative one does not.
 
     Raises:
-        ValueError: the key is not that of ApiVersions; for other APIs see `wire.layouts`.
+        ValueError: the key is not that of ApiVersions; for other APIs see `wire.headers`.
     """
     if api_key != API_VERSIONS_KEY:
         raise ValueError(f"no header version is known for api key {api_key}")
     flexible = api_version in ApiVersionsRequest.FLEXIBLE
     return FLEXIBLE_REQUEST_HEADER if flexible else PLAIN_REQUEST_HEADER
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """One version of an API.
+
+    Attributes:
+        request: the message class of its requests.
+        response: the message class of its responses.
+        version: the version of both messages.
+        request_header_version: the header version of a request.
+        response_header_version: the header version of a response.
+    """
+
+    request: type[Any]
+    response: type[Any]
+    version: int
+    request_header_version: int = PLAIN_REQUEST_HEADER
+    response_header_version: int = 0

@@ -12,9 +12,10 @@ from __future__ import annotations
 import copyreg
 import dataclasses
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from inspect import cleandoc
 from typing import Any
 from uuid import UUID
 
@@ -22,9 +23,8 @@ from wire.codec import decode, decode_prefix
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
 from wire.fields import NO_VERSIONS, Field, FieldType, Versions, versions
-from wire.header_versions import header_version
-from wire.headers import ResponseHeader
-from wire.layouts import Layout
+from wire.header_versions import HEADER_VERSIONS, header_version
+from wire.headers import Layout, ResponseHeader
 from wire.primitives import TaggedField
 
 Schema = Mapping[str, Any]
@@ -282,3 +282,35 @@ def _apis_of(schemas: Iterable[Schema]) -> Iterable[Api]:
             halves.setdefault(schema["apiKey"], {})[schema["type"]] = schema
     for half in halves.values():
         yield Api(half["request"], half["response"])
+
+
+def api(text: str) -> Api:
+    """Return an API.
+
+    Args:
+        text: a line with its key, name, versions and flexible versions, then "request" and "response" with their fields. The
+            line may end with the header versions of its requests. A field is a line with its name, type and versions in
+            Kafka's notation, and further keys, where "nullable" stands for "nullableVersions". The fields of its elements
+            come after it, indented by four spaces more.
+    """
+    first, *lines = cleandoc(text).splitlines()
+    key, name, *ranges = first.split()
+    common = {"apiKey": int(key), "validVersions": ranges[0], "flexibleVersions": ranges[1]}
+    stated = {HEADER_VERSIONS: _pairs(ranges[2:], ":")} if ranges[2:] else {}
+    path: list[dict[str, Any]] = [{}]
+    for line in lines:
+        words = line.split()
+        described = dict(zip(("name", "type", "versions"), words, strict=False))
+        del path[1 + (len(line) - len(line.lstrip())) // 4 :]
+        path[-1].setdefault("fields", []).append(described | _pairs(words[3:], "="))
+        path.append(path[-1]["fields"][-1])
+    request, response = (each.get("fields", []) for each in path[0]["fields"])
+    return Api(
+        request_schema={"name": f"{name}Request", **common, **stated, "fields": request},
+        response_schema={"name": f"{name}Response", **common, "fields": response},
+    )
+
+
+def _pairs(words: Sequence[str], separator: str) -> dict[str, str]:
+    named = (word.replace("nullable=", "nullableVersions=") for word in words)
+    return dict(word.split(separator) for word in named)

@@ -17,8 +17,7 @@ from wire.api_keys import (
     SASL_HANDSHAKE_KEY,
 )
 from wire.error_codes import ErrorCode
-from wire.message_schemas import Api
-from wire.schema_notation import api
+from wire.message_schemas import Api, api
 
 METADATA = api(f"""
     {METADATA_KEY} Metadata 0-13 9+

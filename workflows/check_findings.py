@@ -35,7 +35,7 @@ from reports.records import FACTS_FILE, REPRODUCER_FILE
 from reports.suite_command import SuiteCommand
 from wire.foreign_json import read_foreign_json
 from workflows.compatibility.collecting import PLAYER
-from workflows.job_outputs import write_summary
+from workflows.github import write_summary
 
 SHOWN = 1
 """The exit status of a script, and of `replay`, if the defect is seen."""

@@ -20,7 +20,7 @@ from fixtures.registry.targets import BROKERS_FOLDER
 from reports.distribution import COMMIT_VARIABLE
 from reports.plugin import RUN_FOLDER_FILE, run_folder_in
 from reports.suite_command import SuiteCommand
-from workflows.job_outputs import write_outputs, write_summary
+from workflows.github import write_outputs, write_summary
 
 SUITE = Path(__file__).parent.parent / "conformance"
 KINDS = ("bootstrap-server", "broker", "kafka-home", "image", "client", "client-command")

@@ -22,8 +22,7 @@ from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import Transition, read_history_tables
 from reports.records import VIOLATED_VERDICTS
 from reports.suite_command import SuiteCommand
-from workflows.github import gh, gh_json
-from workflows.job_outputs import write_summary
+from workflows.github import gh, gh_json, write_summary
 
 LABEL = "violation"
 MOST_KNOWN = 1000

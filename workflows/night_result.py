@@ -24,7 +24,7 @@ from reports.run.run_folder import Header, read_run_header
 from reports.run.run_verdicts import run_verdicts
 from reports.suite_command import SuiteCommand
 from reports.verdict_labels import counted
-from workflows.job_outputs import write_summary
+from workflows.github import write_summary
 
 JUDGED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, ExitStatus.STALE_EXPECTATION)
 """Exit statuses of a run that reached its results."""

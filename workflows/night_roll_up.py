@@ -22,7 +22,7 @@ from reports.errors import RunRefused
 from reports.records import HEADER_FILE
 from reports.run.run_folder import read_run_header
 from reports.suite_command import SuiteCommand
-from workflows.job_outputs import write_summary
+from workflows.github import write_summary
 from workflows.night_result import names_of
 
 _PREFIX = "runs-"

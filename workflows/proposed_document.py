@@ -17,8 +17,7 @@ import click
 from reports.suite_command import CannotWork, SuiteCommand
 from workflows.compatibility.__main__ import write_documents
 from workflows.compatibility.data import DATA_FILE, read_data
-from workflows.github import gh, gh_json
-from workflows.job_outputs import write_summary
+from workflows.github import gh, gh_json, write_summary
 
 BRANCH = "nightly/compatibility"
 TITLE = "Update what the night found in COMPATIBILITY.md"

@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 import pyarrow.parquet as parquet
 
-from conformance.api_versions.sent_requests import COLUMNS, FILE, SentRange
+from conformance.api_versions.client_requests import COLUMNS, FILE, SentRange
 from reference_model.profiles.java_requests import JAVA_CLIENT
 from reports.records import HEADER_FILE
 from reports.suite_command import SuiteCommand

@@ -1,11 +1,13 @@
-"""What properties assert about a client that has to work on: on later connections, after a change, or once the broker has healed."""
+"""What properties assert about a client's recovery, and about its pauses and those of its broker."""
 
 from __future__ import annotations
 
-from conformance.assertions.client_moves import PlayableClient
+from conformance.assertions.client_moves import PlayableClient, assert_works
 from conformance.assertions.play_summary import metadata_requests, recovered_after_ms
 from fixtures.scripted_broker.playing import Play
+from reference_model.clients.rules.limits import reconnects_in
 from reference_model.clients.rules.moves import SASL_KEYS
+from reference_model.clients.rules.read_response import ResponseKind, read_response
 
 
 def assert_keeps_working(play: Play, *, after_ms: int = -1) -> None:
@@ -49,3 +51,23 @@ def assert_recovers_if_asked_again(client: PlayableClient, play: Play) -> None:
     """Fail unless the client recovers; one that ends after its first operation may report an error instead."""
     if client.client.can_ask_again:
         assert_recovers(play)
+
+
+def assert_pauses(play: Play) -> None:
+    """Fail if a client connects again and again without a pause."""
+    reconnects = reconnects_in(play.recording)
+    assert not reconnects, reconnects
+
+
+def assert_uses_late_table(play: Play) -> None:
+    """Fail unless a client works that kept its connection open until a slow broker had written its table.
+
+    A client may give up before that; then it has closed the connection.
+    """
+    slow = (
+        each
+        for each in play.recording.requests
+        if each.answer is not None and each.answer.delay_ms and each.is_served
+    )
+    if any(read_response(each).kind is ResponseKind.TABLE for each in slow):
+        assert_works(play)

@@ -20,7 +20,7 @@ from fixtures.under_test.broker import Broker
 from reference_model.judging.agreement import summary_of
 from reference_model.judging.same_response import StablePart, stable_part
 from reference_model.profiles.listeners import TLS_WITHOUT_SASL_LISTENERS
-from strategies.any_requests import odd_requests
+from strategies.any_requests import odd_requests, requests_with_two_faults
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.broken_requests import frames_with_wrong_size, malformed_requests
 from strategies.header_fields import named_client_ids, plain_client_ids, unknown_tagged_fields
@@ -31,7 +31,6 @@ from strategies.odd_frames import (
 )
 from strategies.odd_strings import BEYOND_THE_FRAME, NAMES, build_with_string, compact_string
 from strategies.software_names import Software, legal_software
-from strategies.two_faults import requests_with_two_faults
 from strategies.weights import one_branch
 from wire.exchange import Exchange, Outcome, Request
 from wire.frames import SIZE_BYTES, encode_frame, read_size

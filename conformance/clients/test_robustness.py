@@ -14,8 +14,11 @@ from conformance.assertions.client_moves import (
     assert_reports_error,
     played,
 )
-from conformance.assertions.client_pauses import assert_pauses, assert_uses_late_table
-from conformance.assertions.client_recovery import assert_recovers
+from conformance.assertions.client_recovery import (
+    assert_pauses,
+    assert_recovers,
+    assert_uses_late_table,
+)
 from reference_model.clients.scripts.script import EMPTY, HEALTHY, ITSELF, Answer, Script, Table
 from strategies.nonsense_scripts import (
     ABSURD_SIZE,

@@ -14,10 +14,10 @@ from conformance.api_versions.asking import ask_cluster
 from conformance.api_versions.client_requests import (
     ClientRequests,
     UnknownRequests,
+    refused_requests,
     requests_of,
 )
 from conformance.api_versions.cluster_tables import ClusterTables
-from conformance.api_versions.comparison import refused_requests
 from conformance.api_versions.features import (
     FeatureVerdict,
     InvalidFeatureFile,
@@ -40,10 +40,9 @@ from conformance.api_versions.terminal import (
     show_silent,
     show_verdicts,
 )
-from conformance.commands.addresses import addresses_of
 from conformance.commands.errors import CouldNotTell, InvalidFile
 from conformance.commands.output_console import output_console
-from conformance.commands.selection import command_config_option
+from conformance.commands.selection import addresses_of, command_config_option
 from fixtures.client.command_config import (
     CommandConfig,
     read_command_config,

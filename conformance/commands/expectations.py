@@ -2,16 +2,88 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import json
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import click
 
 from conformance.commands.errors import UnknownName
-from conformance.failures.declaration_entries import entries_for
-from conformance.failures.stored_failures import NoStoredFailure
+from conformance.failures.stored_failures import NoStoredFailure, StoredFailure, read_failure
 from fixtures.registry.targets import BROKERS_FOLDER
 from reports.errors import RunRefused
+from reports.records import VIOLATED_VERDICTS, Verdict
+from reports.run.judged_examples import CellKey
+from reports.run.run_folder import read_run_header
+from reports.run.run_verdicts import run_verdicts
+
+DAYS_UNTIL_STALE = 90
+_CHANGING = re.compile(r"(?<![\w.-])(?:(?:0x)?[0-9a-f]{8,}|-?\d+)(?![\w-])")
+_SPECIAL = re.compile(r"[.^$*+?{}\[\]\\|()]")
+
+
+def match_for(failure: StoredFailure) -> str:
+    """Return a regular expression that matches a failure's first line, with any numbers."""
+    parts = _CHANGING.split(failure.first_line)
+    numbers = (
+        "[0-9a-fx]+" if len(number) > 7 else r"-?\d+"
+        for number in _CHANGING.findall(failure.first_line)
+    )
+    pattern = _escaped(parts[0])
+    for number, part in zip(numbers, parts[1:], strict=True):
+        pattern += number + _escaped(part)
+    return f"^{pattern}"
+
+
+def _escaped(text: str) -> str:
+    """Escape only the special characters of regular expressions, so that the pattern stays readable."""
+    return _SPECIAL.sub(r"\\\g<0>", text)
+
+
+def entries_for(folder: Path, today: date) -> Mapping[str, str]:
+    """Return the smallest declarations for the violations that a run saw, by target, in the format of its file.
+
+    Reason and link are left empty. The registry refuses empty ones, so a person has to fill them in.
+
+    Raises:
+        RunRefused: the run folder is refused.
+    """
+    header = read_run_header(folder)
+    verdicts = run_verdicts(folder, header)
+    violated = {key for key, verdict in verdicts.items() if verdict in VIOLATED_VERDICTS}
+    judged: dict[tuple[str, str], set[str]] = {}
+    for key, verdict in verdicts.items():
+        if verdict is not Verdict.NOT_APPLICABLE:
+            judged.setdefault((key.target, key.clause), set()).add(key.listener)
+    seen: dict[tuple[str, str, str], set[str]] = {}
+    for path in sorted(folder.glob("failures/*/failure.json")):
+        failure = read_failure(path)
+        if CellKey(failure.clause, failure.target, failure.listener) in violated:
+            place = (failure.target, failure.clause, match_for(failure))
+            seen.setdefault(place, set()).add(failure.listener)
+    entries: dict[str, str] = {}
+    for (target, clause, match), listeners in seen.items():
+        everywhere = listeners == judged[target, clause]
+        entry = _entry(clause, match, () if everywhere else sorted(listeners), today)
+        entries[target] = entries.get(target, "") + entry
+    return entries
+
+
+def _entry(clause: str, match: str, listeners: Iterable[str], today: date) -> str:
+    # JSON strings and arrays are valid TOML.
+    names = list(listeners)
+    only = f"listeners = {json.dumps(names)}\n" if names else ""
+    return f"""
+[[known_violation]]
+clause = {json.dumps(clause)}
+match = {json.dumps(match, ensure_ascii=False)}
+{only}reason = ""   # why is the violation accepted? (shown in the grid)
+link = ""     # where is it tracked? (URL)
+added = {today.isoformat()}
+expires = {(today + timedelta(days=DAYS_UNTIL_STALE)).isoformat()}
+"""
 
 
 @click.command()

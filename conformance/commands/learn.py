@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 
 from conformance.commands.errors import CouldNotTell, InvalidFile
-from conformance.commands.progress import status_line
+from conformance.commands.output_console import status_line
 from conformance.commands.selection import command_config_option, runnable_targets
 from conformance.engine.examples_ahead import examples_at_once
 from conformance.engine.jobs_plugin import fitting_jobs

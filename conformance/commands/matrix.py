@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -15,7 +16,6 @@ from rich.table import Table
 from clauses.tiers import Tier
 from conformance.commands.errors import CouldNotTell
 from conformance.commands.output_console import output_console
-from conformance.commands.run_findings import Verdicts, finding_lines, verdicts_of
 from conformance.commands.selection import (
     EVERY_CLUSTER,
     EVERY_RELEASE,
@@ -23,6 +23,7 @@ from conformance.commands.selection import (
     runnable_targets,
     selected_clients,
 )
+from conformance.failures.stored_failures import read_failure
 from conformance.runs.target_runs import TargetRun, TargetRuns, arguments_naming, finished_runs
 from fixtures.choosing.listeners import LAUNCHERS
 from fixtures.cleanup.ending_signals import INTERRUPTED
@@ -32,9 +33,61 @@ from fixtures.registry.likeness import LIKE_HELP
 from fixtures.tiers import TIERS
 from fixtures.under_test.trial import rows_of
 from reports.escaping import printable
-from reports.records import OPERATION, Verdict
+from reports.records import FACTS_FILE, OPERATION, UNEXPECTED_VERDICTS, Verdict
 from reports.run.exit_status import ExitStatus
+from reports.run.judged_examples import CellKey
+from reports.run.run_folder import read_run_header
+from reports.run.run_verdicts import run_verdicts
+from reports.run.terminal import shortened
 from reports.verdict_labels import SYMBOLS, WORDS, verdict_word
+
+MOST_LINES = 20
+"""Maximum number of lines per run: if a target violates everything, its folder is easier to read."""
+LONGEST_SEEN = 156
+"""Maximum columns of a message: two rows of most terminals, with their indentation."""
+
+Verdicts = Mapping[CellKey, Verdict]
+
+
+def verdicts_of(run: TargetRun) -> Verdicts:
+    """Return the verdict of each cell of a run; empty if there is no complete run folder."""
+    if run.folder is None:
+        return {}
+    return run_verdicts(run.folder, read_run_header(run.folder))
+
+
+def finding_lines(run: TargetRun, verdicts: Verdicts) -> Iterator[str]:
+    """Yield lines about each unexpected cell, most serious first, with its failures and the commands to replay them."""
+    seen = _seen(run)
+    lines = [
+        line
+        for verdict in UNEXPECTED_VERDICTS
+        for key, found in verdicts.items()
+        if found is verdict
+        for line in [
+            f"{SYMBOLS[verdict]} {key.clause} ({key.listener}): {WORDS[verdict]}",
+            *seen.get(key, ()),
+        ]
+    ]
+    yield from lines[:MOST_LINES]
+    if len(lines) > MOST_LINES:
+        yield f"and {len(lines) - MOST_LINES} more lines: see {run.folder}"
+
+
+def _seen(run: TargetRun) -> Mapping[CellKey, list[str]]:
+    seen: dict[CellKey, list[str]] = {}
+    # A complete run folder is verified: every file is as it was written.
+    folders = [] if run.folder is None else sorted(run.folder.glob("failures/*"))
+    for folder in folders:
+        failure = read_failure(folder)
+        if failure.leaves_open:
+            continue
+        key = CellKey(failure.clause, failure.target, failure.listener)
+        again = shlex.join(["kafka-conformance", "replay", str(folder)])
+        line = shortened(f"  seen: {failure.first_line}", LONGEST_SEEN, complete_in=FACTS_FILE)
+        seen.setdefault(key, []).extend([line, f"  again: {again}"])
+    return seen
+
 
 WIDTH_WHEN_PIPED = 160
 FROM_WORST = (1, ExitStatus.HARNESS_ERROR, ExitStatus.INCOMPLETE, ExitStatus.STALE_EXPECTATION, 0)

@@ -16,7 +16,7 @@ from rich.progress import Progress
 
 from clauses.catalogue import Clause, catalogue
 from conformance.commands.errors import CouldNotTell, UnknownName
-from conformance.commands.progress import status_line
+from conformance.commands.output_console import status_line
 from conformance.commands.selection import selected_targets
 from conformance.mutation import over_tcp, releases
 from conformance.mutation.in_memory import (

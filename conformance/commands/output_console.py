@@ -1,10 +1,11 @@
-"""The console of standard output, as wide as a terminal or as wide as what is piped should be."""
+"""The console of standard output, as wide as a terminal or as what is piped should be, and the progress line of slow work."""
 
 from __future__ import annotations
 
 import sys
 
 from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 
 def output_console(*, piped_width: int, markup: bool = False) -> Console:
@@ -17,3 +18,12 @@ def output_console(*, piped_width: int, markup: bool = False) -> Console:
     """
     width = None if sys.stdout.isatty() else piped_width
     return Console(width=width, markup=markup, highlight=markup)
+
+
+def status_line(words: str) -> Progress:
+    """Return a progress line with a description and the elapsed time; it shows nothing outside a terminal."""
+    console = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    line = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    line.add_task(words, total=None)
+    return line

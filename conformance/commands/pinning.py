@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from conformance.commands.errors import CouldNotTell, InvalidFile, UnknownName
-from conformance.commands.progress import status_line
+from conformance.commands.output_console import status_line
+from conformance.releases.advertised_tables import record_default_answers
 from conformance.releases.advertised_tables import record_tables as record
-from conformance.releases.default_responses import record_default_answers
 from fixtures.artefacts.pinning import pin
 from fixtures.errors import HarnessError, InvalidTargetFile, UnknownTarget
 from fixtures.registry.targets import BROKERS_FOLDER, select_targets

@@ -9,7 +9,7 @@ import click
 
 from conformance.assertions.judging import Unjudged
 from conformance.commands.errors import InvalidFile, UnknownName
-from conformance.commands.progress import status_line
+from conformance.commands.output_console import status_line
 from conformance.commands.selection import command_config_option
 from conformance.failures.drawn_values import UnreadableValues
 from conformance.failures.stored_failures import NoStoredFailure, StoredFailure, read_failure

@@ -1,8 +1,9 @@
-"""Reads the input of `diff` and `summary`: a run folder, or a grid's folder."""
+"""Reads run folders and folders of grids that users name, and says why one cannot be read."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,31 @@ from reports.grid.grid_reading import read_grid
 from reports.grid.grid_tables import Grid
 from reports.grid.history_tables import KeptFailure, read_history_tables
 from reports.records import HEADER_FILE, TABLES_FOLDER
+
+
+@contextmanager
+def blaming_grid(folder: Path) -> Iterator[None]:
+    """Say of errors in the block that a grid cannot be read, unless a disk or folder is at fault.
+
+    Args:
+        folder: the folder of the grid.
+
+    Raises:
+        InvalidFile: there was such an error.
+    """
+    try:
+        yield
+    except (
+        ValueError,
+        TypeError,
+        LookupError,
+        AttributeError,
+        OSError,
+        pa.ArrowException,
+    ) as error:
+        if isinstance(error, OSError) and error.errno in DISK_FAULTS:
+            raise
+        raise InvalidFile(f"{folder} cannot be read as a grid: {error}") from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

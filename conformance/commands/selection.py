@@ -1,4 +1,4 @@
-"""Selects the targets that match a command's patterns."""
+"""Selects the targets that match a command's patterns, and reads addresses: HOST:PORT, and several with commas."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import click
 
 from conformance.commands.errors import InvalidFile, UnknownName
 from fixtures.client.command_config import COMMAND_CONFIG_HELP
+from fixtures.client.running_broker import Address
 from fixtures.errors import InvalidTargetFile, UnknownClient, UnknownTarget
 from fixtures.launchers.kafka_home import targets_named
 from fixtures.registry.clients import RINGS, Client, select_clients
@@ -16,6 +17,33 @@ from fixtures.registry.likeness import check_like
 from fixtures.registry.model_clients import select_with_models
 from fixtures.registry.targets import Target
 from fixtures.under_test.client import target_of
+
+
+def addresses_of(text: str) -> list[Address]:
+    """Return the addresses in a text, separated by commas.
+
+    Raises:
+        click.UsageError: one of them is no address.
+    """
+    return [address_of(part.strip()) for part in text.split(",")]
+
+
+def address_of(text: str, *, may_be_any_port: bool = False) -> Address:
+    """Return the address in a text; an IPv6 address has brackets.
+
+    Args:
+        text: the text.
+        may_be_any_port: whether the port may be 0.
+
+    Raises:
+        click.UsageError: it is no address.
+    """
+    host, _, port = text.rpartition(":")
+    lowest = 0 if may_be_any_port else 1
+    if not host or not port.isdecimal() or not lowest <= int(port) < 65_536:
+        raise click.UsageError(f"{text!r} is no address: expected HOST:PORT")
+    return Address(host.removeprefix("[").removesuffix("]"), int(port))
+
 
 command_config_option = click.option(
     "--command-config",
@@ -48,15 +76,15 @@ def selected_targets(patterns: Sequence[str], *, like: str = "") -> tuple[Target
         raise InvalidFile(str(error)) from error
 
 
-def selected_target(pattern: str, *, like: str = "") -> Target:
-    """Return the one target that an id, a glob or a folder names; the arguments are those of `selected_targets`.
+def selected_target(pattern: str) -> Target:
+    """Return the one target that an id, a glob or a folder names.
 
     Raises:
-        UnknownName: it matches nothing, or `like` is no release or is not about the target.
+        UnknownName: it matches nothing.
         InvalidFile: a file of the registry does not follow its schema.
         click.UsageError: it names several targets.
     """
-    targets = selected_targets([pattern], like=like)
+    targets = selected_targets([pattern])
     if len(targets) > 1:
         raise click.UsageError(f"{pattern!r} names {len(targets)} targets; give one")
     return targets[0]

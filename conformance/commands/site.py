@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from conformance.commands.errors import InvalidFile
+from conformance.commands.output_console import status_line
 from conformance.commands.pages_option import PAGES_OPTION
-from conformance.commands.progress import status_line
-from conformance.commands.unreadable_grid import blaming_grid
+from conformance.commands.results import blaming_grid
 from reports.errors import StatementWithoutEvidence
 from reports.grid.grid_tables import Grid
 from reports.grid.history_tables import HistoryTables

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from conformance.commands.progress import status_line
+from conformance.commands.output_console import status_line
 from fixtures.cleanup.ending_signals import interrupts_held_back
 from fixtures.cleanup.temporary_folder import temporary_folder
 from fixtures.cleanup.watchdog import kill_process_group, watchdog

@@ -10,9 +10,9 @@ import click
 
 from conformance.commands.errors import InvalidFile
 from conformance.commands.grid import as_options
-from conformance.commands.progress import status_line
+from conformance.commands.output_console import status_line
+from conformance.commands.results import blaming_grid
 from conformance.commands.spark_jobs import spark_job, status_of
-from conformance.commands.unreadable_grid import blaming_grid
 from fixtures.cleanup.temporary_folder import temporary_folder
 from reports.records import TABLES_FOLDER
 from reports.verdict_labels import counted

@@ -25,7 +25,7 @@ from hypothesis.errors import UnsatisfiedAssumption
 
 from conformance.engine.property_judge import PropertyJudge
 from conformance.engine.repeating import Body, run_body
-from fixtures.client.first_wait import notifying_of_first_wait
+from fixtures.client.transport import notifying_of_first_wait
 from fixtures.under_test.broker import Broker
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 from wire.exchange import Step

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from conformance.assertions.items import consecutive_runs
@@ -14,10 +14,18 @@ from fixtures.registry.targets import Target
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.first_requests import probe_request
 from reference_model.profiles.listeners import CONTROLLER, PLAINTEXT, SASL_PLAINTEXT
-from reference_model.profiles.profile import FOLDER, line_of, release_order
+from reference_model.profiles.profile import (
+    FOLDER,
+    KIP_TEXT,
+    NEWEST_RELEASE,
+    line_of,
+    profile_of,
+    release_order,
+)
 from strategies.minimal_requests import minimal_request
 from wire.api_keys import API_VERSIONS_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.api_versions import ApiVersionsResponse
+from wire.codec import encode
 from wire.exchange import Outcome
 from wire.sasl import handshake_request
 
@@ -153,3 +161,51 @@ def _order(row: Row, key: tuple[str, ...], last: str) -> tuple[object, ...]:
     rank = int(value) if value.lstrip("-").isdigit() else 0
     parts = (row[column] for column in key if column != "release")
     return release_order(str(row["release"])), *parts, rank, value
+
+
+COLUMNS = ("api_key", "api_version", "answer", "error_at")
+NO_TAGS = b"\0"
+
+
+def record_default_answers(folder: Path = RECORDED) -> None:
+    """Write `default_answers.csv`: for each version of the newest release, what follows the correlation id."""
+    served = sorted(set(_served()))
+    with (folder / "default_answers.csv").open("w", newline="") as lines:
+        writer = csv.writer(lines, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows(
+            (*each, _default_answer(*each).hex(), _offset_of_error_code(*each)) for each in served
+        )
+
+
+def _served() -> Iterator[tuple[int, int]]:
+    for listener in (PLAINTEXT, CONTROLLER):
+        profile = profile_of(NEWEST_RELEASE, listener=listener, follows=KIP_TEXT)
+        for entry in (
+            *profile.api_keys,
+            *profile.traits.accepted_unlisted,
+            *profile.readable_keys,
+        ):
+            if entry.api_key != API_VERSIONS_KEY:
+                for api_version in range(entry.min_version, entry.max_version + 1):
+                    yield entry.api_key, api_version
+
+
+def _default_answer(api_key: int, api_version: int, **values: int) -> bytes:
+    api = api_catalogue().find(api_key, api_version)
+    assert api is not None, f"no message schema is known for API key {api_key} v{api_version}"
+    header = NO_TAGS if api.response_header_version(api_version) else b""
+    return header + encode(api.response(**values), version=api_version)
+
+
+def _offset_of_error_code(api_key: int, api_version: int) -> int | str:
+    """Return the offset of the top-level error code in the response; an empty string if it has none."""
+    api = api_catalogue().find(api_key, api_version)
+    assert api is not None
+    if all(field.name != "error_code" for field in api.response.FIELDS):
+        return ""
+    without, with_code = (
+        _default_answer(api_key, api_version, error_code=code) for code in (0, 0x0101)
+    )
+    offsets = (at for at, (a, b) in enumerate(zip(without, with_code, strict=False)) if a != b)
+    return next(offsets, "")

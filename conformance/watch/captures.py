@@ -9,8 +9,7 @@ from pathlib import Path
 
 from conformance.watch.between_brokers import LEFT_OUT, is_broker
 from conformance.watch.captured_connection import CapturedConnection, RequestKey
-from conformance.watch.listed_versions import Tables
-from conformance.watch.sightings import ClientIdentity, Sighting, Sightings
+from conformance.watch.sightings import ClientIdentity, Sighting, Sightings, Tables
 from conformance.watch.tcp_packets import Endpoint, PacketCounts, Segment, read_segments
 from reference_model.profiles.known_apis import known_apis
 

@@ -1,13 +1,20 @@
-"""Connections as the proxy of `watch` uses them: opened, written to with backpressure, and ended as the other side ended."""
+"""Connections as the proxy of `watch` uses them: opened, written to with backpressure, and ended as the other side ended.
+
+TLS towards the application has an authority of its own.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import errno
+import socket
 import ssl
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+
+import trustme
 
 from fixtures.client.running_broker import Address
 from fixtures.client.transport import reset_on_close
@@ -135,3 +142,41 @@ def reset(writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError):
             reset_on_close(own)
     writer.transport.abort()
+
+
+_ALL_INTERFACES = ("0.0.0.0", "::")
+_ELSEWHERE = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))
+"""Addresses that no machine has. Nothing is sent to them."""
+
+
+def tls_for_application(file: Path, place: Address) -> ssl.SSLContext:
+    """Return the TLS that an application sees, and write the authority that it has to trust.
+
+    Args:
+        file: where the certificate of the authority is written, as PEM; its key is kept nowhere.
+        place: the address on which the proxy listens.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(str(file))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    names = [place.host, "localhost", "127.0.0.1", "::1"]
+    if place.host in _ALL_INTERFACES:
+        names += _names_of_machine()
+    authority.issue_cert(*dict.fromkeys(names)).configure_cert(context)
+    return context
+
+
+def _names_of_machine() -> Iterator[str]:
+    """Yield the names and addresses by which other machines reach this one."""
+    name = socket.gethostname()
+    yield from (name, socket.getfqdn())
+    with contextlib.suppress(OSError):
+        for *_, address in socket.getaddrinfo(name, None):
+            yield str(address[0]).partition("%")[0]
+    for family, elsewhere in _ELSEWHERE:
+        with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as endpoint:
+            endpoint.connect((elsewhere, 9))
+            yield str(endpoint.getsockname()[0]).partition("%")[0]

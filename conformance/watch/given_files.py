@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conformance.watch.captures import read_captures
-from conformance.watch.listed_versions import Tables, versions_of_all
 from conformance.watch.releases import Release
 from conformance.watch.report import WatchReport, report_of
 from conformance.watch.request_logs import add_counted, read_request_logs
-from conformance.watch.sightings import Sightings
+from conformance.watch.sightings import Sightings, Tables, versions_of_all
 from fixtures.cleanup.ending_signals import ENDING_SIGNALS
 from wire.request_log_counts import LogCounts
 

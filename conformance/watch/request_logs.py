@@ -12,8 +12,7 @@ from typing import IO
 import pyarrow as pa
 
 from conformance.watch.between_brokers import LEFT_OUT, is_broker
-from conformance.watch.listed_versions import Tables
-from conformance.watch.sightings import ClientIdentity, Sighting, Sightings
+from conformance.watch.sightings import ClientIdentity, Sighting, Sightings, Tables
 from conformance.watch.unusable_source import UnusableSource
 from wire.request_log import LoggedRequest
 from wire.request_log_counts import MOST_COUNTED, LogCounts

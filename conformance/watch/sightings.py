@@ -9,7 +9,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from wire.api_keys import API_VERSIONS_KEY
+from reference_model.profiles.known_apis import Range
+from reference_model.profiles.version_tables import Ranges, intersection
+from wire.api_keys import API_VERSIONS_KEY, PRODUCE_KEY
 
 MOST_CLIENTS = 2000
 """How many distinct clients are kept; further ones are only counted."""
@@ -216,3 +218,15 @@ class Sightings:
             return None
         self._alike.setdefault((client.client_id, client.address), []).append(client)
         return self._clients.setdefault(client, _Seen())
+
+
+Tables = dict[str, dict[int, tuple[int, int]]]
+"""The tables that listeners answered: lowest and highest version by API key, by the listener's address."""
+
+
+def versions_of_all(tables: Tables) -> Ranges:
+    """Return the versions that all listeners of brokers listed; empty if none was seen. Controllers are left out."""
+    brokers = [table for table in tables.values() if PRODUCE_KEY in table]
+    return intersection(
+        [{key: Range(*versions) for key, versions in table.items()} for table in brokers]
+    )

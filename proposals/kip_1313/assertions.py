@@ -45,10 +45,10 @@ from wire.exchange import Exchange, Request, encode_request
 from wire.headers import (
     INSTANCE_ID_REQUEST_HEADER,
     InstanceIdHeader,
+    Layout,
     ResponseHeader,
     read_error_code,
 )
-from wire.layouts import Layout
 from wire.message_schemas import error_codes_in
 from wire.sasl import plain_token
 from wire.startup_messages import SASL_AUTHENTICATE

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable, Mapping
+import functools
+from collections.abc import Collection, Mapping
 from uuid import UUID, uuid4
 
 from proposals.kip_1313.messages import (
@@ -18,7 +19,7 @@ from proposals.kip_1313.messages import (
 from reference_model.clients.model.asking import OWN_RANGES
 from reference_model.clients.model.client_connections import Link, Range
 from reference_model.clients.model.model_client import ModelClient
-from reference_model.clients.model.network import HostPort, Network
+from reference_model.clients.model.network import HostPort
 from wire.api_keys import (
     API_VERSIONS_KEY,
     CONSUMER_GROUP_HEARTBEAT_KEY,
@@ -53,25 +54,19 @@ PROPOSED_RANGES: Mapping[int, Range] = {
 
 
 class HeaderWithId(ModelClient):
-    """Sends its id in the headers of requests to brokers that list them.
-
-    Attributes:
-        instance_id: its client instance id, the same for its whole life.
-    """
+    """Sends its id in the headers of requests to brokers that list them."""
 
     metadata_api = CLIENT_APIS[METADATA_KEY]
     known_keys: Collection[int] = PROPOSED_RANGES.keys()
 
-    def __init__(
-        self,
-        network: Network,
-        bootstrap: HostPort,
-        options: Iterable[str] = (),
-        credentials: tuple[str, str] | None = None,
-    ) -> None:
-        super().__init__(network, bootstrap, options, credentials)
-        self.instance_id = uuid4()
-        self._takes_ids: set[HostPort] = set()
+    @functools.cached_property
+    def instance_id(self) -> UUID:
+        """Its client instance id, the same for its whole life."""
+        return uuid4()
+
+    @functools.cached_property
+    def _takes_ids(self) -> set[HostPort]:
+        return set()
 
     def own_ranges(self, link: Link) -> Mapping[int, Range]:
         """Return the versions that the client speaks with the broker at the other end of a connection, by API key."""

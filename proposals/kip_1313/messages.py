@@ -22,8 +22,7 @@ from wire.api_versions import NEWEST_VERSION
 from wire.fields import Versions
 from wire.header_versions import HEADER_VERSIONS
 from wire.headers import INSTANCE_ID_REQUEST_HEADER
-from wire.message_schemas import Api
-from wire.schema_notation import api
+from wire.message_schemas import Api, api
 from wire.startup_messages import CLUSTER_APIS, SASL_AUTHENTICATE
 
 OFFSET_DELETE = api(f"""

@@ -54,18 +54,15 @@ def _cluster(*nodes: NodeScript, enough: int = ENOUGH) -> Script:
     return Script(nodes=nodes, timeout_ms=SUCCESS_MS, keeps_asking=True, ends_after=enough)
 
 
-def cluster_with(
-    table: Table, *, nodes: int = 1, closes_after: int | None = None, enough: int = ENOUGH
-) -> Script:
+def cluster_with(table: Table, *, nodes: int = 1, closes_after: int | None = None) -> Script:
     """Return a script of a cluster whose client keeps asking.
 
     Args:
         table: the table of all its brokers.
         nodes: the number of brokers.
         closes_after: after how many responses a broker closes the connection; None for never.
-        enough: how many responses end the play.
     """
-    return _cluster(*(_node(table, closes_after=closes_after),) * nodes, enough=enough)
+    return _cluster(*(_node(table, closes_after=closes_after),) * nodes)
 
 
 def claiming_cluster(

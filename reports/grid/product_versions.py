@@ -127,7 +127,7 @@ def _bugs(products: Sequence[Product], shorts: Sequence[str]) -> Iterator[Shared
         own = [_numbered(product, cause) for product in products]
         having = [at for at, found in enumerate(own) if found]
         bugs = [found[1] for found in own if found]
-        rules = {_rule_of(each) for bug in bugs for each in bug.evidence}
+        rules = {each.operation or each.clause.clause for bug in bugs for each in bug.evidence}
         yield SharedBug(
             newest=bugs[-1],
             versions=tuple(
@@ -145,10 +145,6 @@ def _bugs(products: Sequence[Product], shorts: Sequence[str]) -> Iterator[Shared
 def _numbered(product: Product, cause: tuple[str, ...]) -> tuple[int, Bug] | None:
     numbered = enumerate(product.bugs, start=1)
     return next(((number, bug) for number, bug in numbered if bug.cause == cause), None)
-
-
-def _rule_of(evidence: Evidence) -> str:
-    return evidence.operation or evidence.clause.clause
 
 
 def _without(product: Product, rules: Set[str]) -> BugInVersion:

@@ -13,13 +13,13 @@ from wire.fields import Message
 from wire.frames import SIZE_BYTES, read_size
 from wire.headers import (
     PLAIN_REQUEST_HEADER,
+    Layout,
     RequestHeader,
     ResponseHeader,
     read_error_code,
     read_request_start,
     request_header_version,
 )
-from wire.layouts import Layout
 
 BYTES_PER_LINE = 16
 LONGEST_VALUE = 60

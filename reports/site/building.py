@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
 from proposals import provided
@@ -11,7 +14,7 @@ from reports.grid import addresses
 from reports.grid.grid_tables import Grid, GridCell
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import HistoryTables, leaves_open
-from reports.records import VERDICTS_WITH_FAILURES, Verdict
+from reports.records import OPERATION, VERDICTS_WITH_FAILURES, Verdict
 from reports.site.advertised import write_advertised
 from reports.site.change_pages import write_releases
 from reports.site.changes import write_changes
@@ -20,13 +23,68 @@ from reports.site.drill_down import write_cells
 from reports.site.failure_pages import write_failures
 from reports.site.home import write_home
 from reports.site.machine_pages import write_machines
-from reports.site.rendering import Site, empty_folders
+from reports.site.rendering import NOT_IN_HTML, Site, empty_folders
 from reports.site.role_grids import write_role_grids
 from reports.site.rules import write_rules
-from reports.site.search import write_search
 from reports.site.target_pages import reports_of, write_targets
-from reports.site.upgrade_pages import write_upgrades
+from reports.site.upgrade_pages import releases_in, write_upgrades
 from reports.site.why import write_why
+
+_LONGEST_MESSAGE = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchEntry:
+    """Something that can be found: its title, what else leads to it, and its page."""
+
+    title: str
+    words: str
+    href: str
+
+
+def entries_of(site: Site) -> Iterator[SearchEntry]:
+    """Yield what can be found: products and upgrades first, then rules and operations, then failures."""
+    for product in site.products:
+        page = addresses.target_page(product.id)
+        yield SearchEntry(title=product.name, words=f"{product.role} {product.id}", href=page)
+    for versions in site.versions:
+        page = addresses.product_page(versions.id)
+        carried = " librdkafka" if any(versions.carries) else ""
+        yield SearchEntry(title=f"{versions.name}, all versions", words=f"bugs{carried}", href=page)
+    for old, new in combinations(releases_in(site), 2):
+        if old.can_become(new):
+            page = addresses.upgrade_page(old.short, new.short)
+            yield SearchEntry(title=f"{old.title} → {new.title}", words="upgrade", href=page)
+    if site.history.machines:
+        yield SearchEntry(
+            title="Machines of connections",
+            words="machine learned states",
+            href=addresses.MACHINES,
+        )
+    for clause in site.folded.grid.clauses:
+        page = addresses.clause_page(clause.clause)
+        title = clause.title
+        if clause.role == OPERATION:
+            title = f"{clause.source}: {title}"
+        yield SearchEntry(title=title, words=clause.clause, href=page)
+    seen = set()
+    for failure in site.history.failures or ():
+        if failure.signature not in seen:
+            seen.add(failure.signature)
+            message = failure.message.partition("\n")[0][:_LONGEST_MESSAGE]
+            yield SearchEntry(
+                title=f"{site.names.get(failure.target, failure.target)}: {message}",
+                words=failure.clause,
+                href=addresses.failure_page(failure.signature),
+            )
+
+
+def write_search(site: Site) -> None:
+    """Write search.js: `found` is called with the entries, each a list of title, words and address."""
+    rows = [[each.title, each.words, each.href] for each in entries_of(site)]
+    lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    text = NOT_IN_HTML.sub("\ufffd", f"window.searchEntries = [\n{lines}\n];\n")
+    (site.out_dir / addresses.SEARCH).write_bytes(text.encode())
 
 
 def write_products(site: Site) -> None:

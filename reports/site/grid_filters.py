@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from clauses.catalogue import Role
 from reports.grid import addresses
 from reports.grid.grid_tables import implementation_name
-from reports.grid.grid_view import FoldedGrid, TargetColumn, verdict_text
+from reports.grid.grid_view import FoldedGrid, verdict_text
 from reports.records import WORST_FIRST, Verdict
 from reports.site.grid_columns import Block
 
@@ -189,16 +189,11 @@ def _labels(role: str, folded: FoldedGrid, blocks: Sequence[Block]) -> Iterator[
         if block.is_folded:
             yield _label(block.first, f"{block.name}, {block.size}")
         for place, column in enumerate(block.columns, start=block.single[0]):
-            yield _label(place, short_name(column))
+            yield _label(place, column.name.removeprefix("Apache "))
 
 
 def _label(place: int, text: str) -> str:
     return f'#grid td:nth-child({place})::before{{content:"{_css_string(text)}"}}'
-
-
-def short_name(column: TargetColumn) -> str:
-    """Return the name of a column as shown before each of its cells on a narrow screen."""
-    return column.name.removeprefix("Apache ")
 
 
 def unless(*choices: FilterOption) -> str:

@@ -88,7 +88,7 @@ def _write(
     runs = {run.run_id: run for run in site.folded.grid.runs}
     listeners = tuple(entry.listener for entry in column.listeners) if column else ()
     own = {each.cell.clause: each for each in product.cells} if product else {}
-    of_role = _grid_of(site, column, product)
+    of_role = site.folded.by_role.get(product.role) if column and product else None
     speed = {(row.target, row.run_id): row for row in site.history.speed or ()}
     first = column.listeners[0] if column else None
     site.render(
@@ -115,10 +115,6 @@ def _write(
         page_of=page_of,
         not_about_listener=NOT_ABOUT_LISTENER,
     )
-
-
-def _grid_of(site: Site, column: TargetColumn | None, product: Product | None) -> FoldedGrid | None:
-    return site.folded.by_role.get(product.role) if column and product else None
 
 
 def _run_ids(product: Product | None, newest: str) -> Iterable[str]:

@@ -20,7 +20,7 @@ from reports.run_limits import LARGEST_FILE_BYTES
 from spark_aggregation.errors import PathNotFound
 from spark_aggregation.reading.file_contents import CONTENTS, read_contents
 from spark_aggregation.reading.partials import parent
-from spark_aggregation.reading.schema import ANSWERS, EXAMPLES, EXCHANGES, HEADER
+from spark_aggregation.reading.schema import HEADER
 
 _TABLES = f"/(examples|exchanges|answers|failures|{MACHINES_FOLDER})/"
 
@@ -115,24 +115,10 @@ def read_tables(
     return chosen.mapInArrow(read, from_arrow_schema(CONTENTS))
 
 
-def read_examples(spark: SparkSession, roots: Sequence[str]) -> DataFrame:
-    """Read every example row under `roots`: `folder` (of its run) and the columns of `schema.EXAMPLES`."""
-    return _read_rows(spark, roots, "examples", EXAMPLES)
-
-
-def read_exchanges(spark: SparkSession, roots: Sequence[str]) -> DataFrame:
-    """Read every exchange row under `roots`: `folder` (of its run) and the columns of `schema.EXCHANGES`."""
-    return _read_rows(spark, roots, "exchanges", EXCHANGES)
-
-
-def read_answers(spark: SparkSession, roots: Sequence[str]) -> DataFrame:
-    """Read every response under `roots`: `folder` (of its run) and the columns of `schema.ANSWERS`."""
-    return _read_rows(spark, roots, "answers", ANSWERS)
-
-
-def _read_rows(
+def read_rows(
     spark: SparkSession, roots: Sequence[str], table: str, schema: StructType
 ) -> DataFrame:
+    """Read every row of a table under `roots`: `folder` (of its run) and the columns of its schema."""
     path: Column = F.col("_metadata.file_path")
     rows = (
         spark.read.option("recursiveFileLookup", True)

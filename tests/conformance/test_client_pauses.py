@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from conformance.assertions.client_pauses import assert_pauses, assert_uses_late_table
+from conformance.assertions.client_recovery import assert_pauses, assert_uses_late_table
 from conformance.clients import test_fallback, test_robustness
 from fixtures.client_processes.driver_process import DriverResult
 from fixtures.scripted_broker.playing import Play

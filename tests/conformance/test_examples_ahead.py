@@ -22,8 +22,8 @@ from conformance.engine.examples_ahead import (
     examples_ahead,
     examples_at_once,
 )
-from fixtures.client.first_wait import about_to_wait
 from fixtures.client.running_broker import Address
+from fixtures.client.transport import about_to_wait
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
 from reports.records import Verdict

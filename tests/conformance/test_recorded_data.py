@@ -6,8 +6,7 @@ import csv
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from conformance.releases.advertised_tables import record_tables
-from conformance.releases.default_responses import record_default_answers
+from conformance.releases.advertised_tables import record_default_answers, record_tables
 from fixtures.launchers.built_in import reference_targets
 from reference_model.profiles.profile import FOLDER
 

@@ -11,9 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from conformance.commands.spark_jobs import count_with_spark
-from conformance.watch.listed_versions import Tables
 from conformance.watch.request_logs import add_counted, read_request_logs
-from conformance.watch.sightings import Sightings
+from conformance.watch.sightings import Sightings, Tables
 from spark_aggregation.request_logs_job import command
 from tests.wire.logged_requests import ENTRIES, FORWARDED
 

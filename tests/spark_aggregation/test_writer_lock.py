@@ -17,9 +17,8 @@ from pyspark.sql import SparkSession
 from spark_aggregation.errors import CannotWrite, HistoryMoved, fault_of_disk
 from spark_aggregation.history.history import Batch, RunHistory
 from spark_aggregation.history.state import State
-from spark_aggregation.history.writer_lock import only_writer
 from spark_aggregation.job import command
-from spark_aggregation.run_roll_up import RollUpRequest, RollUpResult, aggregate
+from spark_aggregation.run_roll_up import RollUpRequest, RollUpResult, aggregate, only_writer
 from tests.spark_aggregation.histories import TARGETS, SmallRun
 
 

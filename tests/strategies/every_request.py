@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from hypothesis import strategies as st
 
 import strategies
-from strategies.any_requests import any_requests, odd_requests
+from strategies.any_requests import any_requests, odd_requests, requests_with_two_faults
 from strategies.api_versions import api_versions_requests, negative_versions, unknown_versions
 from strategies.bare_requests import bare_requests, whole_requests
 from strategies.broken_requests import (
@@ -51,7 +51,6 @@ from strategies.odd_strings import (
     requests_with_wrong_text,
 )
 from strategies.software_names import illegal_software_texts, legal_software_texts, software
-from strategies.two_faults import requests_with_two_faults
 from wire.exchange import Request
 from wire.primitives import INT16_MAX, INT16_MIN
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from hypothesis import given
 
-from strategies.two_faults import requests_with_two_faults
+from strategies.any_requests import requests_with_two_faults
 from tests.strategies.search import unmet
 from wire.exchange import Request
 from wire.frames import SIZE_BYTES

@@ -23,8 +23,7 @@ from wire.exchange import (
     encode_request,
 )
 from wire.frames import FrameReader
-from wire.headers import RequestHeader, request_header_version
-from wire.layouts import Layout
+from wire.headers import Layout, RequestHeader, request_header_version
 from wire.sentinel import SENTINEL_CORRELATION_ID, sentinel_for
 
 BODY = ApiVersionsRequest(client_software_name="a", client_software_version="1")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from workflows.job_outputs import write_outputs, write_summary
+from workflows.github import write_outputs, write_summary
 
 
 def test_a_value_cannot_set_another_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

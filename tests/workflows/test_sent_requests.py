@@ -9,8 +9,8 @@ import pyarrow.parquet as parquet
 import pytest
 from click.testing import CliRunner
 
-from conformance.api_versions import sent_requests
-from conformance.api_versions.sent_requests import sent_ranges
+from conformance.api_versions import client_requests
+from conformance.api_versions.client_requests import sent_ranges
 from fixtures.registry.clients import all_clients
 from reference_model.profiles.known_apis import Range, known_apis
 from wire.frames import encode_frame
@@ -38,7 +38,7 @@ def test_range_is_from_lowest_to_highest_of_all_runs(
     run_folder(tmp_path / "1", ("a-1.0", 3, 4), ("a-1.0", 18, 3), ("kafka-clients-4.4.0", 3, 13))
     run_folder(tmp_path / "2", ("a-1.0", 3, 1), ("a-1.0", 0, 7), ("b-2.1", 3, 9))
     monkeypatch.setattr(workflow, "FILE", tmp_path / "sent.csv")
-    monkeypatch.setattr(sent_requests, "FILE", tmp_path / "sent.csv")
+    monkeypatch.setattr(client_requests, "FILE", tmp_path / "sent.csv")
     result = CliRunner().invoke(workflow.main, [str(tmp_path)])
     assert result.output == "3 ranges of 2 clients\n"
     assert sent_ranges() == {"a-1.0": {0: Range(7, 7), 3: Range(1, 4)}, "b-2.1": {3: Range(9, 9)}}

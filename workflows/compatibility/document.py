@@ -170,10 +170,6 @@ def _cut(text: str, longest: int) -> str:
     return markdown_text(escaped)
 
 
-def _link(finding: Finding) -> str:
-    return f"{FINDINGS}/{finding.id}"
-
-
 def _anchor(family: str) -> str:
     kept = (letter for letter in family.lower() if letter.isalnum() or letter in " -_")
     return "".join(kept).replace(" ", "-")
@@ -310,7 +306,7 @@ def _rule(data: Compatibility, finding: Finding) -> str:
 def _sentence(finding: Finding, longest_title: int) -> str:
     word = f"**{CRASHES}**: " if finding.crashes else ""
     title = _SUBJECT.sub("", finding.title)
-    return f"{word}[{_cut(title, longest_title)}]({_link(finding)})"
+    return f"{word}[{_cut(title, longest_title)}]({FINDINGS}/{finding.id})"
 
 
 def _versions(data: Compatibility, finding: Finding) -> str:

@@ -61,7 +61,13 @@ def document() -> str:
             "columns": {"type": "array", "items": {"type": "string"}},
             "rows": {"type": "array"},
         },
-        "allOf": [_if_table(table) for table in rows],
+        "allOf": [
+            {
+                "if": {"properties": {"table": {"const": table}}},
+                "then": {"properties": {"rows": {"items": {"$ref": f"#/$defs/{table}"}}}},
+            }
+            for table in rows
+        ],
         "$defs": {
             "verdict": {"enum": [verdict.value for verdict in Verdict]},
             "failure": _row(CellFailure, columns_of("", CellFailure)),
@@ -113,13 +119,6 @@ def _value(hint: Any) -> _Schema:
     if get_origin(hint) is not None:
         return {"type": "object", "additionalProperties": _value(get_args(hint)[1])}
     return _PLAIN[hint]
-
-
-def _if_table(table: str) -> _Schema:
-    return {
-        "if": {"properties": {"table": {"const": table}}},
-        "then": {"properties": {"rows": {"items": {"$ref": f"#/$defs/{table}"}}}},
-    }
 
 
 @click.command(cls=SuiteCommand, name="workflows.documents.table_schema")

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from conformance.commands.errors import CouldNotTell
-from conformance.commands.progress import status_line
+from conformance.commands.output_console import status_line
 from conformance.commands.selection import EVERY_RELEASE, runnable_targets
 from fixtures.choosing.listeners import LAUNCHERS
 from fixtures.errors import HarnessError

@@ -90,28 +90,24 @@ def _reactions_to_other_api(
     if not profile.accepts(header.api_key, header.api_version):
         return (closed("PROTOCOL.unknown-api-refused"),)
     if gets_no_response(data, header):
-        return (_without_response(header),)
+        return (
+            Reaction(
+                outcome=Outcome.IGNORED,
+                clause="PROTOCOL.no-response-to-acks-0",
+                kind=AnswerKind.OTHER,
+                response_version=header.api_version,
+            ),
+        )
     if other_api_reads(data, header):
-        return (_answer_of_other_api(header),)
+        return (
+            Reaction(
+                outcome=Outcome.ANSWER,
+                clause="KIP-35.every-advertised-version-served",
+                kind=AnswerKind.OTHER,
+                response_version=header.api_version,
+            ),
+        )
     raise NotModelled(f"api key {header.api_key} v{header.api_version} is not modelled")
-
-
-def _answer_of_other_api(header: ParsedHeader) -> Reaction:
-    return Reaction(
-        outcome=Outcome.ANSWER,
-        clause="KIP-35.every-advertised-version-served",
-        kind=AnswerKind.OTHER,
-        response_version=header.api_version,
-    )
-
-
-def _without_response(header: ParsedHeader) -> Reaction:
-    return Reaction(
-        outcome=Outcome.IGNORED,
-        clause="PROTOCOL.no-response-to-acks-0",
-        kind=AnswerKind.OTHER,
-        response_version=header.api_version,
-    )
 
 
 def unsupported(profile: Profile) -> Reaction:

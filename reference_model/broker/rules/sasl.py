@@ -105,7 +105,13 @@ def token_in(payload: bytes, profile: Profile, state: ConnectionState) -> Token 
 
 def answer_to_token(token: Token, *, is_last: bool) -> Reaction:
     """Return the reaction to a right token; `is_last` means that it completes the authentication."""
-    accepted = _token_accepted(token.kind, token.layout)
+    accepted = Reaction(
+        outcome=Outcome.ANSWER,
+        clause=CLAUSE,
+        kind=token.kind,
+        response_version=token.layout,
+        next_event=ConnectionEvent.TOKEN_TAKEN,
+    )
     return accepted if is_last else replace(accepted, next_event=None)
 
 
@@ -296,14 +302,4 @@ def _refused_by_answer(clause: str, kind: AnswerKind, error: ErrorCode, layout: 
         kind=kind,
         response_version=layout,
         next_event=ConnectionEvent.REFUSED,
-    )
-
-
-def _token_accepted(kind: AnswerKind, layout: int) -> Reaction:
-    return Reaction(
-        outcome=Outcome.ANSWER,
-        clause=CLAUSE,
-        kind=kind,
-        response_version=layout,
-        next_event=ConnectionEvent.TOKEN_TAKEN,
     )

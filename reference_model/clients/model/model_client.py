@@ -7,7 +7,7 @@ fault can replace exactly one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from proposals import provided
@@ -21,7 +21,7 @@ from reference_model.clients.model.client_errors import (
     RequestRefused,
 )
 from reference_model.clients.model.negotiation import Negotiation
-from reference_model.clients.model.network import HostPort, Network
+from reference_model.clients.model.network import HostPort
 from wire.api_keys import METADATA_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.codec import decode_prefix, encode
 from wire.error_codes import ErrorCode
@@ -94,16 +94,8 @@ class ModelClient(Authentication):
 
     metadata_api: Api = METADATA
 
-    def __init__(
-        self,
-        network: Network,
-        bootstrap: HostPort,
-        options: Iterable[str] = (),
-        credentials: tuple[str, str] | None = None,
-    ) -> None:
-        super().__init__(network, bootstrap, options, credentials)
-        self._turn = 0
-        self._failures_in_a_row = 0
+    _turn = 0
+    _failures_in_a_row = 0
 
     def fetch_metadata(self, until_ms: int) -> str:
         """Fetch metadata from a node of the cluster; bootstrap first if none is known.

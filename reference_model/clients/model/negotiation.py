@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+import functools
+from collections.abc import Collection, Mapping
 
 from reference_model.clients.model.asking import OWN_RANGES, Asking
 from reference_model.clients.model.client_connections import Link, Range
@@ -13,7 +14,7 @@ from reference_model.clients.model.client_errors import (
     RebootstrapRequired,
     RequestRefused,
 )
-from reference_model.clients.model.network import HostPort, Network
+from reference_model.clients.model.network import HostPort
 from wire.api_keys import (
     API_VERSIONS_KEY,
 )
@@ -41,15 +42,9 @@ class Negotiation(Asking):
 
     known_keys: Collection[int] = OWN_RANGES.keys()
 
-    def __init__(
-        self,
-        network: Network,
-        bootstrap: HostPort,
-        options: Iterable[str] = (),
-        credentials: tuple[str, str] | None = None,
-    ) -> None:
-        super().__init__(network, bootstrap, options, credentials)
-        self._version_to_go_on_with: dict[HostPort, int] = {}
+    @functools.cached_property
+    def _version_to_go_on_with(self) -> dict[HostPort, int]:
+        return {}
 
     def table_for(self, link: Link) -> Mapping[int, Range]:
         """Return the table of the broker at the other end of a connection; ask for it once per connection."""

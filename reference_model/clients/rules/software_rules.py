@@ -1,4 +1,4 @@
-"""The rules of the oracle for clients that are about the name and the version of the software, of KIP-511."""
+"""The rules of the oracle for clients that are about the name and the version of the software, of KIP-511, and the client id, of KIP-482."""
 
 from __future__ import annotations
 
@@ -9,6 +9,15 @@ from reference_model.clients.rules.read_response import ResponseKind
 from reference_model.clients.scripts.recording import Recording, SeenRequest
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
+
+OLD_ENCODING = "PROTOCOL.client-id-old-encoding"
+
+
+def client_id_is_old(move: Move, history: History) -> Forbidden:
+    """The client id of a request with a flexible header has its length in two bytes."""
+    if move.request.has_compact_client_id:
+        yield OLD_ENCODING, "has a client id with a compact length, and not with one of two bytes"
+
 
 _NAME = re.compile(r"[a-zA-Z0-9.\-]+")
 """What either reading of KIP-511 allows: only Apache Kafka's expression refuses a dot or hyphen at an edge."""

@@ -11,7 +11,6 @@ from reference_model.faults.broker import (
     kip_035_versions,
     kip_482,
     kip_511,
-    kip_511_names,
     kip_1242,
     listeners,
     model,
@@ -24,24 +23,4 @@ from reference_model.faults.broker import (
 )
 from reference_model.faults.broker.registry import DEFECTS, Defect
 
-__all__ = [
-    "DEFECTS",
-    "Defect",
-    "connections",
-    "features",
-    "framing",
-    "kip_035",
-    "kip_035_versions",
-    "kip_482",
-    "kip_511",
-    "kip_511_names",
-    "kip_1242",
-    "listeners",
-    "model",
-    "other_apis",
-    "protocol",
-    "protocol_headers",
-    "sasl",
-    "served_versions",
-    "software_metrics",
-]
+__all__ = ["DEFECTS", "Defect"]

@@ -6,7 +6,7 @@ import dataclasses
 
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage
-from reference_model.faults.broker.registry import defect, replace_response, succeeds
+from reference_model.faults.broker.registry import defect, replace_response, response_of, succeeds
 from reference_model.profiles.listeners import CONTROLLER, SASL_PLAINTEXT
 from wire.api_versions import (
     FIRST_FLEXIBLE_VERSION,
@@ -37,31 +37,19 @@ def _append(context: RequestContext, layout: int, data: bytes) -> None:
         context.answer = encode_frame(context.answer[SIZE_BYTES:] + data)
 
 
-@defect(
-    Stage.ANSWER,
-    "FEATURES.absent-below-v3",
-    "PROTOCOL.size-prefix-exact",
-)
+@defect(Stage.ANSWER, "FEATURES.absent-below-v3", "PROTOCOL.size-prefix-exact")
 def v2_answers_have_a_tag_section_with_features(context: RequestContext) -> None:
     """A v2 response ends with a tag section that contains the supported features."""
     _append(context, 2, write_raw_tagged_fields((TaggedField(SUPPORTED_FEATURES_TAG, b"\x01"),)))
 
 
-@defect(
-    Stage.ANSWER,
-    "FEATURES.absent-below-v3",
-    "PROTOCOL.size-prefix-exact",
-)
+@defect(Stage.ANSWER, "FEATURES.absent-below-v3", "PROTOCOL.size-prefix-exact")
 def v0_answers_have_a_tag_section_with_the_epoch(context: RequestContext) -> None:
     """A v0 response ends with a tag section that contains the epoch of the features."""
     _append(context, 0, write_raw_tagged_fields((TaggedField(EPOCH_TAG, write_int64(5)),)))
 
 
-@defect(
-    Stage.ANSWER,
-    "FEATURES.absent-below-v3",
-    "PROTOCOL.size-prefix-exact",
-)
+@defect(Stage.ANSWER, "FEATURES.absent-below-v3", "PROTOCOL.size-prefix-exact")
 def v1_answers_name_a_feature(context: RequestContext) -> None:
     """A v1 response ends with the name of a supported feature."""
     feature = context.broker.profile.supported_features[0]
@@ -91,8 +79,7 @@ def v3_raises_lowest_levels_of_0(context: RequestContext) -> None:
 def v4_raises_lowest_levels_of_0(context: RequestContext) -> None:
     """v4 lists features whose lowest level is 0 as if it were 1."""
     if succeeds(context) and context.reaction.response_version == FIRST_VERSION_WITH_ZERO_MINIMUM:
-        assert context.response is not None
-        features = context.response.supported_features
+        features = response_of(context).supported_features
         replace_response(context, supported_features=tuple(map(_with_minimum_1, features)))
 
 
@@ -100,8 +87,7 @@ def v4_raises_lowest_levels_of_0(context: RequestContext) -> None:
 def a_feature_stands_twice(context: RequestContext) -> None:
     """The last supported feature is listed twice."""
     if _carries_features(context):
-        assert context.response is not None
-        features = context.response.supported_features
+        features = response_of(context).supported_features
         replace_response(context, supported_features=features + features[-1:])
 
 
@@ -109,13 +95,12 @@ def a_feature_stands_twice(context: RequestContext) -> None:
 def finalized_levels_exceed_what_is_supported(context: RequestContext) -> None:
     """The finalized level of every feature is one above the highest supported level."""
     if _carries_features(context):
-        assert context.response is not None
         highest = {f.name: f.max_version + 1 for f in context.broker.profile.supported_features}
         replace_response(
             context,
             finalized_features=tuple(
                 dataclasses.replace(feature, max_version_level=highest[feature.name])
-                for feature in context.response.finalized_features
+                for feature in response_of(context).finalized_features
             ),
         )
 
@@ -124,11 +109,10 @@ def finalized_levels_exceed_what_is_supported(context: RequestContext) -> None:
 def a_feature_is_finalized_that_nobody_supports(context: RequestContext) -> None:
     """A feature is finalized that is not listed as supported."""
     if _carries_features(context):
-        assert context.response is not None
         stranger = FinalizedFeatureKey(
             name="nobody.version", max_version_level=1, min_version_level=1
         )
-        finalized = (*context.response.finalized_features, stranger)
+        finalized = (*response_of(context).finalized_features, stranger)
         replace_response(context, finalized_features=finalized)
 
 
@@ -136,14 +120,13 @@ def a_feature_is_finalized_that_nobody_supports(context: RequestContext) -> None
 def a_range_of_levels_is_reversed(context: RequestContext) -> None:
     """Supported features whose lowest level is above 0 are listed with minimum and maximum swapped."""
     if _carries_features(context):
-        assert context.response is not None
         replace_response(
             context,
             supported_features=tuple(
                 dataclasses.replace(f, min_version=f.max_version, max_version=f.min_version)
                 if f.min_version
                 else f
-                for f in context.response.supported_features
+                for f in response_of(context).supported_features
             ),
         )
 
@@ -184,10 +167,9 @@ def features_are_finalized_at_no_epoch(context: RequestContext) -> None:
 def a_second_answer_has_one_feature_more(context: RequestContext) -> None:
     """From the second flexible response on a connection onwards, one more feature is listed."""
     if _carries_features(context):
-        assert context.response is not None
         if context.connection.memory.get("told features"):
             late = SupportedFeatureKey(name="late.version", min_version=0, max_version=1)
-            features = (*context.response.supported_features, late)
+            features = (*response_of(context).supported_features, late)
             replace_response(context, supported_features=features)
         context.connection.memory["told features"] = True
 
@@ -196,10 +178,9 @@ def a_second_answer_has_one_feature_more(context: RequestContext) -> None:
 def newer_versions_finalize_lower_levels(context: RequestContext) -> None:
     """From v4 on each finalized level is the lowest that is supported."""
     if _carries_features(context) and context.reaction.response_version > FIRST_FLEXIBLE_VERSION:
-        assert context.response is not None
-        lowest = {each.name: each.min_version for each in context.response.supported_features}
+        lowest = {each.name: each.min_version for each in response_of(context).supported_features}
         features = tuple(
-            _at_level(each, lowest[each.name]) for each in context.response.finalized_features
+            _at_level(each, lowest[each.name]) for each in response_of(context).finalized_features
         )
         replace_response(context, finalized_features=features)
 
@@ -208,14 +189,13 @@ def newer_versions_finalize_lower_levels(context: RequestContext) -> None:
 def a_second_answer_has_another_level(context: RequestContext) -> None:
     """From the second flexible answer of a connection on, finalized levels are one lower if that is supported."""
     if _carries_features(context):
-        assert context.response is not None
         if context.connection.memory.get("told levels"):
             lowest = {f.name: f.min_version for f in context.broker.profile.supported_features}
             replace_response(
                 context,
                 finalized_features=tuple(
                     _at_level(feature, max(feature.max_version_level - 1, lowest[feature.name]))
-                    for feature in context.response.finalized_features
+                    for feature in response_of(context).finalized_features
                 ),
             )
         context.connection.memory["told levels"] = True

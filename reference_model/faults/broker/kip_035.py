@@ -15,6 +15,7 @@ from reference_model.faults.broker.registry import (
     is_refused_version,
     replace_reaction,
     replace_response,
+    response_of,
     succeeds,
     version_of,
 )
@@ -60,12 +61,11 @@ def v0_is_not_listed(context: RequestContext) -> None:
 
 def change_own_entry(context: RequestContext, **changes: Any) -> None:
     """Change the entry of ApiVersions itself in the table of the response."""
-    assert context.response is not None
     replace_response(
         context,
         api_keys=tuple(
             dataclasses.replace(entry, **changes) if entry.api_key == API_VERSIONS_KEY else entry
-            for entry in context.response.api_keys
+            for entry in response_of(context).api_keys
         ),
     )
 
@@ -136,9 +136,8 @@ def v4_repeats_its_last_entry(context: RequestContext) -> None:
 @defect(Stage.RESPONSE, "KIP-35.keys-unique", listeners=OPEN_LISTENERS)
 def the_last_key_stands_twice(context: RequestContext) -> None:
     """The table contains its last entry twice."""
-    if succeeds(context) and context.response is not None:
-        table = context.response.api_keys
-        replace_response(context, api_keys=(*table, *table[-1:]))
+    if context.response is not None:
+        add_entries(context, *context.response.api_keys[-1:])
 
 
 @defect(Stage.RESPONSE, "KIP-35.same-table-at-every-version", listeners=OPEN_LISTENERS)
@@ -148,11 +147,7 @@ def v1_lists_one_key_less(context: RequestContext) -> None:
         replace_response(context, api_keys=context.response.api_keys[:-1])
 
 
-@defect(
-    Stage.RESPONSE,
-    "KIP-35.same-table-at-every-version",
-    "KIP-35.table-before-authentication",
-)
+@defect(Stage.RESPONSE, "KIP-35.same-table-at-every-version", "KIP-35.table-before-authentication")
 def the_table_shrinks_on_repeat(context: RequestContext) -> None:
     """Every table after the first on a connection lacks the last entry."""
     memory = context.connection.memory
@@ -203,41 +198,30 @@ def a_refused_neighbour_takes_all_back_to_v0(context: RequestContext) -> None:
         replace_reaction(context, response_version=0)
 
 
-@defect(
-    Stage.REACTION,
-    "KIP-35.trailing-bytes",
-    listeners=OPEN_LISTENERS,
-)
+def bytes_after_body(context: RequestContext) -> int:
+    """Return how many bytes a request in a supported version has after its body."""
+    header, body = context.header, body_of(context)
+    if header is None or not succeeds(context):
+        return 0
+    return len(context.payload) - (header.body_offset if body is None else body.end)
+
+
+@defect(Stage.REACTION, "KIP-35.trailing-bytes", listeners=OPEN_LISTENERS)
 def trailing_bytes_are_refused(context: RequestContext) -> None:
     """A request in a supported version with bytes after its body closes the connection."""
-    header = context.header
-    if header is None or not succeeds(context):
-        return
-    body = body_of(context)
-    end = header.body_offset if body is None else body.end
-    if len(context.payload) > end:
+    if bytes_after_body(context) > 0:
         replace_reaction(context, outcome=Outcome.CLOSED)
 
 
 @defect(Stage.RESPONSE, "KIP-35.trailing-bytes", listeners=OPEN_LISTENERS)
 def trailing_bytes_shorten_the_table(context: RequestContext) -> None:
     """A request in a supported version with bytes after its body gets a table without its last entry."""
-    header, response = context.header, context.response
-    if header is None or response is None or not succeeds(context):
-        return
-    body = body_of(context)
-    end = header.body_offset if body is None else body.end
-    if len(context.payload) > end:
-        replace_response(context, api_keys=response.api_keys[:-1])
+    if bytes_after_body(context) > 0 and context.response is not None:
+        replace_response(context, api_keys=context.response.api_keys[:-1])
 
 
 @defect(Stage.REACTION, "KIP-35.trailing-bytes", listeners=OPEN_LISTENERS)
 def sixty_four_kilobytes_after_the_body_close_the_connection(context: RequestContext) -> None:
     """A request in a supported version with 64 KiB or more after its body closes the connection."""
-    header = context.header
-    if header is None or not succeeds(context):
-        return
-    body = body_of(context)
-    end = header.body_offset if body is None else body.end
-    if len(context.payload) - end >= 1 << 16:
+    if bytes_after_body(context) >= 1 << 16:
         replace_reaction(context, outcome=Outcome.CLOSED)

@@ -85,11 +85,7 @@ def negative_versions_get_a_little_endian_error(context: RequestContext) -> None
     answer_bytes(context, b"\x23\x00" + bytes(4))
 
 
-@defect(
-    Stage.RESPONSE,
-    "KIP-35.unknown-version-gives-35",
-    listeners=OPEN_LISTENERS,
-)
+@defect(Stage.RESPONSE, "KIP-35.unknown-version-gives-35", listeners=OPEN_LISTENERS)
 def unknown_versions_get_another_error(context: RequestContext) -> None:
     """A version above the maximum gets INVALID_REQUEST."""
     if is_refused_version(context) and version_of(context) > 0:
@@ -188,23 +184,14 @@ def the_next_version_is_served_as_the_newest(context: RequestContext) -> None:
         context.reaction = success_in(NEWEST_VERSION)
 
 
-@defect(
-    Stage.REACTION,
-    GIVES_35,
-    "PROTOCOL.half-close-answers-complete",
-    listeners=OPEN_LISTENERS,
-)
+@defect(Stage.REACTION, GIVES_35, "PROTOCOL.half-close-answers-complete", listeners=OPEN_LISTENERS)
 def the_next_version_closes_the_connection(context: RequestContext) -> None:
     """The version after the newest closes the connection (streamnative/kop#166, kroxylicious#1611)."""
     if version_of(context) == NEWEST_VERSION + 1:
         replace_reaction(context, outcome=Outcome.CLOSED)
 
 
-@defect(
-    Stage.REACTION,
-    GIVES_35,
-    listeners=OPEN_LISTENERS,
-)
+@defect(Stage.REACTION, GIVES_35, listeners=OPEN_LISTENERS)
 def large_versions_get_no_answer(context: RequestContext) -> None:
     """A version from 256 up gets no response, and the connection stays usable (KAFKA-3652)."""
     if is_refused_version(context) and version_of(context) >= 256:
@@ -214,10 +201,8 @@ def large_versions_get_no_answer(context: RequestContext) -> None:
 @defect(Stage.ANSWER, V0_LAYOUT, listeners=OPEN_LISTENERS)
 def unsupported_versions_get_a_hybrid_layout(context: RequestContext) -> None:
     """UNSUPPORTED_VERSION has a compact array without tag sections, as in librdkafka's mock."""
-    if is_refused_version(context) and version_of(context) > 0 and context.header is not None:
-        header = ResponseHeader(correlation_id=context.header.correlation_id)
-        body = b"\x00\x23\x01\x00\x12\x00\x00\x00\x02" + bytes(4)
-        context.answer = encode_frame(encode(header, version=0) + body)
+    if is_refused_version(context) and version_of(context) > 0:
+        replace_body(context, b"\x00\x23\x01\x00\x12\x00\x00\x00\x02" + bytes(4))
 
 
 @defect(Stage.ANSWER, V0_LAYOUT)

@@ -2,9 +2,26 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable
+
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage
-from reference_model.faults.broker.registry import OPEN_LISTENERS, body_of, defect, succeeds
+from reference_model.broker.rules.reaction import Reaction
+from reference_model.faults.broker.registry import (
+    OPEN_LISTENERS,
+    body_of,
+    defect,
+    replace_reaction,
+    replace_response,
+    succeeds,
+    success_in,
+    unread_version,
+    version_of,
+)
+from wire.error_codes import ErrorCode
+from wire.exchange import Outcome
+from wire.primitives import INT16_MAX
 
 
 @defect(Stage.ANSWER, "KIP-511.v3-body-flexible", listeners=OPEN_LISTENERS)
@@ -53,3 +70,204 @@ def digits_in_front_get_a_flexible_response_header(context: RequestContext) -> N
     body = body_of(context)
     if body is not None and succeeds(context) and body.client_software_name[:1].isdigit():
         context.answer = context.encode_answer(header_version=1)
+
+
+@defect(Stage.RESPONSE, "KIP-511.names-accepted")
+def dots_in_names_are_refused(context: RequestContext) -> None:
+    """A dot in the client software name gets INVALID_REQUEST."""
+    body = body_of(context)
+    if body is not None and "." in body.client_software_name and succeeds(context):
+        replace_response(context, error_code=ErrorCode.INVALID_REQUEST)
+
+
+@defect(Stage.RESPONSE, "KIP-511.names-accepted")
+def one_letter_names_are_refused(context: RequestContext) -> None:
+    """A client software name of one letter, whose first and last letter are the same, gets INVALID_REQUEST."""
+    body = body_of(context)
+    if body is not None and len(body.client_software_name) == 1 and succeeds(context):
+        replace_response(context, error_code=ErrorCode.INVALID_REQUEST)
+
+
+@defect(Stage.RESPONSE, "KIP-511.names-accepted")
+def versions_without_a_digit_in_front_are_refused(context: RequestContext) -> None:
+    """A client software version that does not begin with a digit gets INVALID_REQUEST (Azure/azure-sdk#4652)."""
+    body = body_of(context)
+    if body is not None and not body.client_software_version[:1].isdigit() and succeeds(context):
+        replace_response(context, error_code=ErrorCode.INVALID_REQUEST)
+
+
+@defect(Stage.RESPONSE, "KIP-511.names-accepted")
+def librdkafka_is_refused(context: RequestContext) -> None:
+    """Clients that name librdkafka as their software get INVALID_REQUEST, as a broker may do to work round a bug."""
+    body = body_of(context)
+    if body is not None and body.client_software_name == "librdkafka" and succeeds(context):
+        replace_response(context, error_code=ErrorCode.INVALID_REQUEST)
+
+
+@defect(Stage.RESPONSE, "KIP-35.same-table-at-every-version", listeners=OPEN_LISTENERS)
+def librdkafka_gets_a_table_of_its_own(context: RequestContext) -> None:
+    """Clients that name librdkafka as their software get a table without its last entry, to work round a bug of theirs."""
+    body = body_of(context)
+    response = context.response
+    if body is None or response is None or not succeeds(context):
+        return
+    if body.client_software_name == "librdkafka":
+        replace_response(context, api_keys=response.api_keys[:-1])
+
+
+@defect(Stage.RESPONSE, "KIP-35.per-connection", listeners=OPEN_LISTENERS)
+def a_neighbour_with_a_refused_name_shortens_the_table(context: RequestContext) -> None:
+    """If the last response on one connection refused a name, the table of all others lacks its first entry."""
+    context.connection.memory["named wrongly"] = has_refused_name(context)
+    others = (c for c in context.broker.connections if c is not context.connection)
+    if context.response is not None and any(c.memory.get("named wrongly") for c in others):
+        replace_response(context, api_keys=context.response.api_keys[1:])
+
+
+@defect(Stage.ANSWER, "PROTOCOL.correlation-id-echoed")
+def refused_names_get_the_correlation_id_zero(context: RequestContext) -> None:
+    """The response that refuses a name has the correlation id 0 if the request's is negative."""
+    header = context.header
+    if has_refused_name(context) and header is not None and header.correlation_id < 0:
+        context.header = dataclasses.replace(header, correlation_id=0)
+        context.answer = context.encode_answer()
+
+
+@defect(
+    Stage.REACTION,
+    "KIP-511.names-refused",
+    "KIP-511.edge-punctuation",
+    "KIP-511.refusal-in-request-version",
+    "KIP-1242.order-of-checks",
+    listeners=OPEN_LISTENERS,
+)
+def names_are_not_checked(context: RequestContext) -> None:
+    """Any readable client software name and version is accepted, as by Tansu 0.6.0."""
+    body = body_of(context)
+    refused = context.reaction.error_code is ErrorCode.INVALID_REQUEST
+    if body is not None and refused and not body.ids_are_half_given:
+        context.reaction = success_in(version_of(context))
+
+
+@defect(Stage.REACTION, "KIP-511.names-refused")
+def names_may_end_with_a_line_feed(context: RequestContext) -> None:
+    """A client software name that is legal except for a line feed at its end is accepted."""
+    _accept_cleaned_name(context, lambda name: name.removesuffix("\n"))
+
+
+@defect(
+    Stage.REACTION,
+    "KIP-511.names-refused",
+    "KIP-511.refusal-in-request-version",
+    listeners=OPEN_LISTENERS,
+)
+def letters_of_any_script_are_accepted(context: RequestContext) -> None:
+    """A client software name with letters of any script is accepted if no cluster id is given."""
+    body = body_of(context)
+    if body is None or body.cluster_id is not None:
+        return
+    _accept_cleaned_name(
+        context, lambda name: "".join("x" if each.isalpha() else each for each in name)
+    )
+
+
+@defect(Stage.REACTION, "KIP-511.names-refused")
+def underscores_in_names_are_accepted(context: RequestContext) -> None:
+    """A client software name that is legal except for underscores is accepted."""
+    _accept_cleaned_name(context, lambda name: name.replace("_", "x"))
+
+
+@defect(Stage.REACTION, "KIP-511.names-refused")
+def bytes_that_are_not_utf_8_are_dropped(context: RequestContext) -> None:
+    """A client software name that is legal without its bytes that are not UTF-8 is accepted."""
+    _accept_cleaned_name(context, lambda name: name.replace("\N{REPLACEMENT CHARACTER}", ""))
+
+
+@defect(Stage.REACTION, "KIP-511.names-refused")
+def only_the_first_256_characters_of_a_name_are_checked(context: RequestContext) -> None:
+    """A client software name whose first 256 characters are legal is accepted."""
+    _accept_cleaned_name(context, lambda name: name[:256])
+
+
+@defect(Stage.RESPONSE, "KIP-511.names-accepted")
+def names_as_long_as_a_string_can_be_are_refused(context: RequestContext) -> None:
+    """A client software name of 32767 characters gets INVALID_REQUEST."""
+    body = body_of(context)
+    if body is not None and len(body.client_software_name) == INT16_MAX and succeeds(context):
+        replace_response(context, error_code=ErrorCode.INVALID_REQUEST)
+
+
+@defect(Stage.REACTION, "KIP-511.edge-punctuation")
+def names_may_begin_with_a_hyphen(context: RequestContext) -> None:
+    """A client software name that begins with a hyphen is accepted."""
+    _accept_cleaned_name(context, lambda name: name.replace("-", "x", 1))
+
+
+def _accept_cleaned_name(context: RequestContext, clean: Callable[[str], str]) -> None:
+    """Serve a refused request whose name is valid after cleaning."""
+    body = body_of(context)
+    if body is None or context.reaction.error_code is not ErrorCode.INVALID_REQUEST:
+        return
+    cleaned = dataclasses.replace(body, client_software_name=clean(body.client_software_name))
+    if cleaned != body and cleaned.name_is_valid and not cleaned.ids_are_half_given:
+        context.reaction = success_in(version_of(context))
+
+
+@defect(Stage.REACTION, "KIP-511.refusal-in-request-version", listeners=OPEN_LISTENERS)
+def refused_names_are_answered_in_v0(context: RequestContext) -> None:
+    """INVALID_REQUEST is written in the v0 layout."""
+    if has_refused_name(context):
+        replace_reaction(context, response_version=0)
+
+
+def has_refused_name(context: RequestContext) -> bool:
+    """Return whether a request is refused for its name, not for its ids."""
+    body = body_of(context)
+    return body is not None and not body.name_is_valid
+
+
+@defect(Stage.REACTION, "KIP-511.null-name-refused")
+def null_names_count_as_empty(context: RequestContext) -> None:
+    """A null client software name gets INVALID_REQUEST instead of closing the connection."""
+    header, version = context.header, unread_version(context)
+    if header is None or version is None:
+        return
+    if context.payload[header.body_offset : header.body_offset + 1] == b"\0":
+        context.reaction = Reaction(
+            outcome=Outcome.ANSWER,
+            clause="KIP-511.refusal-in-request-version",
+            error_code=ErrorCode.INVALID_REQUEST,
+            response_version=version,
+        )
+
+
+@defect(Stage.RESPONSE, "KIP-511.older-versions-unchanged")
+def the_second_answer_behind_a_refused_name_is_refused(context: RequestContext) -> None:
+    """After a refused name, the second request without a name is refused on that connection."""
+    memory = context.connection.memory
+    if has_refused_name(context):
+        memory["nameless"] = 0
+    elif "nameless" in memory and context.reaction.response_version < 3:
+        memory["nameless"] += 1
+        if memory["nameless"] == 2:
+            replace_response(context, error_code=ErrorCode.INVALID_REQUEST)
+
+
+@defect(Stage.RESPONSE, "KIP-511.older-versions-unchanged")
+def v2_behind_a_refused_name_is_refused(context: RequestContext) -> None:
+    """After a refused name, v2 is refused on that connection, and v0 and v1 are not."""
+    memory = context.connection.memory
+    if memory.get("refused name") and succeeds(context) and context.reaction.response_version == 2:
+        replace_response(context, error_code=ErrorCode.INVALID_REQUEST)
+    if has_refused_name(context):
+        memory["refused name"] = True
+
+
+@defect(Stage.RESPONSE, "KIP-511.older-versions-unchanged")
+def a_refused_name_sticks_to_the_connection(context: RequestContext) -> None:
+    """After a refused name, versions without a name are also refused on that connection."""
+    memory = context.connection.memory
+    if memory.get("refused name") and succeeds(context) and context.reaction.response_version < 3:
+        replace_response(context, error_code=ErrorCode.INVALID_REQUEST)
+    if has_refused_name(context):
+        memory["refused name"] = True

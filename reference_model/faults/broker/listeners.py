@@ -12,6 +12,7 @@ from reference_model.faults.broker.registry import (
     defect,
     is_refused_version,
     replace_response,
+    response_of,
     succeeds,
     success_in,
     version_of,
@@ -31,11 +32,6 @@ TLS_HANDSHAKE_RECORD = 0x16
 def _early(context: RequestContext) -> bool:
     """Return whether the connection still has to authenticate."""
     return context.state is ConnectionState.BEFORE_HANDSHAKE
-
-
-def _table(context: RequestContext) -> tuple[ApiVersion, ...]:
-    assert context.response is not None
-    return context.response.api_keys
 
 
 def _without_last(table: tuple[ApiVersion, ...]) -> tuple[ApiVersion, ...]:
@@ -58,14 +54,14 @@ def _with_lower_maximum(table: tuple[ApiVersion, ...]) -> tuple[ApiVersion, ...]
 def flexible_tables_are_shorter_before_authentication(context: RequestContext) -> None:
     """Before authentication, the table of v3 and later lacks an entry."""
     if _early(context) and succeeds(context) and version_of(context) >= FIRST_FLEXIBLE_VERSION:
-        replace_response(context, api_keys=_without_last(_table(context)))
+        replace_response(context, api_keys=_without_last(response_of(context).api_keys))
 
 
 @defect(Stage.RESPONSE, "KIP-35.table-before-authentication")
 def v1_tables_are_lower_before_authentication(context: RequestContext) -> None:
     """Before authentication, the table of v1 has lower maxima."""
     if _early(context) and succeeds(context) and version_of(context) == 1:
-        replace_response(context, api_keys=_with_lower_maximum(_table(context)))
+        replace_response(context, api_keys=_with_lower_maximum(response_of(context).api_keys))
 
 
 @defect(Stage.RESPONSE, "KIP-35.table-before-authentication")
@@ -73,18 +69,14 @@ def flexible_tables_are_shorter_behind_scram(context: RequestContext) -> None:
     """After authentication with SCRAM, the table of v3 and later lacks an entry."""
     flexible = version_of(context) >= FIRST_FLEXIBLE_VERSION
     if came_in_by_scram(context) and succeeds(context) and flexible:
-        replace_response(context, api_keys=_without_last(_table(context)))
+        replace_response(context, api_keys=_without_last(response_of(context).api_keys))
 
 
-@defect(
-    Stage.RESPONSE,
-    "KIP-35.table-before-authentication",
-    "KIP-35.same-table-at-every-version",
-)
+@defect(Stage.RESPONSE, "KIP-35.table-before-authentication", "KIP-35.same-table-at-every-version")
 def v0_tables_are_shorter_before_authentication(context: RequestContext) -> None:
     """Before authentication, the table of v0 lacks an entry."""
     if _early(context) and succeeds(context) and version_of(context) == 0:
-        replace_response(context, api_keys=_without_last(_table(context)))
+        replace_response(context, api_keys=_without_last(response_of(context).api_keys))
 
 
 @defect(
@@ -98,21 +90,13 @@ def refused_versions_get_no_range_before_authentication(context: RequestContext)
         replace_response(context, api_keys=())
 
 
-@defect(
-    Stage.REACTION,
-    "KIP-511.same-rules-before-authentication",
-    "KIP-511.names-refused",
-)
+@defect(Stage.REACTION, "KIP-511.same-rules-before-authentication", "KIP-511.names-refused")
 def underscores_pass_before_authentication(context: RequestContext) -> None:
     """Before authentication, a client software name may contain underscores."""
     _accept_before_authentication(context, "_")
 
 
-@defect(
-    Stage.REACTION,
-    "KIP-511.same-rules-before-authentication",
-    "KIP-511.edge-punctuation",
-)
+@defect(Stage.REACTION, "KIP-511.same-rules-before-authentication", "KIP-511.edge-punctuation")
 def hyphens_in_front_pass_before_authentication(context: RequestContext) -> None:
     """Before authentication, a client software name may begin with a hyphen."""
     _accept_before_authentication(context, "-")
@@ -139,14 +123,14 @@ def tls_listeners_serve_without_tls(opening: TlsOpening) -> None:
 def tables_behind_tls_are_shorter(context: RequestContext) -> None:
     """On TLS listeners the table lacks an entry."""
     if context.broker.profile.listener in TLS_LISTENERS and succeeds(context):
-        replace_response(context, api_keys=_without_last(_table(context)))
+        replace_response(context, api_keys=_without_last(response_of(context).api_keys))
 
 
 @defect(Stage.RESPONSE, "KIP-35.nothing-before-tls")
 def tables_behind_tls_are_lower(context: RequestContext) -> None:
     """On TLS listeners the table has lower maxima."""
     if context.broker.profile.listener in TLS_LISTENERS and succeeds(context):
-        replace_response(context, api_keys=_with_lower_maximum(_table(context)))
+        replace_response(context, api_keys=_with_lower_maximum(response_of(context).api_keys))
 
 
 @defect(Stage.TLS, "KIP-35.nothing-before-tls")
@@ -221,28 +205,22 @@ def controllers_show_the_table_of_brokers(context: RequestContext) -> None:
         replace_response(context, api_keys=profile_of(release, listener=PLAINTEXT).api_keys)
 
 
-@defect(
-    Stage.RESPONSE,
-    "KIP-35.controller-listener-table",
-    "KIP-35.keys-unique",
-)
+@defect(Stage.RESPONSE, "KIP-35.controller-listener-table", "KIP-35.keys-unique")
 def a_key_stands_twice_on_controllers(context: RequestContext) -> None:
     """The table of the controller listener contains its last entry twice."""
     if context.broker.profile.listener == CONTROLLER and succeeds(context):
-        replace_response(context, api_keys=_table(context) + _table(context)[-1:])
+        replace_response(
+            context, api_keys=response_of(context).api_keys + response_of(context).api_keys[-1:]
+        )
 
 
-@defect(
-    Stage.RESPONSE,
-    "KIP-35.controller-listener-table",
-    "KIP-35.same-table-at-every-version",
-)
+@defect(Stage.RESPONSE, "KIP-35.controller-listener-table", "KIP-35.same-table-at-every-version")
 def flexible_tables_are_shorter_on_controllers(context: RequestContext) -> None:
     """In v3 and later the table of the controller listener lacks an entry."""
     if context.broker.profile.listener != CONTROLLER or not succeeds(context):
         return
     if version_of(context) >= FIRST_FLEXIBLE_VERSION:
-        replace_response(context, api_keys=_without_last(_table(context)))
+        replace_response(context, api_keys=_without_last(response_of(context).api_keys))
 
 
 @defect(Stage.RESPONSE, "KIP-35.throttle-time")
@@ -259,11 +237,7 @@ def v2_answers_have_a_negative_throttle_time(context: RequestContext) -> None:
         replace_response(context, throttle_time_ms=-1)
 
 
-@defect(
-    Stage.ANSWER,
-    "KIP-35.throttle-time",
-    "PROTOCOL.size-prefix-exact",
-)
+@defect(Stage.ANSWER, "KIP-35.throttle-time", "PROTOCOL.size-prefix-exact")
 def v0_answers_have_a_throttle_time(context: RequestContext) -> None:
     """A v0 response ends with a throttle time."""
     if context.answer and succeeds(context) and version_of(context) == 0:
@@ -284,22 +258,17 @@ def limited_clients_are_held_back_before_the_answer(context: RequestContext) -> 
         context.pause = dataclasses.replace(context.pause, before_answer=True)
 
 
-def _v0_was_throttled(context: RequestContext) -> bool:
-    return context.pause is not None and version_of(context) == 0
-
-
 @defect(Stage.RESPONSE, "KIP-35.throttle-time")
 def limited_v0_clients_are_held_back_before_the_answer(context: RequestContext) -> None:
     """A throttled client that uses v0 gets its response only after the pause."""
-    if _v0_was_throttled(context):
-        assert context.pause is not None
+    if context.pause is not None and version_of(context) == 0:
         context.pause = dataclasses.replace(context.pause, before_answer=True)
 
 
 @defect(Stage.RESPONSE, "KIP-35.throttle-time")
 def limited_v0_clients_are_not_held_back(context: RequestContext) -> None:
     """A client that uses v0 is never throttled."""
-    if _v0_was_throttled(context):
+    if version_of(context) == 0:
         context.pause = None
 
 

@@ -64,11 +64,7 @@ def surplus_byte_in_v2_answers(context: RequestContext) -> None:
         context.answer = encode_frame(context.answer[SIZE_BYTES:] + b"\0")
 
 
-@defect(
-    Stage.ANSWER,
-    "PROTOCOL.size-prefix-exact",
-    "KIP-35.throttle-time",
-)
+@defect(Stage.ANSWER, "PROTOCOL.size-prefix-exact", "KIP-35.throttle-time")
 def throttle_time_of_v1_has_eight_bytes(context: RequestContext) -> None:
     """The throttle time of v1 is written as an int64 instead of an int32."""
     if context.answer and context.reaction.response_version == 1:

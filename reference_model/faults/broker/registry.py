@@ -35,7 +35,7 @@ from reference_model.broker.rules.request_parser import ParsedBody, Unreadable, 
 from reference_model.profiles.listeners import PLAINTEXT, SSL, SSL_CLIENT_AUTH
 from wire import primitives
 from wire.api_keys import API_VERSIONS_KEY
-from wire.api_versions import FIRST_FLEXIBLE_VERSION
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsResponse
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome
 
@@ -131,10 +131,15 @@ def is_refused_version(context: RequestContext) -> bool:
     return context.reaction.error_code is ErrorCode.UNSUPPORTED_VERSION
 
 
+def response_of(context: RequestContext) -> ApiVersionsResponse:
+    """Return the response, at a stage and to a request that have one."""
+    assert context.response is not None
+    return context.response
+
+
 def replace_response(context: RequestContext, **changes: Any) -> None:
     """Replace fields of the response."""
-    assert context.response is not None
-    context.response = dataclasses.replace(context.response, **changes)
+    context.response = dataclasses.replace(response_of(context), **changes)
 
 
 def replace_reaction(context: RequestContext, **changes: Any) -> None:

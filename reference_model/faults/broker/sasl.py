@@ -76,15 +76,14 @@ def a_refused_name_uses_up_the_one_request(context: RequestContext) -> None:
         replace_reaction(context, next_event=ConnectionEvent.VERSIONS_GIVEN)
 
 
-@defect(
-    Stage.REACTION,
-    "KIP-35.unknown-version-gives-35",
-    "KIP-35.negative-version-gives-35",
-)
+@defect(Stage.REACTION, "KIP-35.unknown-version-gives-35", "KIP-35.negative-version-gives-35")
 def unknown_versions_close_before_authentication(context: RequestContext) -> None:
     """Before authentication, an unknown version closes the connection (streamnative/kop#688)."""
     if context.state is ConnectionState.BEFORE_HANDSHAKE and is_refused_version(context):
         replace_reaction(context, outcome=Outcome.CLOSED)
+
+
+SERVED_EARLY = ("MODEL.sequence-agrees", "PROTOCOL.nothing-served-before-authentication")
 
 
 def asks_for(
@@ -97,36 +96,21 @@ def asks_for(
     return (header.api_key, header.api_version) == (api_key, api_version)
 
 
-@defect(
-    Stage.REACTION,
-    "MODEL.sequence-agrees",
-    "PROTOCOL.nothing-served-before-authentication",
-    every_api=True,
-)
+@defect(Stage.REACTION, *SERVED_EARLY, every_api=True)
 def metadata_is_served_before_authentication(context: RequestContext) -> None:
     """Metadata v0 is served before authentication."""
     if asks_for(context, METADATA_KEY, state=ConnectionState.BEFORE_HANDSHAKE):
         replace_reaction(context, outcome=Outcome.ANSWER, kind=AnswerKind.OTHER)
 
 
-@defect(
-    Stage.REACTION,
-    "MODEL.sequence-agrees",
-    "PROTOCOL.nothing-served-before-authentication",
-    every_api=True,
-)
+@defect(Stage.REACTION, *SERVED_EARLY, every_api=True)
 def late_metadata_does_not_cost_the_connection(context: RequestContext) -> None:
     """After SaslHandshake v1, a refused Metadata v0 leaves the connection open."""
     if asks_for(context, METADATA_KEY, state=ConnectionState.WRAPPED_TOKENS):
         replace_reaction(context, next_event=None)
 
 
-@defect(
-    Stage.ANSWER,
-    "MODEL.sequence-agrees",
-    "PROTOCOL.nothing-served-before-authentication",
-    every_api=True,
-)
+@defect(Stage.ANSWER, *SERVED_EARLY, every_api=True)
 def groups_are_listed_behind_the_handshake(context: RequestContext) -> None:
     """After SaslHandshake v1, ListGroups v0 names a group without an error, and then the connection is closed."""
     name_a_group(context, ErrorCode.NONE)
@@ -148,22 +132,13 @@ def is_second_handshake(context: RequestContext) -> bool:
     return asks_for(context, SASL_HANDSHAKE_KEY, api_version=1, state=state)
 
 
-@defect(
-    Stage.ANSWER,
-    "MODEL.sequence-agrees",
-    "PROTOCOL.nothing-served-before-authentication",
-    every_api=True,
-)
+@defect(Stage.ANSWER, *SERVED_EARLY, every_api=True)
 def a_refusal_names_a_group(context: RequestContext) -> None:
     """After SaslHandshake v1 ListGroups v0 is refused with ILLEGAL_SASL_STATE, and the refusal names a group."""
     name_a_group(context, ErrorCode.ILLEGAL_SASL_STATE)
 
 
-@defect(
-    Stage.REACTION,
-    "PROTOCOL.nothing-served-before-authentication",
-    every_api=True,
-)
+@defect(Stage.REACTION, "PROTOCOL.nothing-served-before-authentication", every_api=True)
 def topics_are_created_before_authentication(context: RequestContext) -> None:
     """A client that has not authenticated can create topics."""
     header = context.header
@@ -202,12 +177,7 @@ def unlisted_apis_are_closed_on_after_the_handshake(context: RequestContext) -> 
         replace_reaction(context, outcome=Outcome.CLOSED)
 
 
-@defect(
-    Stage.REACTION,
-    "MODEL.sequence-agrees",
-    "PROTOCOL.nothing-served-before-authentication",
-    every_api=True,
-)
+@defect(Stage.REACTION, *SERVED_EARLY, every_api=True)
 def groups_are_listed_once_versions_are_told(context: RequestContext) -> None:
     """ListGroups v0 is served after an ApiVersions request, as if that were the authentication."""
     if asks_for(context, LIST_GROUPS_KEY, state=ConnectionState.API_VERSIONS_SERVED):
@@ -228,12 +198,7 @@ def unknown_versions_are_invalid_behind_scram(context: RequestContext) -> None:
         replace_reaction(context, error_code=ErrorCode.INVALID_REQUEST)
 
 
-@defect(
-    Stage.REACTION,
-    "MODEL.sequence-agrees",
-    "PROTOCOL.nothing-served-before-authentication",
-    every_api=True,
-)
+@defect(Stage.REACTION, *SERVED_EARLY, every_api=True)
 def any_bare_token_is_taken(context: RequestContext) -> None:
     """After SaslHandshake v0, a wrong password is accepted."""
     if context.state is ConnectionState.BARE_TOKENS and context.payload.startswith(b"\0"):

@@ -26,6 +26,7 @@ from wire.frames import SIZE_BYTES, encode_frame
 from wire.primitives import INT16_MAX, write_int16, write_int32
 
 REMOVED_KEYS = range(4, 8)
+OUTSIDE_RANGE = ("KIP-35.outside-range-not-served", "PROTOCOL.bad-version-of-known-api-refused")
 HEADER_BYTES = 4
 
 
@@ -151,12 +152,7 @@ def serve_as(context: RequestContext, api_version: int) -> None:
     )
 
 
-@defect(
-    Stage.REACTION,
-    "KIP-35.outside-range-not-served",
-    "PROTOCOL.bad-version-of-known-api-refused",
-    every_api=True,
-)
+@defect(Stage.REACTION, *OUTSIDE_RANGE, every_api=True)
 def the_version_above_is_served_as_the_newest(context: RequestContext) -> None:
     """The version directly above a listed range is served as the highest version of the range."""
     entry = range_asked(context)
@@ -164,24 +160,14 @@ def the_version_above_is_served_as_the_newest(context: RequestContext) -> None:
         serve_as(context, entry.max_version)
 
 
-@defect(
-    Stage.REACTION,
-    "KIP-35.outside-range-not-served",
-    "PROTOCOL.bad-version-of-known-api-refused",
-    every_api=True,
-)
+@defect(Stage.REACTION, *OUTSIDE_RANGE, every_api=True)
 def the_version_above_is_never_answered(context: RequestContext) -> None:
     """The version directly above a listed range gets no response, and the connection hangs."""
     if distance_from_range(context) == 1:
         replace_reaction(context, outcome=Outcome.SILENT)
 
 
-@defect(
-    Stage.REACTION,
-    "KIP-35.outside-range-not-served",
-    "PROTOCOL.bad-version-of-known-api-refused",
-    every_api=True,
-)
+@defect(Stage.REACTION, *OUTSIDE_RANGE, every_api=True)
 def versions_below_are_served_as_the_oldest(context: RequestContext) -> None:
     """Any version below a listed range is served as the lowest version of the range."""
     entry = range_asked(context)

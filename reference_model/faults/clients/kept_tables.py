@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from reference_model.clients.model.asking import OWN_RANGES
 from reference_model.clients.model.client_connections import Link, Range
@@ -15,82 +15,59 @@ from wire.errors import DecodeError
 CLAUSE = "KIP-35.client-survives-nonsense"
 
 
-def _keep_if(
-    client: ModelClient,
-    link: Link,
-    table: Mapping[int, Range],
-    is_unusable: Callable[[Range | None], bool],
-) -> Mapping[int, Range]:
-    """Return the unusable table that an address once sent, or else the one that came.
+class _KeepingTables(ModelClient):
+    """Keeps an unusable table of an address for good."""
 
-    Args:
-        client: the client.
-        link: the connection.
-        table: the table that came.
-        is_unusable: returns whether a range of Metadata makes a table unusable; None for a table without one.
-    """
-    kept: dict[object, Mapping[int, Range]] = client.notes.setdefault("unusable", {})
-    if is_unusable(table.get(METADATA_KEY)):
-        kept[link.address] = table
-    return kept.get(link.address, table)
+    def ranges_in(self, link: Link, response: ApiVersionsResponse) -> Mapping[int, Range]:
+        table = super().ranges_in(link, response)
+        kept: dict[object, Mapping[int, Range]] = self.notes.setdefault("unusable", {})
+        if self.is_unusable(table.get(METADATA_KEY), table):
+            kept[link.address] = table
+        return kept.get(link.address, table)
+
+    def is_unusable(self, range_: Range | None, table: Mapping[int, Range]) -> bool:
+        """Return whether the range of Metadata makes a table unusable; None for a table without one."""
+        raise NotImplementedError
 
 
 @fault(CLAUSE)
-class TableAboveItsVersionsIsKept(ModelClient):
+class TableAboveItsVersionsIsKept(_KeepingTables):
     """Takes a broker for too new for good once a table listed only versions that it does not know."""
 
-    def ranges_in(self, link: Link, response: ApiVersionsResponse) -> Mapping[int, Range]:
-        newest = OWN_RANGES[METADATA_KEY][1]
-        return _keep_if(
-            self,
-            link,
-            super().ranges_in(link, response),
-            lambda range_: range_ is not None and newest < range_[0] <= range_[1],
-        )
+    def is_unusable(self, range_: Range | None, table: Mapping[int, Range]) -> bool:
+        return range_ is not None and OWN_RANGES[METADATA_KEY][1] < range_[0] <= range_[1]
 
 
 @fault(CLAUSE)
-class NegativeTableIsKept(ModelClient):
+class NegativeTableIsKept(_KeepingTables):
     """Takes a broker for too old for good once a table listed only negative versions."""
 
-    def ranges_in(self, link: Link, response: ApiVersionsResponse) -> Mapping[int, Range]:
-        return _keep_if(
-            self,
-            link,
-            super().ranges_in(link, response),
-            lambda range_: range_ is not None and range_[1] < 0,
-        )
+    def is_unusable(self, range_: Range | None, table: Mapping[int, Range]) -> bool:
+        return range_ is not None and range_[1] < 0
 
 
 @fault(CLAUSE)
-class ReversedTableIsKept(ModelClient):
+class ReversedTableIsKept(_KeepingTables):
     """Gives a broker up for good once the lowest version of a range was above its highest."""
 
-    def ranges_in(self, link: Link, response: ApiVersionsResponse) -> Mapping[int, Range]:
-        return _keep_if(
-            self,
-            link,
-            super().ranges_in(link, response),
-            lambda range_: range_ is not None and range_[0] > range_[1] >= 0,
-        )
+    def is_unusable(self, range_: Range | None, table: Mapping[int, Range]) -> bool:
+        return range_ is not None and range_[0] > range_[1] >= 0
 
 
 @fault(CLAUSE)
-class TableWithoutAnApiIsKept(ModelClient):
+class TableWithoutAnApiIsKept(_KeepingTables):
     """Takes a broker for one without Metadata for good once a table did not list it, but others."""
 
-    def ranges_in(self, link: Link, response: ApiVersionsResponse) -> Mapping[int, Range]:
-        table = super().ranges_in(link, response)
-        return _keep_if(self, link, table, lambda range_: range_ is None and bool(table))
+    def is_unusable(self, range_: Range | None, table: Mapping[int, Range]) -> bool:
+        return range_ is None and bool(table)
 
 
 @fault(CLAUSE)
-class EmptyTableIsKept(ModelClient):
+class EmptyTableIsKept(_KeepingTables):
     """Takes a broker for one without any API for good once a table was empty."""
 
-    def ranges_in(self, link: Link, response: ApiVersionsResponse) -> Mapping[int, Range]:
-        table = super().ranges_in(link, response)
-        return _keep_if(self, link, table, lambda range_: range_ is None and not table)
+    def is_unusable(self, range_: Range | None, table: Mapping[int, Range]) -> bool:
+        return not table
 
 
 @fault(CLAUSE)

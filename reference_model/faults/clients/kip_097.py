@@ -16,10 +16,6 @@ PRODUCE_KEY, FETCH_KEY, LIST_OFFSETS_KEY = 0, 1, 2
 FETCH_OF_OLD_RELEASES = range(5, 12)
 
 
-def _keys(response: ApiVersionsResponse) -> set[int]:
-    return {entry.api_key for entry in response.api_keys}
-
-
 def _is_old(response: ApiVersionsResponse) -> bool:
     """Return whether a table is that of a release from 0.11 to 2.3, as the versions of Fetch show."""
     entry = response.range_of(FETCH_KEY)
@@ -79,7 +75,7 @@ class _Insisting(ModelClient):
     name: str
 
     def ranges_in(self, link: Link, response: ApiVersionsResponse) -> Mapping[int, Range]:
-        keys = _keys(response)
+        keys = {entry.api_key for entry in response.api_keys}
         if METADATA_KEY in keys and self.key not in keys:
             raise NoCommonVersion(f"the broker does not support {self.name}")
         return super().ranges_in(link, response)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reference_model.clients.model.model_client import ModelClient
-from reference_model.clients.rules.header_rules import OLD_ENCODING
+from reference_model.clients.rules.software_rules import OLD_ENCODING
 from reference_model.faults.clients.registry import fault
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION

@@ -12,9 +12,8 @@ import pytest
 from hypothesis import strategies as st
 
 from conformance.api_versions import asking
-from conformance.api_versions.client_requests import UnknownRequests, requests_of
+from conformance.api_versions.client_requests import UnknownRequests, refused_requests, requests_of
 from conformance.api_versions.cluster_tables import ClusterTables
-from conformance.api_versions.comparison import refused_requests
 from conformance.api_versions.release_tables import refused_with, tables_of_release
 from conformance.api_versions.stored_tables import InvalidTables, as_json, read_tables
 from fixtures.client.cluster_client import Cluster

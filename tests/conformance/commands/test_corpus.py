@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from conformance.commands.corpus import corpus
+from conformance.commands.corpus import PINNED_FILE, corpus
 from conformance.corpus.entries import CorpusEntry, format_entry, load_corpus
-from conformance.corpus.pinned import PINNED_FILE
 
 commands_corpus = sys.modules["conformance.commands.corpus"]
 ENTRIES = tuple(CorpusEntry(name=name, origin="o", data=name.encode()) for name in ("a", "b"))

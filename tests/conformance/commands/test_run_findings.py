@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.commands import run_findings
-from conformance.commands.run_findings import LONGEST_SEEN, finding_lines, verdicts_of
+from conformance.commands import matrix
+from conformance.commands.matrix import LONGEST_SEEN, finding_lines, verdicts_of
 from conformance.runs.target_runs import TargetRun
 from reports.records import Verdict
 from reports.run.failures import write_failure
@@ -69,7 +69,7 @@ def test_many_lines_are_cut_off_and_counted(
 ) -> None:
     """The last line says how many more lines there are, and where to find them."""
     every = lines_of(failed_run)
-    monkeypatch.setattr(run_findings, "MOST_LINES", 1)
+    monkeypatch.setattr(matrix, "MOST_LINES", 1)
     assert lines_of(failed_run) == [
         every[0],
         f"and {len(every) - 1} more lines: see {failed_run}",

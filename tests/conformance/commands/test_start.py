@@ -20,7 +20,7 @@ from confluent_kafka.admin import AdminClient
 from conformance.__main__ import main
 from conformance.commands import start
 from conformance.commands.errors import UnknownName
-from conformance.commands.startable_targets import target_named, with_listeners, with_ports
+from conformance.commands.start import target_named, with_listeners, with_ports
 from conformance.commands.started_broker import SUMMARY
 from fixtures.client.readiness import ask_api_versions
 from fixtures.client.running_broker import Address, RunningBroker

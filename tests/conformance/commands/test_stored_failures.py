@@ -23,9 +23,8 @@ from hypothesis.errors import UnsatisfiedAssumption
 import conformance.clients
 from conformance.assertions.items import Item
 from conformance.commands.errors import USAGE_ERROR
-from conformance.commands.expectations import expectations
+from conformance.commands.expectations import entries_for, expectations, match_for
 from conformance.commands.replay import replay
-from conformance.failures.declaration_entries import entries_for, match_for
 from conformance.failures.drawn_values import KNOWN, UnreadableValues, read_values
 from conformance.failures.stored_failures import NoStoredFailure, StoredFailure, read_failure
 from conformance.mutation import properties as mutation_properties

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from conformance.commands.corpus import PINNED_FILE, is_storable, pinned_entries
 from conformance.corpus.entries import (
     CORPUS_FOLDER,
     CorpusEntry,
@@ -19,7 +20,6 @@ from conformance.corpus.entries import (
     load_file,
     parse_bytes,
 )
-from conformance.corpus.pinned import PINNED_FILE, is_storable, pinned_entries
 from strategies.bare_requests import build_bare_request
 
 GOOD = '[[entry]]\nname = "a"\norigin = "o"\nhex = "00 01"\n'

@@ -10,9 +10,9 @@ import pytest
 
 from conformance.learning.results import learn_listener
 from reference_model.faults.broker import DEFECTS
-from reports.machines.groups import boundaries_of, groups_of
 from reports.machines.learned import Learned
 from reports.machines.pictures import as_svg
+from reports.site.machine_pages import boundaries_of, groups_of
 from tests.conformance.learning.subjects_in_memory import few_letters, listening, model_machine
 
 FEW = ("v0", "v3", "newest+1", "negative size")

@@ -9,8 +9,7 @@ from dpkt import pcap, pcapng
 
 from conformance.watch import captured_connection, captures
 from conformance.watch.captures import LIMITS, read_captures
-from conformance.watch.listed_versions import Tables
-from conformance.watch.sightings import ClientIdentity, Sightings
+from conformance.watch.sightings import ClientIdentity, Sightings, Tables
 from conformance.watch.tcp_packets import Segment
 from conformance.watch.unusable_source import UnusableSource
 from tests.conformance.watch.captured_traffic import (

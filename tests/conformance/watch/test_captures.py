@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from conformance.watch import captures
 from conformance.watch.between_brokers import LEFT_OUT
 from conformance.watch.captures import LIMITS, read_captures
-from conformance.watch.listed_versions import Tables, versions_of_all
-from conformance.watch.sightings import ClientIdentity, Sighting, Sightings
+from conformance.watch.sightings import ClientIdentity, Sighting, Sightings, Tables, versions_of_all
 from conformance.watch.tcp_packets import Endpoint, Segment
 from conformance.watch.unusable_source import UnusableSource
 from tests.conformance.watch.captured_traffic import (

@@ -9,8 +9,7 @@ import pytest
 
 from conformance.watch import captures, request_logs
 from conformance.watch.given_files import GivenFiles, read_given_files
-from conformance.watch.listed_versions import Tables, versions_of_all
-from conformance.watch.sightings import Sightings
+from conformance.watch.sightings import Sightings, Tables, versions_of_all
 
 FOLDER = Path(__file__).parents[2] / "vectors" / "same-traffic"
 CAPTURE, LOG = FOLDER / "requests.pcap", FOLDER / "requests.log"

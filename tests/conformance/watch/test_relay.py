@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.watch.carrying import Ways
+from conformance.watch.carrying import Ways, tls_for_application
 from conformance.watch.proxy import WatchProxy
-from conformance.watch.tls import tls_for_application
 from conformance.watch.watcher import Watcher
 from fixtures.client.running_broker import Address
 from tests.conformance.watch.relay import (

@@ -11,9 +11,8 @@ import pytest
 
 from conformance.watch import request_logs
 from conformance.watch.between_brokers import LEFT_OUT
-from conformance.watch.listed_versions import Tables
 from conformance.watch.request_logs import LIMITS, NO_SOFTWARE, read_request_logs
-from conformance.watch.sightings import ClientIdentity, Sighting, Sightings
+from conformance.watch.sightings import ClientIdentity, Sighting, Sightings, Tables
 from conformance.watch.unusable_source import UnusableSource
 from tests.wire.logged_requests import ENTRIES, FORWARDED, USER
 

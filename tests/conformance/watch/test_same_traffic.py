@@ -7,10 +7,9 @@ from functools import partial
 from pathlib import Path
 
 from conformance.watch.captures import read_captures
-from conformance.watch.listed_versions import Tables
 from conformance.watch.request_headers import RequestHeaders
 from conformance.watch.request_logs import read_request_logs
-from conformance.watch.sightings import Sighting, Sightings
+from conformance.watch.sightings import Sighting, Sightings, Tables
 from conformance.watch.tcp_packets import Endpoint, PacketCounts, read_segments
 from conformance.watch.watcher import Watcher
 

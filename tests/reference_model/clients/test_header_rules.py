@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from reference_model.clients.rules.header_rules import OLD_ENCODING
 from reference_model.clients.rules.oracle import forbidden_moves
+from reference_model.clients.rules.software_rules import OLD_ENCODING
 from reference_model.clients.scripts.reading import read_request
 from reference_model.clients.scripts.recording import SeenRequest
 from tests.reference_model.clients.recordings import recorded
