@@ -8,10 +8,10 @@ from functools import cache
 from pathlib import Path
 
 import click
-from rich.table import Table
+from rich.table import Column, Table
 
 from clauses.catalogue import CatalogueError, catalogue
-from conformance.commands.errors import InvalidFile, UnknownName
+from conformance.commands.errors import InvalidFile, UnknownName, reported_as
 from conformance.commands.output_console import output_console
 from fixtures.errors import InvalidTargetFile
 from fixtures.launchers.built_in import reference_targets
@@ -36,11 +36,7 @@ WIDTH_WHEN_PIPED = 1000
 
 
 def _borderless_table(first: str, *others: str) -> Table:
-    table = Table(box=None, pad_edge=False, show_edge=False)
-    table.add_column(first, no_wrap=True)
-    for column in others:
-        table.add_column(column)
-    return table
+    return Table(Column(first, no_wrap=True), *others, box=None, pad_edge=False)
 
 
 BEFORE_THE_HANDSHAKE = "older than ApiVersions"
@@ -105,10 +101,8 @@ def targets(defects: bool) -> None:
     table = _borderless_table(
         "id", "release", "quorum", "launchers", "listeners", "known violations", "note"
     )
-    try:
+    with reported_as(InvalidFile, InvalidTargetFile):
         groups = list(_groups(defects=defects))
-    except InvalidTargetFile as error:
-        raise InvalidFile(str(error)) from error
     for name, rows in groups:
         # Piped output contains nothing but targets.
         if console.is_terminal:
@@ -123,10 +117,8 @@ def targets(defects: bool) -> None:
 def clients() -> None:
     """List the clients that --client accepts."""
     table = _borderless_table("id", "language", "ring", "known violations", "note")
-    try:
+    with reported_as(InvalidFile, InvalidTargetFile):
         listed = all_clients()
-    except InvalidTargetFile as error:
-        raise InvalidFile(str(error)) from error
     for client in listed:
         note = "speaks KIP-1242" if client.cluster_check else ""
         known = str(len(client.known_violations) or "")
@@ -156,10 +148,8 @@ PLANTED: Mapping[str, Mapping[str, Defect | Fault]] = {
 @click.argument("clause_id", metavar="CLAUSE")
 def explain(clause_id: str) -> None:
     """Show a clause, its source, properties and defects."""
-    try:
+    with reported_as(UnknownName, CatalogueError):
         clause = catalogue()[clause_id]
-    except CatalogueError as error:
-        raise UnknownName(str(error)) from error
     console = output_console(piped_width=WIDTH_WHEN_PIPED)
     console.print(f"{clause.id}  {clause.level.value}", style="bold")
     for name, text in (

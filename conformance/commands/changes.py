@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from conformance.assertions.other_apis import advertised_table
-from conformance.commands.errors import CouldNotTell, InvalidFile
+from conformance.commands.errors import CouldNotTell, InvalidFile, reported_as
 from conformance.commands.output_console import output_console
 from conformance.commands.selection import EVERY_RELEASE, runnable_targets
 from conformance.corpus.entries import CorpusEntry, InvalidCorpus, load_corpus
@@ -157,10 +157,8 @@ def changes(
             raise click.UsageError(
                 f"fewer than two of the {len(targets)} releases have the listener {listener}"
             )
-    try:
+    with reported_as(InvalidFile, InvalidCorpus):
         corpus = load_corpus()
-    except InvalidCorpus as error:
-        raise InvalidFile(str(error)) from error
     inputs = (*corpus, *(generated_inputs(generated, seed) if generated else ()))
     found = compared(targets, inputs, listeners, launcher)
     asked = [target.id for target in targets if target.id not in found.problems]

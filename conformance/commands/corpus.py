@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from conformance.commands.errors import InvalidFile, UnknownName
+from conformance.commands.errors import InvalidFile, UnknownName, reported_as
 from conformance.corpus.entries import (
     CORPUS_FOLDER,
     LARGEST_ENTRY_BYTES,
@@ -98,13 +98,9 @@ def list_entries() -> None:
 )
 def add(folders: tuple[Path, ...]) -> None:
     """Store the bytes sent in found failures, unless the corpus has them already."""
-    try:
+    with reported_as(InvalidFile, InvalidCorpus), reported_as(UnknownName, NoStoredFailure):
         found = [entry for folder in folders for entry in read_failure(folder).entries()]
         added = add_entries(CORPUS_FOLDER / FOUND_FILE, found)
-    except NoStoredFailure as error:
-        raise UnknownName(str(error)) from error
-    except InvalidCorpus as error:
-        raise InvalidFile(str(error)) from error
     for entry in added:
         click.echo(f"added {entry.name}: {len(entry.data)} bytes")
     click.echo(f"{len(added)} of {len(found)} inputs were new")
@@ -126,7 +122,5 @@ def pin() -> None:
 
 
 def _loaded(*, without: str = "") -> tuple[CorpusEntry, ...]:
-    try:
+    with reported_as(InvalidFile, InvalidCorpus):
         return load_corpus(CORPUS_FOLDER, without=without)
-    except InvalidCorpus as error:
-        raise InvalidFile(str(error)) from error

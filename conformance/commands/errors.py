@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import click
 
 from reports.run.exit_status import ExitStatus
@@ -26,3 +29,12 @@ class CouldNotTell(click.ClickException):
     """A target did not start or ended, so there is no result. Exit status 1 would mean that there is one."""
 
     exit_code = int(ExitStatus.HARNESS_ERROR)
+
+
+@contextmanager
+def reported_as(kind: type[click.ClickException], *causes: type[Exception]) -> Iterator[None]:
+    """Raise an error of a command in place of one of the causes in the block, with its sentence."""
+    try:
+        yield
+    except causes as error:
+        raise kind(str(error)) from error

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from conformance.commands.errors import UnknownName
+from conformance.commands.errors import UnknownName, reported_as
 from conformance.failures.stored_failures import NoStoredFailure, StoredFailure, read_failure
 from fixtures.registry.targets import BROKERS_FOLDER
 from reports.errors import RunRefused
@@ -96,10 +96,8 @@ def expectations(folder: Path) -> None:
     Fill in reason and link, and append the declarations to the target's file in the registry. The registry refuses a
     declaration without them.
     """
-    try:
+    with reported_as(UnknownName, RunRefused, NoStoredFailure):
         entries = entries_for(folder, datetime.now(UTC).date())
-    except (RunRefused, NoStoredFailure) as error:
-        raise UnknownName(str(error)) from error
     for target, text in entries.items():
         click.echo(f"# for {BROKERS_FOLDER.name}/{target}.toml{text}")
     if not entries:

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from clauses.tiers import Tier
-from conformance.commands.errors import CouldNotTell
+from conformance.commands.errors import CouldNotTell, reported_as
 from conformance.commands.output_console import output_console
 from conformance.commands.selection import (
     EVERY_CLUSTER,
@@ -286,13 +286,11 @@ def matrix(
             for target in chosen
         },
     )
-    try:
+    with reported_as(CouldNotTell, HarnessError):
         rows = [row for client in tried for row in rows_of(client)]
         before = finished_runs(
             runs, chosen, tier=tier, seed=seed, launcher=launcher, operations=rows
         )
-    except HarnessError as error:
-        raise CouldNotTell(str(error)) from error
     role = OPERATION if operations else ""
     raise SystemExit(_run(targets, suite, runs, before, role=role))
 

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from clauses.catalogue import Clause, catalogue
-from conformance.commands.errors import CouldNotTell, UnknownName
+from conformance.commands.errors import CouldNotTell, UnknownName, reported_as
 from conformance.commands.output_console import status_line
 from conformance.commands.selection import selected_targets
 from conformance.mutation import over_tcp, releases
@@ -207,7 +207,7 @@ def mutation(
     planted = selected_planted(patterns)
     with temporary_folder() as scratch:
         folder = scratch if out is None else out
-        try:
+        with reported_as(CouldNotTell, HarnessError):
             score = measured_score(
                 planted,
                 seeds=seeds or (QUICK_SEEDS if quick else SEEDS),
@@ -216,8 +216,6 @@ def mutation(
                 quick=quick,
                 folder=folder,
             )
-        except HarnessError as error:
-            raise CouldNotTell(str(error)) from error
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         (out / "mutation.json").write_text(json.dumps(score.as_json(), indent=1) + "\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from conformance.commands.errors import CouldNotTell, InvalidFile, UnknownName
+from conformance.commands.errors import CouldNotTell, InvalidFile, UnknownName, reported_as
 from conformance.commands.output_console import status_line
 from conformance.releases.advertised_tables import record_default_answers
 from conformance.releases.advertised_tables import record_tables as record
@@ -22,13 +22,12 @@ def pin_artefacts(target_id: str) -> None:
         raise UnknownName(
             f"{path} does not exist; copy the file of a similar release and change it"
         )
-    try:
-        with status_line(f"resolving the artefacts of {target_id}"):
-            pinned = pin(path)
-    except InvalidTargetFile as error:
-        raise InvalidFile(str(error)) from error
-    except HarnessError as error:
-        raise CouldNotTell(str(error)) from error
+    with (
+        reported_as(CouldNotTell, HarnessError),
+        reported_as(InvalidFile, InvalidTargetFile),
+        status_line(f"resolving the artefacts of {target_id}"),
+    ):
+        pinned = pin(path)
     click.echo(f"{path.name}: {pinned}")
 
 
@@ -37,17 +36,15 @@ def pin_artefacts(target_id: str) -> None:
 @click.option("--launcher", type=click.Choice(("auto", "container", "process")), default="auto")
 def record_tables(patterns: tuple[str, ...], launcher: str) -> None:
     """Record what releases advertise, for the reference model."""
-    try:
+    with (
+        reported_as(CouldNotTell, HarnessError),
+        reported_as(InvalidFile, InvalidTargetFile),
+        reported_as(UnknownName, UnknownTarget),
+    ):
         targets = select_targets(patterns)
         for target in targets:
             with status_line(f"recording the version table and default responses of {target.id}"):
                 record(target, launcher)
         with status_line("writing default responses"):
             record_default_answers()
-    except UnknownTarget as error:
-        raise UnknownName(str(error)) from error
-    except InvalidTargetFile as error:
-        raise InvalidFile(str(error)) from error
-    except HarnessError as error:
-        raise CouldNotTell(str(error)) from error
     click.echo(f"recorded: {', '.join(target.id for target in targets)}")

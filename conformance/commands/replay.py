@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from conformance.assertions.judging import Unjudged
-from conformance.commands.errors import InvalidFile, UnknownName
+from conformance.commands.errors import InvalidFile, UnknownName, reported_as
 from conformance.commands.output_console import status_line
 from conformance.commands.selection import command_config_option
 from conformance.failures.drawn_values import UnreadableValues
@@ -97,11 +97,9 @@ def replay(
         client=client,
         client_command=client_cmd,
     )
-    try:
+    with reported_as(UnknownName, NoStoredFailure):
         # One that cannot be read is refused before any is judged.
         failures = [_read(path) for path in paths]
-    except NoStoredFailure as error:
-        raise UnknownName(str(error)) from error
     statuses = [_replayed(failure, wanted) for failure in failures]
     raise SystemExit(min(statuses, key=[1, ExitStatus.HARNESS_ERROR, 0].index))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from conformance.commands.errors import InvalidFile, UnknownName
+from conformance.commands.errors import InvalidFile, UnknownName, reported_as
 from fixtures.client.command_config import COMMAND_CONFIG_HELP
 from fixtures.client.running_broker import Address
 from fixtures.errors import InvalidTargetFile, UnknownClient, UnknownTarget
@@ -66,14 +66,10 @@ def selected_targets(patterns: Sequence[str], *, like: str = "") -> tuple[Target
         UnknownName: a pattern matches nothing, or `like` is no release or is about none of the targets.
         InvalidFile: a file of the registry does not follow its schema.
     """
-    try:
+    with reported_as(InvalidFile, InvalidTargetFile), reported_as(UnknownName, UnknownTarget):
         targets = targets_named(patterns, like=like)
         check_like(like, targets)
         return targets
-    except UnknownTarget as error:
-        raise UnknownName(str(error)) from error
-    except InvalidTargetFile as error:
-        raise InvalidFile(str(error)) from error
 
 
 def selected_target(pattern: str) -> Target:
@@ -113,12 +109,8 @@ def clients_with_operations(patterns: Sequence[str]) -> tuple[Client, ...]:
         UnknownName: a pattern matches no client, or none that has operations.
         InvalidFile: a file of the registry does not follow its schema.
     """
-    try:
+    with reported_as(InvalidFile, InvalidTargetFile), reported_as(UnknownName, UnknownClient):
         found = select_clients(patterns or ("*",), RINGS)
-    except UnknownClient as error:
-        raise UnknownName(str(error)) from error
-    except InvalidTargetFile as error:
-        raise InvalidFile(str(error)) from error
     with_operations = tuple(client for client in found if client.operations)
     if not with_operations:
         raise UnknownName(f"none of these clients has operations: {', '.join(patterns)}")
@@ -132,9 +124,5 @@ def selected_clients(patterns: Sequence[str], rings: Sequence[str] = RINGS) -> t
         UnknownName: a pattern matches nothing.
         InvalidFile: a file of the registry does not follow its schema.
     """
-    try:
+    with reported_as(InvalidFile, InvalidTargetFile), reported_as(UnknownName, UnknownClient):
         return tuple(map(target_of, select_with_models(patterns or ("*",), rings)))
-    except UnknownClient as error:
-        raise UnknownName(str(error)) from error
-    except InvalidTargetFile as error:
-        raise InvalidFile(str(error)) from error

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from conformance.commands.errors import InvalidFile
+from conformance.commands.errors import InvalidFile, reported_as
 from conformance.commands.output_console import status_line
 from conformance.commands.pages_option import PAGES_OPTION
 from conformance.commands.results import blaming_grid
@@ -47,10 +47,8 @@ def write_site(out: Path, grid: Grid, history: HistoryTables) -> None:
         history: the same.
     """
     with status_line("writing pages and exports"):
-        try:
+        with reported_as(click.ClickException, StatementWithoutEvidence):
             summary = write_read_grid(grid, history, out)
-        except StatementWithoutEvidence as error:
-            raise click.ClickException(str(error)) from error
         write_hash_list(out)
     click.echo(summary.sentence)
     click.echo(f"grid: {summary.page}")

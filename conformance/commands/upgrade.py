@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from conformance.commands.errors import UnknownName
+from conformance.commands.errors import UnknownName, reported_as
 from conformance.commands.output_console import output_console
 from conformance.commands.results import read_results
 from reports.escaping import one_line
@@ -45,10 +45,8 @@ def upgrade(before: str, after: str, grid_folder: Path | None, form: str) -> Non
     A and B are releases such as 2.3.1, lines such as 2.3, or ids such as apache-kafka-2.3.1; 3.9.2-zookeeper is the last release with ZooKeeper.
     The versions of requests are recorded; no broker is started. The exit status is 0, and 4 for a name that is unknown.
     """
-    try:
+    with reported_as(UnknownName, UnknownRelease):
         ends = ends_named(before, after)
-    except UnknownRelease as error:
-        raise UnknownName(str(error)) from error
     grid = None if grid_folder is None else FoldedGrid(read_results(grid_folder).grid)
     found = upgrade_between(*ends, grid)
     if form == "json":

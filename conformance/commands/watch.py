@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from rich.console import Console
 from rich.live import Live
 
-from conformance.commands.errors import CouldNotTell, InvalidFile, UnknownName
+from conformance.commands.errors import CouldNotTell, InvalidFile, UnknownName, reported_as
 from conformance.commands.output_console import output_console
 from conformance.commands.selection import address_of, addresses_of
 from conformance.commands.spark_jobs import count_with_spark
@@ -260,10 +260,8 @@ def _shown_live(
 
 
 def _release(name: str) -> Release:
-    try:
+    with reported_as(UnknownName, NoSuchRelease):
         return release_named(name)
-    except NoSuchRelease as error:
-        raise UnknownName(str(error)) from error
 
 
 def _folder(out: Path | None) -> ReportFolder | None:
@@ -282,10 +280,8 @@ def _ways(command_config: Path | None, tls_ca: Path | None, place: Address) -> W
     """
     upstream = None
     if command_config is not None:
-        try:
+        with reported_as(InvalidFile, InvalidCommandConfig):
             tls = config_of(read_properties(command_config), needs_credentials=False).security.tls
-        except InvalidCommandConfig as error:
-            raise InvalidFile(str(error)) from error
         upstream = tls.context() if isinstance(tls, GivenTls) else None
     try:
         listen = None if tls_ca is None else tls_for_application(tls_ca, place)

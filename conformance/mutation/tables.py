@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from rich.table import Table
+from rich.table import Column, Table
 
 from conformance.mutation.score import Score
 from conformance.mutation.tails import Reach
@@ -83,9 +83,7 @@ def terminal_tables(score: Score) -> Iterator[Table]:
 
 
 def _table(columns: Sequence[str], content: Iterable[tuple[str, ...]]) -> Table:
-    table = Table(box=None, pad_edge=False, show_edge=False)
-    for column in columns:
-        table.add_column(column, no_wrap=True)
+    table = Table(*(Column(name, no_wrap=True) for name in columns), box=None, pad_edge=False)
     for row in content:
         table.add_row(*row)
     return table

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from conformance.commands.errors import CouldNotTell
+from conformance.commands.errors import CouldNotTell, reported_as
 from conformance.commands.output_console import status_line
 from conformance.commands.selection import EVERY_RELEASE, runnable_targets
 from fixtures.choosing.listeners import LAUNCHERS
@@ -63,14 +63,12 @@ def discovery(
     ]
     if not targets:
         raise click.UsageError("none of these targets has requests with header v2")
-    try:
-        with (
-            status_line(f"measuring {len(targets)} releases"),
-            ThreadPoolExecutor(jobs) as pool,
-        ):
-            found = list(pool.map(lambda each: _measured(each, launcher, uuids, seed), targets))
-    except HarnessError as error:
-        raise CouldNotTell(str(error)) from error
+    with (
+        reported_as(CouldNotTell, HarnessError),
+        status_line(f"measuring {len(targets)} releases"),
+        ThreadPoolExecutor(jobs) as pool,
+    ):
+        found = list(pool.map(lambda each: _measured(each, launcher, uuids, seed), targets))
     write_figures(found, out)
     for each in found:
         click.echo(
