@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from hypothesis.errors import Flaky
@@ -32,7 +32,7 @@ from conformance.engine.planning import note_started
 from conformance.engine.property_judge import JUDGE, PropertyJudge
 from conformance.engine.repeating import FailingExample, Repeater
 from conformance.failures.stored_failures import StoredFailure
-from conformance.roles.role import FAILED_ELSEWHERE, RoleInRun
+from conformance.roles.role import FAILED_ELSEWHERE, Need, RoleInRun
 from conformance.roles.stored_targets import Wanted, target_for
 from conformance.runs.run_identity import SUITE
 from fixtures.choosing.listeners import TARGETS, ListenerOfTarget
@@ -55,96 +55,80 @@ MORE_THAN_READING = "more_than_reading"
 because other needs ask the target."""
 
 
-class BrokerNeed(NamedTuple):
-    """Something that not every target provides.
-
-    Attributes:
-        is_met: returns whether a target provides it.
-        otherwise: why a clause does not apply if the target does not provide it.
-    """
-
-    is_met: Callable[[Broker], bool]
-    otherwise: str
-
-
-NEEDS: Mapping[str, BrokerNeed] = {
-    MORE_THAN_READING: BrokerNeed(
+NEEDS: Mapping[str, Need[Broker]] = {
+    MORE_THAN_READING: Need(
         lambda broker: not broker.target.is_read_only,
         "the run is read-only, and this takes requests that do more than read: see --malformed",
     ),
-    "features": BrokerNeed(
+    "features": Need(
         lists_features,
         "the target lists no feature on this listener, neither a supported nor a finalized one",
     ),
-    "plaintext_features": BrokerNeed(
+    "plaintext_features": Need(
         lambda broker: lists_supported_features(broker.sibling(PLAINTEXT)),
         "the target lists no supported feature on its plaintext listener",
     ),
-    "upstream_features": BrokerNeed(
+    "upstream_features": Need(
         lambda broker: lists_supported_features(broker.sibling(UPSTREAM)),
         "the upstream lists no supported feature",
     ),
-    "metrics": BrokerNeed(
+    "metrics": Need(
         lambda broker: broker.running.metrics_url is not None,
         "the suite cannot read the target's metrics, because of the way the target was started",
     ),
-    "request_log": BrokerNeed(
+    "request_log": Need(
         lambda broker: None not in (broker.running.request_log, broker.running.administration),
         "the suite cannot read the target's request log, because of the way the target was started",
     ),
-    "quota": BrokerNeed(
+    "quota": Need(
         lambda broker: broker.running.administration is not None,
         "the suite cannot set a request quota on the target, because of the way the target was started",
     ),
-    "cluster_id": BrokerNeed(
+    "cluster_id": Need(
         lambda broker: None not in (broker.identity.cluster_id, broker.identity.node_id),
         "the cluster id and node id of the target are not known: neither Metadata v2 nor DescribeCluster v0 names "
         "the cluster and node at this address",
     ),
-    "handshake_v1": BrokerNeed(
+    "handshake_v1": Need(
         lambda broker: broker.profile.traits.sasl_handshake_max > 0,
         "the release has no SaslHandshake v1",
     ),
-    "scram": BrokerNeed(
+    "scram": Need(
         lambda broker: broker.running.sasl is not None and SCRAM in broker.running.sasl.usable,
         f"there is no account for {SCRAM}: the target does not offer it, the suite cannot add a user, or none was given "
         "for it",
     ),
-    "upstream": BrokerNeed(
+    "upstream": Need(
         lambda broker: broker.has_listener(UPSTREAM),
         "the target is not a proxy, or its upstream is not known: see --upstream",
     ),
-    "upstream_link": BrokerNeed(
+    "upstream_link": Need(
         lambda broker: broker.running.upstream_link is not None,
         "the suite does not stand between the proxy and its upstream, because it started neither",
     ),
-    "upstream_answers": BrokerNeed(
+    "upstream_answers": Need(
         lambda broker: not broker.target.has_scripted_upstream,
         "the upstream is a scripted broker, which answers no request that a proxy only passes on",
     ),
-    "other_apis": BrokerNeed(
+    "other_apis": Need(
         lists_other_apis, "the target lists no other API than ApiVersions on this listener"
     ),
-    "flexible_apis": BrokerNeed(
+    "flexible_apis": Need(
         lambda broker: bool(flexible_items(broker)),
         "the target lists no flexible version of Metadata, ListGroups or DescribeCluster",
     ),
-    "read_only_apis": BrokerNeed(
+    "read_only_apis": Need(
         lambda broker: bool(read_only_items(broker)),
         "the target serves none of Metadata, ListGroups, DescribeQuorum and DescribeCluster",
     ),
-    "produce": BrokerNeed(
+    "produce": Need(
         lambda broker: bool(produce_items(broker)), "the target does not serve Produce"
     ),
-    "plaintext": BrokerNeed(
+    "plaintext": Need(
         lambda broker: broker.has_listener(PLAINTEXT),
         "the target has no plaintext listener to compare with",
     ),
-    **{
-        name: BrokerNeed(*need)
-        for of_one in provided("broker_needs")
-        for name, need in of_one.items()
-    },
+    **{name: Need(*need) for of_one in provided("broker_needs") for name, need in of_one.items()},
 }
 """The needs, by the name that the mark `needs` uses."""
 

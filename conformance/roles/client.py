@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -22,7 +22,7 @@ from conformance.engine.property_judge import JUDGE, PropertyJudge
 from conformance.engine.repeating import FailingExample
 from conformance.engine.repeating_plays import repeat_plays
 from conformance.failures.stored_failures import StoredFailure
-from conformance.roles.role import RoleInRun
+from conformance.roles.role import Need, RoleInRun
 from conformance.roles.stored_targets import Wanted, client_for
 from conformance.runs.run_identity import SUITE
 from fixtures.choosing.clients import CLIENTS, ChosenClient
@@ -44,24 +44,8 @@ from strategies.hypothesis_adapter import max_examples_changed, pinned_examples
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, FIRST_VERSION_WITH_CLUSTER_CHECK
 
 
-class ClientNeed(NamedTuple):
-    """Something that not every client does or has.
-
-    Attributes:
-        is_met: returns whether a client does or has it.
-        otherwise: why a clause does not apply if it does not.
-    """
-
-    is_met: Callable[[PlayableClient], bool]
-    otherwise: str
-
-
 def _sends(version: int, client: PlayableClient) -> bool:
     return newest_api_versions(client.healthy) >= version
-
-
-def _has_option(name: str, client: PlayableClient) -> bool:
-    return name in client.client.options
 
 
 def _gives_ids(client: PlayableClient) -> bool:
@@ -78,37 +62,37 @@ def _has_ids(recording: Recording) -> bool:
     return any(any(move.gives_ids) for move in History(recording).moves)
 
 
-def _sends_from(version: int) -> ClientNeed:
-    return ClientNeed(
+def _sends_from(version: int) -> Need[PlayableClient]:
+    return Need(
         partial(_sends, version),
         f"the client sends no ApiVersions request from v{version} on, even to a healthy broker",
     )
 
 
-def _option(name: str, what: str) -> tuple[str, ClientNeed]:
-    return f"option:{name}", ClientNeed(
-        partial(_has_option, name),
+def _option(name: str, what: str) -> tuple[str, Need[PlayableClient]]:
+    return f"option:{name}", Need(
+        lambda client: name in client.client.options,
         f"no option of the client is known {what}; one of a command is declared with --client-option {name}=ARGUMENTS",
     )
 
 
-NEEDS: Mapping[str, ClientNeed] = {
-    "asks_versions": ClientNeed(
+NEEDS: Mapping[str, Need[PlayableClient]] = {
+    "asks_versions": Need(
         partial(_sends, 0), "the client sends no ApiVersions request, even to a healthy broker"
     ),
-    "never_asks": ClientNeed(
+    "never_asks": Need(
         lambda client: stops_short(client.healthy.recording) == NEVER_ASKED,
         "the client asks for versions, or sends no request at all, even to a healthy broker",
     ),
-    "asks_metadata": ClientNeed(
+    "asks_metadata": Need(
         lambda client: newest_metadata(client.healthy) is not None,
         "the client sends no Metadata request, even to a healthy broker",
     ),
-    "asks_again": ClientNeed(
+    "asks_again": Need(
         lambda client: client.client.can_ask_again,
         "the client's command has no {again}, so it ends before the broker is healthy",
     ),
-    "gives_up": ClientNeed(
+    "gives_up": Need(
         lambda client: not client.client.runs_on,
         "the client runs on, so it may ask again after it gave up, which looks like a repeated version",
     ),
@@ -116,7 +100,7 @@ NEEDS: Mapping[str, ClientNeed] = {
     "sends_v3": _sends_from(FIRST_FLEXIBLE_VERSION),
     "sends_v4": _sends_from(FIRST_FLEXIBLE_VERSION + 1),
     "sends_v5": _sends_from(FIRST_VERSION_WITH_CLUSTER_CHECK),
-    "cluster_check": ClientNeed(
+    "cluster_check": Need(
         _gives_ids,
         "the client gives no ids of KIP-1242 in its ApiVersions requests, even to a healthy broker",
     ),
@@ -128,11 +112,7 @@ NEEDS: Mapping[str, ClientNeed] = {
             _option("without_rebootstrap", "that disables rebootstrapping"),
         )
     ),
-    **{
-        name: ClientNeed(*need)
-        for of_one in provided("client_needs")
-        for name, need in of_one.items()
-    },
+    **{name: Need(*need) for of_one in provided("client_needs") for name, need in of_one.items()},
 }
 """The needs, by the name that the mark `needs` uses."""
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from contextlib import AbstractContextManager
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import pytest
 
@@ -36,6 +36,19 @@ PARTLY = pytest.StashKey[bool]()
 """Set if the run leaves out more than its tier does."""
 
 Judged = TypeVar("Judged", bound=JudgedTarget)
+T = TypeVar("T")
+
+
+class Need(NamedTuple, Generic[T]):
+    """Something that not every target provides.
+
+    Attributes:
+        is_met: returns whether a target provides it.
+        otherwise: why a clause does not apply if the target does not provide it.
+    """
+
+    is_met: Callable[[T], bool]
+    otherwise: str
 
 
 class RoleInRun(ABC, Generic[Judged]):
