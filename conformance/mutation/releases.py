@@ -7,9 +7,9 @@ real brokers. The newer one has the defect: the difference that it makes has to 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from conformance.corpus.entries import CorpusEntry, load_corpus
+from conformance.mutation.in_memory import InMemoryResult
 from conformance.mutation.score import Blame, Kill
 from conformance.mutation.subjects import broker_with
 from conformance.releases.generated_inputs import COUNT, SEED, generated_inputs
@@ -24,26 +24,14 @@ RELEASE_BEFORE = RECORDED_RELEASES[-2]
 TRANSPORT = "between releases"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReleaseResult:
-    """What comparing two releases showed.
-
-    Attributes:
-        reference: what two releases without a defect were found to violate.
-        blames: for each defect that breaks the clause, whether its difference is reported.
-        kills: how many drawn inputs it took, and whether a stored one shows it too.
-    """
-
-    reference: Blame
-    blames: Sequence[Blame]
-    kills: Sequence[Kill]
-
-
-def measure(defects: Sequence[str]) -> ReleaseResult:
+def measure(defects: Sequence[str]) -> InMemoryResult:
     """Compare two releases without a defect, and with each of the defects that break the clause.
 
     Args:
         defects: names of the defects that are tried; those of other clauses are left out.
+
+    Returns:
+        For each of these defects whether its difference is reported, and how many drawn inputs it took.
     """
     stored, drawn = load_corpus(), generated_inputs(COUNT, SEED)
     before = _observed((*stored, *drawn), release=RELEASE_BEFORE)
@@ -66,7 +54,7 @@ def measure(defects: Sequence[str]) -> ReleaseResult:
             kills.append(
                 Kill(clause=CLAUSE, defect=name, examples=(first,), pinned=by_stored, cap=COUNT)
             )
-    return ReleaseResult(reference=blames[0], blames=blames[1:], kills=kills)
+    return InMemoryResult(reference=blames[0], blames=blames[1:], kills=kills, kills_of_property={})
 
 
 def _observed(inputs: Iterable[CorpusEntry], *, release: str, defect: str = "") -> Release:
