@@ -78,11 +78,9 @@ def _recovery(recording: Recording) -> str:
     if recording.script.heals_after_ms is None:
         return ""
     recovered = recovered_after_ms(recording)
-    return (
-        "not recovered"
-        if recovered is None
-        else f"recovered {recovered / 1000:.1f} s after healing"
-    )
+    if recovered is None:
+        return "not recovered"
+    return f"recovered {recovered / 1000:.1f} s after healing"
 
 
 def recovered_after_ms(recording: Recording) -> int | None:

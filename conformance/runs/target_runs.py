@@ -122,11 +122,9 @@ def arguments_naming(target: Target) -> tuple[str, ...]:
 def _has_asked_for(header: Header, operations: Collection[str]) -> bool:
     """Return whether a run planned these operations, or else everything that clauses ask of a target."""
     planned = {clause["id"] for clause in header["clauses"] if clause["role"] == OPERATION}
-    return (
-        planned.issuperset(operations)
-        if operations
-        else not planned and header.get("whole") is True
-    )
+    if operations:
+        return planned.issuperset(operations)
+    return not planned and header.get("whole") is True
 
 
 def _is_done(folder: Path, header: Header) -> bool:

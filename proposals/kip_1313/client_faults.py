@@ -153,45 +153,43 @@ class MemberIdOfAShareGroupIsAnotherOne(InstanceIdClient):
         return made
 
 
+class _OtherTelemetryId(InstanceIdClient):
+    """Has another id for the telemetry of brokers of today."""
+
+    def old_id(self, link: Link) -> UUID:
+        raise NotImplementedError
+
+    def telemetry_body(self, link: Link, version: int) -> bytes:
+        if version > 0:
+            return super().telemetry_body(link, version)
+        request = GET_TELEMETRY_SUBSCRIPTIONS.request(client_instance_id=self.old_id(link))
+        return encode(request, version=0)
+
+
 @fault(TELEMETRY)
-class OldBrokerMakesTheId(InstanceIdClient):
+class OldBrokerMakesTheId(_OtherTelemetryId):
     """Sends a broker of today the zero id, as clients of today do."""
 
-    def telemetry_body(self, link: Link, version: int) -> bytes:
-        request = GET_TELEMETRY_SUBSCRIPTIONS.request()
-        return (
-            encode(request, version=version)
-            if version == 0
-            else super().telemetry_body(link, version)
-        )
+    def old_id(self, link: Link) -> UUID:
+        return NO_INSTANCE_ID
 
 
 @fault(TELEMETRY)
-class EachBrokerGetsAnotherTelemetryId(InstanceIdClient):
+class EachBrokerGetsAnotherTelemetryId(_OtherTelemetryId):
     """Makes an id for the telemetry of each connection."""
 
-    def telemetry_body(self, link: Link, version: int) -> bytes:
+    def old_id(self, link: Link) -> UUID:
         made: UUID = self.notes.setdefault(("telemetry", link.number), uuid4())
-        request = GET_TELEMETRY_SUBSCRIPTIONS.request(client_instance_id=made)
-        return (
-            encode(request, version=version)
-            if version == 0
-            else super().telemetry_body(link, version)
-        )
+        return made
 
 
 @fault(TELEMETRY)
-class OldBrokersGetAnotherIdThanNewOnes(InstanceIdClient):
+class OldBrokersGetAnotherIdThanNewOnes(_OtherTelemetryId):
     """Keeps a second id, for the telemetry of brokers of today."""
 
-    def telemetry_body(self, link: Link, version: int) -> bytes:
+    def old_id(self, link: Link) -> UUID:
         made: UUID = self.notes.setdefault("old brokers", uuid4())
-        request = GET_TELEMETRY_SUBSCRIPTIONS.request(client_instance_id=made)
-        return (
-            encode(request, version=version)
-            if version == 0
-            else super().telemetry_body(link, version)
-        )
+        return made
 
 
 @fault(TELEMETRY)

@@ -217,8 +217,6 @@ def _why(cell: GridCell | None) -> str:
     if cell.why:
         return cell.why
     count = cell.distinct_failures
-    return (
-        f"{counted(count, 'distinct failure')} in {counted(cell.examples, 'example')}"
-        if count
-        else ""
-    )
+    if count:
+        return f"{counted(count, 'distinct failure')} in {counted(cell.examples, 'example')}"
+    return ""

@@ -26,11 +26,9 @@ class TakesTheClientIdOfSomeApis(InstanceIdBroker):
     def client_id_of(
         self, first: str | None, given: str | None, api_key: int, *, has_id: bool
     ) -> str | None:
-        return (
-            given
-            if api_key == OFFSET_DELETE_KEY
-            else super().client_id_of(first, given, api_key, has_id=has_id)
-        )
+        if api_key == OFFSET_DELETE_KEY:
+            return given
+        return super().client_id_of(first, given, api_key, has_id=has_id)
 
 
 @fault(CLIENT_ID)

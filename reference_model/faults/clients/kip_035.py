@@ -43,11 +43,9 @@ class LowestVersionIsIgnored(ModelClient):
 
     def version_of(self, link: Link, api_key: int) -> int:
         offered, newest = _offered(link, api_key), self.own_ranges(link)[api_key][1]
-        return (
-            newest
-            if offered is not None and offered[0] > newest
-            else super().version_of(link, api_key)
-        )
+        if offered is not None and offered[0] > newest:
+            return newest
+        return super().version_of(link, api_key)
 
 
 @fault("KIP-35.client-uses-overlap", "KIP-97.no-doomed-request")
@@ -67,11 +65,9 @@ class NegativeVersionIsSent(ModelClient):
 
     def version_of(self, link: Link, api_key: int) -> int:
         offered = _offered(link, api_key)
-        return (
-            offered[1]
-            if offered is not None and offered[1] < 0
-            else super().version_of(link, api_key)
-        )
+        if offered is not None and offered[1] < 0:
+            return offered[1]
+        return super().version_of(link, api_key)
 
 
 @fault("KIP-35.client-uses-overlap", "KIP-97.no-doomed-request")
