@@ -26,6 +26,9 @@ from reports.verify.verification import (
     run_folders,
 )
 
+NO_RUN = GridDifference(
+    "run", "none of the given runs is valid, so no table and no page follows from them"
+)
 # Whether it can be read is not click's question: that would be wrong usage.
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False, readable=False)
 
@@ -67,11 +70,12 @@ def verify(
         found += differing_runs(site, folders)
         with temporary_folder() as scratch:
             again, rendered = scratch / "grid", scratch / "site"
-            # Without a valid run there is nothing to compare, and every published run is already listed above.
             if _rolled_up(runs, again, asked):
                 found += differing_rows(site, again, taken_over)
                 found += differing_lists(site, again, of_last_roll_up=with_history)
                 found += _differing_pages(site, again, rendered, taken_over)
+            else:
+                found.append(NO_RUN)
     for line in _lines(found, taken_over, len(folders)):
         click.echo(line)
     raise SystemExit(1 if found else 0)
@@ -120,4 +124,4 @@ def _lines(found: list[GridDifference], taken_over: list[str], runs: int) -> Ite
         return
     counts = Counter(difference.place for difference in found)
     parts = ", ".join(f"{count} in {place}" for place, count in counts.items())
-    yield f"the published grid does not match its runs: {len(found)} differences ({parts})"
+    yield f"the published grid does not match its runs: {counted(len(found), 'difference')} ({parts})"

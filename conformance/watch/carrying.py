@@ -54,17 +54,20 @@ async def connect(
     """Connect to a broker.
 
     Raises:
-        OSError: it cannot be reached, or TLS fails.
+        OSError: it cannot be reached, or TLS fails, or a response named something that is no host or no port.
     """
     name = address.host if ways.upstream is not None else None
-    async with asyncio.timeout(CONNECT_S):
-        return await asyncio.open_connection(
-            address.host,
-            address.port,
-            limit=BUFFER_BYTES,
-            ssl=ways.upstream,
-            server_hostname=name,
-        )
+    try:
+        async with asyncio.timeout(CONNECT_S):
+            return await asyncio.open_connection(
+                address.host,
+                address.port,
+                limit=BUFFER_BYTES,
+                ssl=ways.upstream,
+                server_hostname=name,
+            )
+    except (ValueError, OverflowError) as error:
+        raise ConnectionError(str(error)) from error
 
 
 async def newest_api_versions(address: Address, ways: Ways) -> int:

@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from conformance.watch.carrying import (
     BUFFER_BYTES,
@@ -31,10 +32,12 @@ from conformance.watch.responses import HeldResponse, Responses
 from conformance.watch.sightings import MOST_NOTES
 from conformance.watch.watcher import WatchedConnection, Watcher
 from fixtures.client.running_broker import Address
+from fixtures.recording_proxy.frames import Decoder
+from reference_model.profiles.known_apis import label_of
+from reports.escaping import cut
 from wire.api_keys import API_VERSIONS_KEY
 from wire.broker_addresses import HostAndPort, addresses_in, with_addresses
 from wire.frames import encode_frame
-from wire.startup_messages import CLUSTER_APIS
 
 CHUNK_BYTES = 1 << 18
 ENDING_S = 30.0
@@ -42,6 +45,9 @@ ENDING_S = 30.0
 WRITES_ENDING_S = 5.0
 """The same for a connection with nothing open but writes, of which none was answered before: they may have acks=0."""
 MOST_BROKERS = 1000
+LONGEST_OBSTACLE = 400
+"""In characters; a host name has at most 253."""
+_GOES_AROUND = "so the client may connect to brokers directly"
 _END_LOOK_S = 0.05
 
 
@@ -76,13 +82,16 @@ class _Watched:
     rehearsal: Rehearsal | None = None
     headers: RequestHeaders | None = None
     responses: Responses | None = None
+    is_changing: bool = False
 
     def is_idle(self, *, may_wait_for_writes: bool) -> bool:
-        """Return whether no request is incomplete or waits for its response, and no response is incomplete.
+        """Return whether no request is incomplete or waits for its response, and no response is incomplete or being changed.
 
         Args:
             may_wait_for_writes: whether a request that may be a write with acks=0 counts as one that waits.
         """
+        if self.is_changing:
+            return False
         sides = (self.headers, self.responses)
         has_none = not self.pending or (
             self.pending.may_all_stay_unanswered and not may_wait_for_writes
@@ -116,6 +125,7 @@ class WatchProxy:
         self._ports: dict[HostAndPort, int] = {}
         self._opening = asyncio.Lock()
         self._open: dict[asyncio.Task[None], _Watched] = {}
+        self._decoder = Decoder()
         self._is_ending = False
 
     async def listen(self, place: Address, brokers: Sequence[Address]) -> Address:
@@ -164,11 +174,12 @@ class WatchProxy:
             await asyncio.wait(self._open, timeout=_END_LOOK_S)
         self._cancel(list(self._open))
         await asyncio.gather(*self._open, return_exceptions=True)
+        self._decoder.end()
 
     def obstruct(self, sentence: str) -> None:
-        """Remember what kept the application from a broker."""
+        """Remember what kept the application from a broker; the host in a sentence can have 32 KiB."""
         if len(self.obstacles) < MOST_NOTES:
-            self.obstacles[sentence] = None
+            self.obstacles[cut(sentence, LONGEST_OBSTACLE)] = None
 
     def _cancel(self, tasks: Sequence[asyncio.Task[None]]) -> None:
         """Cancel connections, each once: another time would end the writing of what is buffered."""
@@ -274,14 +285,23 @@ class WatchProxy:
             if head.api_key != API_VERSIONS_KEY:
                 self.watcher.answered(opened.watched, head, start)
 
-        responses = opened.responses = Responses(opened.pending, answered)
+        def unread(head: RequestHead, size: int) -> None:
+            what = f"a {label_of(head.api_key)} v{head.api_version} response of {size} bytes is not read"
+            if head.api_key == API_VERSIONS_KEY:
+                self.watcher.note(opened.watched, what)
+            else:
+                self.watcher.miss_rest(opened.watched, f"{what}, {_GOES_AROUND}")
+
+        responses = opened.responses = Responses(opened.pending, answered, unread)
         while data := await reader.read(CHUNK_BYTES):
             parts: list[bytes | memoryview] = []
             for part in responses.feed(data):
                 if not isinstance(part, HeldResponse):
                     parts.append(part)
                     continue
+                opened.is_changing = True
                 changed = await self._for_client(opened, part)
+                opened.is_changing = False
                 if changed is None:
                     # The release that is rehearsed closes the connection here.
                     await write(opened.client, parts)
@@ -304,21 +324,22 @@ class WatchProxy:
             frame = encode_frame(payload)
             self.watcher.take_table(opened.watched, head, frame)
             return frame
-        named = addresses_in(payload, head.api_key, head.api_version)
+        asked = head.api_key, head.api_version
+        named = await self._decoder.run(addresses_in, payload, *asked)
         if named is None:
-            what = f"{CLUSTER_APIS[head.api_key].name} v{head.api_version}"
+            what = f"{label_of(head.api_key)} v{head.api_version}"
             self.watcher.note(
                 opened.watched,
-                f"the addresses in a {what} response cannot be read, so the client may connect to brokers directly",
+                f"the addresses in a {what} response cannot be read, {_GOES_AROUND}",
             )
             return encode_frame(payload)
         host = self._host_for(opened.client)
         ours: dict[HostAndPort, HostAndPort] = {}
-        for place in dict.fromkeys(named):
+        for place in islice(dict.fromkeys(named), MOST_BROKERS):
             port = await self._port_of(place)
             if port is not None:
                 ours[place] = (host, port)
-        return encode_frame(with_addresses(payload, head.api_key, head.api_version, ours))
+        return encode_frame(await self._decoder.run(with_addresses, payload, *asked, ours))
 
     def _host_for(self, client: asyncio.StreamWriter) -> str:
         """Return the host by which the application reached us."""

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from conformance.watch.node_endpoints import EndpointHider, names_endpoints
 from conformance.watch.pending import Pending, is_held
 from conformance.watch.request_headers import RequestHead
+from fixtures.recording_proxy.frames import LARGEST_READ_BYTES
 from wire.api_keys import API_VERSIONS_KEY
 from wire.frames import SIZE_BYTES, read_size
 from wire.headers import CORRELATION_ID_BYTES, read_correlation_id
 
-MOST_HELD_BYTES = 32 * 1024 * 1024
-"""The largest response that is kept until it is complete: the metadata of some 200,000 partitions."""
+MOST_HELD_BYTES = LARGEST_READ_BYTES
+"""The largest response that is kept until it is complete."""
 MOST_TABLE_BYTES = 16 * 1024
 """The largest response to ApiVersions that is kept: five times that of a broker with 90 APIs and 30 features."""
 _START = struct.Struct(">ii")
@@ -42,15 +43,22 @@ class Responses:
         problem: why the rest of the stream is not read; empty if it is.
     """
 
-    def __init__(self, pending: Pending, on_response: Callable[[RequestHead, bytes], None]) -> None:
+    def __init__(
+        self,
+        pending: Pending,
+        on_response: Callable[[RequestHead, bytes], None],
+        on_unread: Callable[[RequestHead, int], None],
+    ) -> None:
         """Begin between two frames.
 
         Args:
             pending: the requests that have no response yet, in their order.
             on_response: called with each request that is answered, and the first bytes of its response.
+            on_unread: called with each request whose response should be kept, but is too large, and with its size in bytes.
         """
         self._pending = pending
         self._on_response = on_response
+        self._on_unread = on_unread
         self._start = bytearray()
         self._is_start_passed = False
         self._left = 0
@@ -144,7 +152,9 @@ class Responses:
         self._on_response(request, start)
         is_table = request.api_key == API_VERSIONS_KEY
         most = MOST_TABLE_BYTES if is_table else MOST_HELD_BYTES
-        if is_held(request) and not self._is_start_passed and size <= most:
+        if is_held(request) and size > most:
+            self._on_unread(request, size)
+        elif is_held(request) and not self._is_start_passed:
             self._held = bytearray(start)
             return [] if self._left else self._rest(memoryview(b""))
         if names_endpoints(request.api_key, request.api_version):

@@ -170,7 +170,7 @@ class Watcher:
         self._sightings.note(client, sentence)
 
     def miss_rest(self, connection: WatchedConnection, sentence: str) -> None:
-        """Remember why the further requests on a connection are not read."""
+        """Remember why further requests of a client are not seen."""
         client = self._identity(connection.client_id, connection.address)
         self._sightings.miss_requests(client)
         self._sightings.note(client, sentence)

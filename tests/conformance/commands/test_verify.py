@@ -11,6 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from conformance.__main__ import main
+from conformance.commands import verify
+from reports.hash_list import write_hash_list
 from tests.run_folders import example_row, planned_cell, run_header, write_header, write_run
 
 pytestmark = pytest.mark.timeout(600)
@@ -104,3 +106,19 @@ def test_folder_that_is_no_grid_is_refused(tmp_path: Path) -> None:
     ended = _kafka_conformance("verify", tmp_path, tmp_path)
     assert ended.exit_code == 4
     assert "was not written by `grid`" in ended.output
+
+
+def test_grid_of_no_run_is_not_called_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It names no run, so none is missing; but no run produces its cells either."""
+    tables = tmp_path / "site" / "tables"
+    tables.mkdir(parents=True)
+    none = pa.array([], pa.string())
+    pq.write_table(pa.table({"verdict": ["conforms"]}), tables / "cells.parquet")
+    pq.write_table(pa.table({"run_id": none, "run_json_sha256": none}), tables / "inputs.parquet")
+    write_hash_list(tmp_path / "site")
+    monkeypatch.setattr(verify, "_rolled_up", lambda *_: False)
+    ended = _kafka_conformance("verify", tmp_path / "site", tmp_path)
+    assert ended.output.splitlines()[-1] == (
+        "the published grid does not match its runs: 1 difference (1 in run)"
+    )
+    assert ended.exit_code == 1

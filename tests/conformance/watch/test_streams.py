@@ -9,7 +9,7 @@ import pytest
 from conformance.watch.node_endpoints import UNKNOWN_TAG, EndpointHider, names_endpoints
 from conformance.watch.pending import Pending
 from conformance.watch.request_headers import MOST_TOKENS, RequestHead, RequestHeaders
-from conformance.watch.responses import MOST_TABLE_BYTES, HeldResponse, Responses
+from conformance.watch.responses import MOST_HELD_BYTES, MOST_TABLE_BYTES, HeldResponse, Responses
 from tests.conformance.watch.relay import (
     FETCH,
     METADATA_KEY,
@@ -143,6 +143,18 @@ def _asked(*heads: tuple[int, int, int]) -> Pending:
     return pending
 
 
+def _responses(
+    *heads: tuple[int, int, int], unread: list[tuple[int, int]] | None = None
+) -> Responses:
+    """Return the responses to requests; of each that is not read the API key and the size are added to a list."""
+
+    def on_unread(head: RequestHead, size: int) -> None:
+        assert unread is not None
+        unread.append((head.api_key, size))
+
+    return Responses(_asked(*heads), lambda head, start: None, on_unread)
+
+
 @pytest.mark.parametrize("size", [1, 5, 1000])
 def test_only_what_names_brokers_is_held(size: int) -> None:
     """A Metadata response comes complete, those before and after it in pieces; a write with acks=0 is left out."""
@@ -151,10 +163,7 @@ def test_only_what_names_brokers_is_held(size: int) -> None:
         metadata("h", 1, number=3),
         response(b"", number=4),
     )
-    responses = Responses(
-        _asked((PRODUCE, 7, 1), (PRODUCE, 7, 2), (METADATA_KEY, 1, 3), (PRODUCE, 7, 4)),
-        lambda head, start: None,
-    )
+    responses = _responses((PRODUCE, 7, 1), (PRODUCE, 7, 2), (METADATA_KEY, 1, 3), (PRODUCE, 7, 4))
     stream = before + named + after
     parts = [
         part
@@ -170,17 +179,24 @@ def test_only_what_names_brokers_is_held(size: int) -> None:
     assert responses.is_between_frames
 
 
-def test_a_huge_table_is_passed_unread() -> None:
-    """A broker's responses to ApiVersions are kept with the client's requests, so each may be no larger than a table is."""
-    responses = Responses(_asked((API_VERSIONS_KEY, 0, 1)), lambda head, start: None)
-    table = response(bytes(MOST_TABLE_BYTES), number=1)
-    parts = [part for part in responses.feed(table) if not isinstance(part, HeldResponse)]
-    assert b"".join(parts) == table
+@pytest.mark.parametrize(
+    ("api_key", "most"), [(API_VERSIONS_KEY, MOST_TABLE_BYTES), (METADATA_KEY, MOST_HELD_BYTES)]
+)
+def test_a_huge_response_is_passed_unread(api_key: int, most: int) -> None:
+    """Tables are kept with the client's requests, and decoding metadata takes seconds for each MiB; what is not read is said."""
+    unread: list[tuple[int, int]] = []
+    responses = _responses((api_key, 0, 1), (api_key, 0, 2), unread=unread)
+    (read,) = responses.feed(response(bytes(most - 4), number=1))
+    assert isinstance(read, HeldResponse)
+    huge = response(bytes(most - 3), number=2)
+    parts = [part for part in responses.feed(huge) if not isinstance(part, HeldResponse)]
+    assert b"".join(parts) == huge
+    assert unread == [(api_key, most + 1)]
 
 
 def test_an_incomplete_response_is_passed_at_the_end() -> None:
     """What is held when the stream ends is what the client would have got."""
-    responses = Responses(_asked((METADATA_KEY, 1, 1)), lambda head, start: None)
+    responses = _responses((METADATA_KEY, 1, 1))
     piece = metadata("h", 1)[:15]
     assert responses.feed(piece) == []
     assert responses.held == piece
@@ -205,7 +221,7 @@ def test_a_correlation_id_may_be_used_again() -> None:
 
 def test_metadata_is_held_although_a_write_has_its_correlation_id() -> None:
     """A client that always sends the same correlation id gets the addresses of the proxy all the same."""
-    responses = Responses(_asked((PRODUCE, 7, 0), (METADATA_KEY, 1, 0)), lambda head, start: None)
+    responses = _responses((PRODUCE, 7, 0), (METADATA_KEY, 1, 0))
     named = metadata("h", 1, number=0)
     (held,) = responses.feed(named)
     assert isinstance(held, HeldResponse)
