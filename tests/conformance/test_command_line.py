@@ -15,6 +15,7 @@ USAGE_ERROR = 4
 NO_TESTS_COLLECTED = 5
 
 
+@pytest.mark.slow
 def test_command_line_that_names_too_much_ends_with_4(tmp_path: Path) -> None:
     """A sentence says so, and the run leaves no records; test_judge.py has other wrong command lines."""
     options = ("--bootstrap-server", "localhost:9092", "--broker", "reference")

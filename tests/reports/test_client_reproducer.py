@@ -217,81 +217,30 @@ def test_a_client_does_again_what_was_recorded(tmp_path: Path) -> None:
         assert said in result.stdout
 
 
-FALLS_BACK = ("v3", "v0", "metadata")
-A_LOOP = ("v3",) * 25
-NO_MORE = Table(base="empty")
-NARROW = Table(changed=((3, 4, 9),))
+REFUSED_FIRST = (REFUSES, Answer())
+BY_42, BY_129 = ((Answer(error_code=each, table=Table(base="empty")),) for each in (42, 129))
+NARROW = (Answer(table=Table(changed=((3, 4, 9),))),)
+A_LOOP, RISES = ("v3",) * 25, ("v2", "v3")
+FALLS_BACK, GOES_ON = ("v3", "v0", "metadata"), ("v3", "metadata")
+COMPARED = {
+    "no-loop": (REFUSED_FIRST, A_LOOP, FALLS_BACK, CANNOT_SAY, "recorded, not seen now"),
+    "breaks-down": ((REFUSES,), A_LOOP, ("v3",), CANNOT_SAY, "is right now, this script cannot"),
+    "rises": ((REFUSES,), RISES, RISES, AGAIN, "higher version"),
+    "other-fault": ((REFUSES,), RISES, A_LOOP, CANNOT_SAY, "(not recorded before)"),
+    "gives-up": (REFUSED_FIRST, ("v3",), ("v3",), CANNOT_SAY, "does not decide"),
+    "goes-on": (REFUSED_FIRST, ("v3",), FALLS_BACK, CANNOT_SAY, "now:      Metadata v1: answer"),
+    "goes-on-after-42": (BY_42, GOES_ON, GOES_ON, AGAIN, "a request after error 42 on the same"),
+    "goes-on-after-129": (BY_129, GOES_ON, GOES_ON, AGAIN, "a request after error 129 on the same"),
+    "outside": (NARROW, GOES_ON, GOES_ON, AGAIN, "Metadata in a version outside the range"),
+}
+"""Each case: the responses, what was recorded, what is sent now, the exit status, and what is printed."""
 
 
-@pytest.mark.parametrize(
-    ("answers", "recorded", "sent", "status", "said"),
-    [
-        pytest.param(
-            (REFUSES, Answer()),
-            A_LOOP,
-            FALLS_BACK,
-            CANNOT_SAY,
-            "recorded, not seen now",
-            id="no-loop",
-        ),
-        pytest.param(
-            (REFUSES,),
-            A_LOOP,
-            ("v3",),
-            CANNOT_SAY,
-            "Whether the client is right now, this script cannot say.",
-            id="breaks-down",
-        ),
-        pytest.param((REFUSES,), ("v2", "v3"), ("v2", "v3"), AGAIN, "higher version", id="rises"),
-        pytest.param(
-            (REFUSES,), ("v2", "v3"), A_LOOP, CANNOT_SAY, "(not recorded before)", id="other-fault"
-        ),
-        pytest.param(
-            (REFUSES, Answer()), ("v3",), ("v3",), CANNOT_SAY, "does not decide", id="gives-up"
-        ),
-        pytest.param(
-            (REFUSES, Answer()),
-            ("v3",),
-            FALLS_BACK,
-            CANNOT_SAY,
-            "now:      Metadata v1: answer",
-            id="goes-on",
-        ),
-        pytest.param(
-            (Answer(error_code=42, table=NO_MORE),),
-            ("v3", "metadata"),
-            ("v3", "metadata"),
-            AGAIN,
-            "a request after error 42 on the same connection",
-            id="goes-on-after-42",
-        ),
-        pytest.param(
-            (Answer(error_code=129, table=NO_MORE),),
-            ("v3", "metadata"),
-            ("v3", "metadata"),
-            AGAIN,
-            "a request after error 129 on the same connection",
-            id="goes-on-after-129",
-        ),
-        pytest.param(
-            (Answer(table=NARROW),),
-            ("v3", "metadata"),
-            ("v3", "metadata"),
-            AGAIN,
-            "Metadata in a version outside the range",
-            id="outside-the-range",
-        ),
-    ],
-)
-def test_what_a_client_does_is_compared_with_what_was_recorded(
-    answers: tuple[Answer, ...],
-    recorded: tuple[str, ...],
-    sent: tuple[str, ...],
-    status: int,
-    said: str,
-) -> None:
+@pytest.mark.parametrize("name", COMPARED)
+def test_what_a_client_does_is_compared_with_what_was_recorded(name: str) -> None:
     """Only a misbehaviour that was recorded as well counts as the same; the text says what was seen."""
-    failure = play_of(one_node(*answers), *(bytes.fromhex(BYTES[name]) for name in recorded))
+    answers, recorded, sent, status, said = COMPARED[name]
+    failure = play_of(one_node(*answers), *(bytes.fromhex(BYTES[each]) for each in recorded))
     found, printed = compared(failure, *sent)
     assert (found, said in printed) == (status, True), printed
 

@@ -250,6 +250,7 @@ def test_extreme_is_drawn(
     assert find_any(strategy(), extreme)
 
 
+@pytest.mark.slow
 def test_extremes_of_the_future_are_drawn() -> None:
     """Among the same scripts, which are the largest ones."""
     extremes: Sequence[Callable[[Script], object]] = (

@@ -18,7 +18,6 @@ from conformance.mutation.subjects import SUBJECTS
 from conformance.mutation.trials import (
     PropertyTrial,
     blame,
-    caught_by_pinned,
     examples_to_kill,
 )
 from fixtures.registry.model_clients import MODEL
@@ -51,19 +50,6 @@ def test_every_property_has_pinned_examples() -> None:
     for each in client_properties().values():
         assert each.target == "client"
         assert {tuple(values) for values in each.pinned} == {("script",)}
-
-
-@pytest.mark.parametrize("model", [name for name in SUBJECTS if name not in {MODEL, REFERENCE}])
-def test_pinned_examples_catch_the_faults(model: str) -> None:
-    """Every third fault of a model proxy or broker turns exactly its clauses red, and the plain model has none."""
-    subject = SUBJECTS[model]
-    faults = {name: set(fault.breaks) for name, fault in [*subject.faults.items()][::3]}
-    caught: dict[str, set[str]] = {fault: set() for fault in ("", *faults)}
-    for name, judged in subject.properties().items():
-        for fault in caught_by_pinned(subject, name, caught):
-            caught[fault].update(judged.clauses)
-    assert caught.pop("") == set()
-    assert caught == faults
 
 
 def test_wrong_clause_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:

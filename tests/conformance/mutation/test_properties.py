@@ -62,6 +62,7 @@ def test_a_seed_gives_the_same_examples() -> None:
     assert drawn_from(CORRELATION_ID, seed=2) != first
 
 
+@pytest.mark.slow
 def test_properties_with_one_strategy_draw_different_examples() -> None:
     """With one seed, no two properties that draw several values draw the same ones."""
     drawn = {

@@ -55,6 +55,7 @@ def test_who_breaks_most_comes_first(home: Element) -> None:
     assert addresses.target_page(NEW_CLIENT) in [link.get("href") for link in home.iter("a")]
 
 
+@pytest.mark.slow
 def test_releases_of_apache_kafka_share_a_card(large_site: Path) -> None:
     """The card says how many releases keep every rule, and which violations are declared."""
     page = parse(large_site / "index.html")
@@ -105,8 +106,3 @@ def test_operations_that_work_are_one_card_per_client(site_with_operations: Path
         "librdkafka 2.12.1 ? inconclusive 4 of 6 operations with brokers work; "
         "none breaks a rule. 1 cell could not be judged."
     )
-
-
-def test_large_home_stays_small(large_site: Path) -> None:
-    """Home has at most 100 kB, whatever the size of the grids."""
-    assert (large_site / "index.html").stat().st_size <= MOST_BYTES
