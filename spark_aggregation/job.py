@@ -21,9 +21,8 @@ from reports.disk_faults import check_writable
 from reports.refused_runs import RunLists
 from reports.suite_command import SuiteCommand
 from spark_aggregation.errors import RollUpError, SparkUnavailable, disk_faults_explained
-from spark_aggregation.reading.given_runs import is_small
 from spark_aggregation.reading.screening import screened
-from spark_aggregation.reading.storage import Storage, is_uri
+from spark_aggregation.reading.storage import Storage, is_small, is_uri
 from spark_aggregation.run_roll_up import RollUpRequest, RollUpResult, aggregate
 from spark_aggregation.session import start_session
 

@@ -27,12 +27,11 @@ from reports.suite_command import SuiteCommand
 from spark_aggregation.errors import disk_faults_explained
 from spark_aggregation.history.ingest import ingest
 from spark_aggregation.history.state import empty_state
-from spark_aggregation.reading.given_runs import is_small
 from spark_aggregation.reading.partials import CELL
 from spark_aggregation.reading.run_files import read_rows
 from spark_aggregation.reading.schema import ANSWERS, EXAMPLES, EXCHANGES
 from spark_aggregation.reading.screening import screened
-from spark_aggregation.reading.storage import Storage, is_uri
+from spark_aggregation.reading.storage import Storage, is_small, is_uri
 from spark_aggregation.session import start_session
 
 _EXAMPLE = ("run_id", *CELL, "property", "example_number")

@@ -15,16 +15,14 @@ from pyspark.sql import functions as F
 from clauses.catalogue import catalogue
 from reports.records import INPUTS_SHA256, TABLES_FOLDER
 from reports.refused_runs import NoticedRun, RefusedRun, RunLists
-from spark_aggregation.concurrency import checkpointed_together, for_each
 from spark_aggregation.errors import HistoryMoved
 from spark_aggregation.history.facts import Facts, facts_of
 from spark_aggregation.history.history import Batch, RunHistory, batches_of
 from spark_aggregation.history.ingest import Ingested, changed_clauses, ingest
 from spark_aggregation.history.state import State, empty_state, fold
 from spark_aggregation.history.tables_from_facts import roll_up, shown
-from spark_aggregation.reading.frames import checkpointed
-from spark_aggregation.reading.given_runs import local_path
-from spark_aggregation.reading.storage import Storage, is_uri
+from spark_aggregation.reading.frames import checkpointed, checkpointed_together, for_each
+from spark_aggregation.reading.storage import Storage, is_uri, local_path
 from spark_aggregation.tables.given_reports import GivenTables, given_tables
 from spark_aggregation.tables.table_schemas import TABLES
 

@@ -27,11 +27,7 @@ from strategies.broken_sasl_steps import broken_sasl_steps
 from strategies.cluster_ids import requests_with_cluster_ids
 from strategies.header_fields import correlation_ids, plain_client_ids, unknown_tagged_fields
 from strategies.hypothesis_adapter import body_of
-from strategies.odd_frames import (
-    frames_with_negative_size,
-    frames_with_small_size,
-    partial_frames,
-)
+from strategies.odd_frames import frames_with_negative_size, frames_with_small_size, partial_frames
 from strategies.software_names import (
     illegal_software_texts,
     legal_software,

@@ -22,10 +22,7 @@ from reference_model.clients.scripts.script import (
     healthy_ranges,
     one_node,
 )
-from strategies.broker_scripts import (
-    FAILURE_MS,
-    old_versions,
-)
+from strategies.broker_scripts import FAILURE_MS, old_versions
 from strategies.weights import one_branch
 from wire.api_keys import METADATA_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION

@@ -11,13 +11,7 @@ from queue import Empty, SimpleQueue
 
 from conformance.api_versions.cluster_tables import BrokerTable, ClusterTables
 from conformance.api_versions.release_tables import refused_with
-from fixtures.client.cluster_client import (
-    PROBLEMS,
-    Cluster,
-    ClusterClient,
-    ListedBroker,
-    connected,
-)
+from fixtures.client.cluster_client import PROBLEMS, Cluster, ClusterClient, ListedBroker, connected
 from fixtures.client.cluster_metadata import is_of_controller
 from fixtures.client.command_config import CommandConfig
 from fixtures.client.running_broker import Address

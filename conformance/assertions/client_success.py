@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.assertions.client_moves import (
-    PlayableClient,
-    newest_metadata,
-    outcome_of,
-)
+from conformance.assertions.client_moves import PlayableClient, newest_metadata, outcome_of
 from conformance.assertions.play_summary import OK, metadata_requests
 from fixtures.scripted_broker.playing import Play
 from strategies.broker_scripts import range_of_metadata

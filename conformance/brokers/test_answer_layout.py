@@ -15,12 +15,7 @@ from conformance.assertions.judging import (
 from fixtures.under_test.broker import Broker
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.cluster_ids import Ids, build_request_with, requests_with_cluster_ids
-from strategies.software_names import (
-    PLAIN_SOFTWARE,
-    Software,
-    legal_software,
-    software_with_one,
-)
+from strategies.software_names import PLAIN_SOFTWARE, Software, legal_software, software_with_one
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
 from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Request

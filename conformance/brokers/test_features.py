@@ -13,11 +13,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from conformance.assertions.features import FeatureList, assert_features_as_on
-from conformance.assertions.judging import (
-    assume_served,
-    bytes_after_body,
-    decode_answer,
-)
+from conformance.assertions.judging import assume_served, bytes_after_body, decode_answer
 from fixtures.client.running_broker import RunningBroker
 from fixtures.under_test.broker import Broker
 from reference_model.judging.same_response import stable_part

@@ -8,11 +8,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from conformance.assertions.conversation_runner import (
-    as_read,
-    has_refused_size,
-    is_unfinished,
-)
+from conformance.assertions.conversation_runner import as_read, has_refused_size, is_unfinished
 from conformance.assertions.features import assert_features_as_on
 from conformance.assertions.judging import (
     assert_error,
@@ -35,11 +31,7 @@ from fixtures.under_test.broker import Broker
 from reference_model.profiles.listeners import UPSTREAM
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.cluster_ids import Given, build_request_with, ids_given
-from strategies.odd_frames import (
-    build_cut_short,
-    build_with_frame_inside,
-    frames_with_small_size,
-)
+from strategies.odd_frames import build_cut_short, build_with_frame_inside, frames_with_small_size
 from strategies.passed_requests import PASSED_KEYS, PassedRequest, passed_requests
 from strategies.software_names import Software, legal_software
 from wire.api_keys import API_VERSIONS_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY

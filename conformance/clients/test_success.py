@@ -5,14 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import example, given, settings
 
-from conformance.assertions.client_moves import (
-    PlayableClient,
-    played,
-)
-from conformance.assertions.client_success import (
-    assert_success_is_earned,
-    assert_table_is_not_used,
-)
+from conformance.assertions.client_moves import PlayableClient, played
+from conformance.assertions.client_success import assert_success_is_earned, assert_table_is_not_used
 from reference_model.clients.scripts.script import ITSELF, Answer, Script, Table
 from strategies.broker_scripts import FAILURE_MS, broker_with, brokers_without_overlap
 from strategies.nonsense_scripts import (

@@ -43,10 +43,7 @@ from conformance.api_versions.terminal import (
 from conformance.commands.errors import CouldNotTell, InvalidFile
 from conformance.commands.output_console import output_console
 from conformance.commands.selection import addresses_of, command_config_option
-from fixtures.client.command_config import (
-    CommandConfig,
-    read_command_config,
-)
+from fixtures.client.command_config import CommandConfig, read_command_config
 from fixtures.errors import ConnectionFailed, InvalidCommandConfig
 from fixtures.registry.targets import load_targets
 from reference_model.profiles.known_apis import name_of

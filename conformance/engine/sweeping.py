@@ -29,11 +29,7 @@ from conformance.assertions.items import (
     message_of,
     names_of,
 )
-from conformance.assertions.judging import (
-    TargetEnded,
-    Unjudged,
-    crash_in_words,
-)
+from conformance.assertions.judging import TargetEnded, Unjudged, crash_in_words
 from conformance.engine.property_judge import OUT_OF_PATIENCE, PropertyJudge
 from conformance.engine.repeating import FailingExample
 from fixtures.errors import BrokerGone, HarnessError, OutOfPatience

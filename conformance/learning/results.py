@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.learning.comparison import (
-    costly_difference,
-    difference_at,
-    shortest_difference,
-)
+from conformance.learning.comparison import costly_difference, difference_at, shortest_difference
 from conformance.learning.learner import NotLearned, learn_machine
 from conformance.learning.querying import CostlyLetter, Listening
 from reports.machines.learned import Learned, MachineDifference

@@ -21,11 +21,7 @@ from conformance.assertions.read_only_apis import produce_items, read_only_items
 from conformance.assertions.tagged_headers import flexible_items
 from conformance.engine.budgets import examples_on
 from conformance.engine.drawing import examples_go_to
-from conformance.engine.examples_ahead import (
-    RejudgeSequentially,
-    examples_ahead,
-    examples_at_once,
-)
+from conformance.engine.examples_ahead import RejudgeSequentially, examples_ahead, examples_at_once
 from conformance.engine.hypothesis_profiles import UNSHRUNK, profile_name
 from conformance.engine.interrupts import INTERRUPTS
 from conformance.engine.planning import note_started

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -188,11 +189,7 @@ class WatchProxy:
                 task.cancel()
 
     async def _serve(self, port: int, brokers: Sequence[Address]) -> int:
-        node = len(self._brokers)
-
-        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            await self.carry(node, reader, writer)
-
+        serve = functools.partial(self.carry, len(self._brokers))
         server = await self._server(serve, port)
         ports = {int(each.getsockname()[1]) for each in server.sockets}
         if len(ports) > 1:
@@ -327,11 +324,8 @@ class WatchProxy:
         asked = head.api_key, head.api_version
         named = await self._decoder.run(addresses_in, payload, *asked)
         if named is None:
-            what = f"{label_of(head.api_key)} v{head.api_version}"
-            self.watcher.note(
-                opened.watched,
-                f"the addresses in a {what} response cannot be read, {_GOES_AROUND}",
-            )
+            what = f"a {label_of(head.api_key)} v{head.api_version} response cannot be read"
+            self.watcher.note(opened.watched, f"the addresses in {what}, {_GOES_AROUND}")
             return encode_frame(payload)
         host = self._host_for(opened.client)
         ours: dict[HostAndPort, HostAndPort] = {}

@@ -14,12 +14,7 @@ from uuid import UUID
 
 from hypothesis import reject
 
-from conformance.assertions.judging import (
-    MalformedAnswer,
-    Unjudged,
-    key_ranges,
-    payload_of,
-)
+from conformance.assertions.judging import MalformedAnswer, Unjudged, key_ranges, payload_of
 from conformance.assertions.other_apis import NoTableReadable, advertised_table
 from fixtures.artefacts.message_schemas import api_catalogue
 from fixtures.errors import HarnessError

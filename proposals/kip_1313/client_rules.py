@@ -24,11 +24,7 @@ from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import decode, decode_prefix
 from wire.errors import DecodeError
 from wire.frames import SIZE_BYTES
-from wire.headers import (
-    INSTANCE_ID_REQUEST_HEADER,
-    NO_INSTANCE_ID,
-    InstanceIdHeader,
-)
+from wire.headers import INSTANCE_ID_REQUEST_HEADER, NO_INSTANCE_ID, InstanceIdHeader
 from wire.sasl import BARE_TOKEN
 
 MEMBER_KEYS = (CONSUMER_GROUP_HEARTBEAT_KEY, SHARE_GROUP_HEARTBEAT_KEY)

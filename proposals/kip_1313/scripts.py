@@ -6,11 +6,7 @@ import dataclasses
 
 from hypothesis import strategies as st
 
-from proposals.kip_1313.messages import (
-    API_VERSIONS_WITH_ID,
-    CLIENT_APIS,
-    SASL_AUTHENTICATE_WITH_ID,
-)
+from proposals.kip_1313.messages import API_VERSIONS_WITH_ID, CLIENT_APIS, SASL_AUTHENTICATE_WITH_ID
 from reference_model.clients.scripts.script import (
     Answer,
     ConnectionScript,

@@ -23,12 +23,7 @@ from reference_model.broker.rules.reaction import Identity, NotModelled, Reactio
 from reference_model.judging.agreement import Agreement, in_words
 from reference_model.judging.stored_inputs import StoredInputOracle, cut_frames
 from reference_model.profiles.listeners import CONTROLLER_LISTENERS, PLAINTEXT, TLS_LISTENERS
-from reference_model.profiles.profile import (
-    KRAFT,
-    ZOOKEEPER,
-    profile_of,
-    profile_of_target,
-)
+from reference_model.profiles.profile import KRAFT, ZOOKEEPER, profile_of, profile_of_target
 from wire.exchange import Exchange, Outcome, Request
 from wire.frames import SIZE_BYTES, encode_frame
 

@@ -303,15 +303,7 @@ class FoldedGrid:
     def _with_since(self, clause: str) -> Iterable[FoldedCell]:
         folded = [self._fold(clause, column) for column in self.columns]
         for place, cell in enumerate(folded):
-            yield (
-                FoldedCell(
-                    clause=cell.clause,
-                    target=cell.target,
-                    worst=cell.worst,
-                    listeners=cell.listeners,
-                    since=self._since(folded, place),
-                )
-            )
+            yield replace(cell, since=self._since(folded, place))
 
     def _since(self, folded: Sequence[FoldedCell], place: int) -> str:
         """Return the oldest release with the same verdict in a row; columns go from new to old."""

@@ -71,19 +71,13 @@ def inputs_sha256(tables: Path, name: str) -> str:
 
 def _in_microseconds(table: pa.Table) -> pa.Table:
     """Convert instants to numbers: to make a `datetime`, Arrow would load pandas, which takes over a second."""
-    numbers = pa.schema(
-        [
-            field.with_type(pa.int64()) if pa.types.is_timestamp(field.type) else field
-            for field in table.schema
-        ]
-    )
-    instants = pa.schema(
-        [
-            field.with_type(_INSTANT) if pa.types.is_timestamp(field.type) else field
-            for field in table.schema
-        ]
-    )
-    return table.cast(instants).cast(numbers)
+    for type_ in (_INSTANT, pa.int64()):
+        fields_ = (
+            each.with_type(type_) if pa.types.is_timestamp(each.type) else each
+            for each in table.schema
+        )
+        table = table.cast(pa.schema(fields_))
+    return table
 
 
 def _moment(microseconds: int | None) -> datetime | None:

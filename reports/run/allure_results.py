@@ -11,13 +11,7 @@ import allure
 
 from clauses.catalogue import Clause, Level
 from reports.records import DUMP_FILE, FACTS_FILE, REPRODUCER_FILE
-from reports.run.failures import (
-    READS_FACTS,
-    Failure,
-    render_dump,
-    render_facts,
-    render_reproducer,
-)
+from reports.run.failures import READS_FACTS, Failure, render_dump, render_facts, render_reproducer
 
 SEVERITIES = {
     Level.MUST: allure.severity_level.CRITICAL,

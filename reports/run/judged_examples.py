@@ -7,10 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from reports.records import (
-    Phase,
-    Verdict,
-)
+from reports.records import Phase, Verdict
 from reports.run.failures import Failure
 from wire.api_keys import API_VERSIONS_KEY
 from wire.exchange import Exchange, Step

@@ -8,13 +8,7 @@ from typing import Any, Protocol
 
 from reports.grid import addresses
 from reports.grid.grid_tables import CellFailure, GridClause
-from reports.grid.grid_view import (
-    PLAIN,
-    FoldedCell,
-    FoldedGrid,
-    ListenerCell,
-    listener_order,
-)
+from reports.grid.grid_view import PLAIN, FoldedCell, FoldedGrid, ListenerCell, listener_order
 from reports.grid.history_tables import KeptFailure
 from reports.records import OPERATION
 from reports.site.rendering import Site

@@ -10,12 +10,12 @@ import functools
 import hashlib
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
-from reference_model.profiles.listeners import LISTENERS
 from reports.grid import addresses
+from reports.grid.grid_view import listener_order
 from reports.grid.history_tables import HistoryTables, KeptMachine
 from reports.machines.learned import LONGEST_JSON, Learned, from_json
 from reports.machines.machine import Machine, Word, distinguishing_word
@@ -67,11 +67,7 @@ def groups_of(results: Sequence[Learned]) -> dict[str, list[Group]]:
         there = groups.setdefault(learned.listener, [])
         for index, group in enumerate(there):
             if distinguishing_word(group.machine, learned.machine) is None:
-                there[index] = Group(
-                    listener=group.listener,
-                    members=(*group.members, learned),
-                    machine=group.machine,
-                )
+                there[index] = replace(group, members=(*group.members, learned))
                 break
         else:
             there.append(
@@ -158,7 +154,7 @@ def write_machines(site: Site) -> None:
     places = {column.target: place for place, column in enumerate(columns)}
     learned = [each for each in _read_all(site.history) if each.target in places]
     if learned:
-        learned.sort(key=lambda each: (places[each.target], _order_of(each.listener)))
+        learned.sort(key=lambda each: (places[each.target], listener_order(each.listener)))
         write_pages(
             site.render,
             site.out_dir,
@@ -246,12 +242,6 @@ def _shown(out_dir: Path, groups: Sequence[Group]) -> list[ShownGroup]:
         for number, (group, boundary) in enumerate(zip(groups, boundaries, strict=True), start=1)
         for address in [_picture_of(group.machine)]
     ]
-
-
-def _order_of(listener: str) -> tuple[int, str]:
-    """Return what listeners are ordered by: as everywhere, those without a known name last."""
-    known = LISTENERS.index(listener) if listener in LISTENERS else len(LISTENERS)
-    return known, listener
 
 
 def _read_all(history: HistoryTables) -> list[Learned]:

@@ -8,10 +8,9 @@ from functools import partial
 
 from pyspark.sql import DataFrame
 
-from spark_aggregation.concurrency import checkpointed_together
 from spark_aggregation.history.facts import Facts
 from spark_aggregation.history.state import State
-from spark_aggregation.reading.frames import as_table
+from spark_aggregation.reading.frames import as_table, checkpointed_together
 from spark_aggregation.tables import cell_tables, count_tables
 from spark_aggregation.tables.evidence import neighbours, shown_failures, shown_machines
 from spark_aggregation.tables.run_selection import shown_runs

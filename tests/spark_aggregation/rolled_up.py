@@ -13,8 +13,8 @@ from spark_aggregation.history.ingest import Ingested, ingest
 from spark_aggregation.history.state import State, empty_state, fold
 from spark_aggregation.history.tables_from_facts import roll_up, shown
 from spark_aggregation.reading.frames import checkpointed
-from spark_aggregation.reading.given_runs import local_path
 from spark_aggregation.reading.screening import screened
+from spark_aggregation.reading.storage import local_path
 from spark_aggregation.tables.given_reports import given_tables
 
 

@@ -27,8 +27,7 @@ from spark_aggregation.history.history import LAYOUT, RunHistory
 from spark_aggregation.history.ingest import ingest
 from spark_aggregation.history.state import STATE, State, empty_state
 from spark_aggregation.reading.frames import checkpointed
-from spark_aggregation.reading.given_runs import local_path
-from spark_aggregation.reading.storage import AlreadyThere, Storage
+from spark_aggregation.reading.storage import AlreadyThere, Storage, local_path
 from tests.conformance.suite_runs import REPOSITORY
 from tests.spark_aggregation.histories import (
     FEW_AND_SLOW,

@@ -7,12 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from reference_model.broker.model.client_software import (
-    ClientSoftware,
-    Counts,
-    Gauge,
-    count,
-)
+from reference_model.broker.model.client_software import ClientSoftware, Counts, Gauge, count
 from reference_model.broker.model.scram import ScramExchange
 from reference_model.broker.model.stages import Pause, Stage, Tampering
 from reference_model.broker.rules.connection_states import (

@@ -9,15 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from reference_model.broker.model.broker_state import BrokerState, OpenConnection
-from reference_model.broker.model.client_software import (
-    log_entry,
-    software_named,
-)
-from reference_model.broker.model.fault_injection import (
-    ReceivedBytes,
-    RequestContext,
-    StreamEnd,
-)
+from reference_model.broker.model.client_software import log_entry, software_named
+from reference_model.broker.model.fault_injection import ReceivedBytes, RequestContext, StreamEnd
 from reference_model.broker.model.scram import SCRAM, SCRAM_MECHANISMS, ScramExchange, ScramRefused
 from reference_model.broker.model.stages import Pause, Stage
 from reference_model.broker.rules.connection_states import (
@@ -33,16 +26,8 @@ from reference_model.broker.rules.request_parser import (
     parse_header,
     read_mechanism,
 )
-from reference_model.broker.rules.responses import (
-    answer_of_other_api,
-    encode_step,
-    response_for,
-)
-from reference_model.broker.rules.sasl import (
-    answer_to_token,
-    refusal_of_token,
-    token_in,
-)
+from reference_model.broker.rules.responses import answer_of_other_api, encode_step, response_for
+from reference_model.broker.rules.sasl import answer_to_token, refusal_of_token, token_in
 from wire import primitives
 from wire.errors import DecodeError
 from wire.exchange import Outcome

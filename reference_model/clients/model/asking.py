@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from reference_model.clients.model.client_connections import ClientConnections, Link, Range
-from wire.api_keys import (
-    API_VERSIONS_KEY,
-    METADATA_KEY,
-    SASL_AUTHENTICATE_KEY,
-    SASL_HANDSHAKE_KEY,
-)
+from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import encode
 from wire.headers import request_header_version

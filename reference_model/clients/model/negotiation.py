@@ -15,18 +15,12 @@ from reference_model.clients.model.client_errors import (
     RequestRefused,
 )
 from reference_model.clients.model.network import HostPort
-from wire.api_keys import (
-    API_VERSIONS_KEY,
-)
+from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import ApiVersionsResponse
 from wire.codec import decode_prefix
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
-from wire.headers import (
-    CORRELATION_ID_BYTES,
-    ERROR_CODE_BYTES,
-    read_error_code,
-)
+from wire.headers import CORRELATION_ID_BYTES, ERROR_CODE_BYTES, read_error_code
 from wire.primitives import write_int16
 
 UNSUPPORTED_VERSION = write_int16(ErrorCode.UNSUPPORTED_VERSION)
