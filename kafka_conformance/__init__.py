@@ -6,6 +6,8 @@ by accident, and they replace no package of the same name. In a checkout they ar
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -16,7 +18,20 @@ SUITE = _PACKAGE / "suite" if (_PACKAGE / "suite").is_dir() else _PACKAGE.parent
 
 
 def main() -> None:
-    """Run the console script with this process's arguments."""
+    """Run the console script with this process's arguments.
+
+    A signal that ends it while the commands are imported has the same exit status as later.
+    """
     # First, because the environment may have packages of the same names.
     sys.path.insert(0, str(SUITE))
-    import_module("conformance.__main__").main()
+    signals = import_module("fixtures.cleanup.ending_signals")
+    try:
+        signals.interrupt_when_ended()
+        import_module("conformance.__main__").main()
+    except KeyboardInterrupt:
+        os.write(2, b"interrupted\n")
+        raise SystemExit(signals.INTERRUPTED) from None
+    finally:
+        # Another one while Python ends does not change the exit status.
+        for each in signals.ENDING_SIGNALS:
+            signal.signal(each, signal.SIG_IGN)

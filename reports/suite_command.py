@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import click
@@ -34,6 +37,7 @@ class SuiteCommand(click.Command):
 
     def main(self, *args: Any, **extra: Any) -> Any:
         """Run the command, and end the process."""
+        _make_standard_streams_usable()
         with commands_stopped():
             try:
                 return super().main(*args, **extra)
@@ -41,28 +45,55 @@ class SuiteCommand(click.Command):
                 _show(error)
                 raise SystemExit(CannotWork.exit_code) from error
 
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """Read the arguments, and print the help if they ask for it."""
+        with _no_result_is_1():
+            return super().make_context(*args, **extra)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command's function."""
-        try:
+        with _no_result_is_1():
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            click.echo("interrupted", err=True)
-            raise SystemExit(INTERRUPTED) from None
-        except (BrokenPipeError, SystemExit) as error:
-            # Click, and Rich by a SystemExit, would end with 1, which is a result.
-            if not isinstance(error, BrokenPipeError) and not isinstance(
-                error.__context__, BrokenPipeError
-            ):
-                raise
-            # Python flushes again when it ends, and would complain.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise SystemExit(CannotWork.exit_code) from None
+
+
+def _make_standard_streams_usable() -> None:
+    """Open what the caller has closed, so that no file or socket takes its place; have any text fit into the encoding."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            # The lowest free number, which this one is, as those below it are open.
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+            setattr(sys, name, os.fdopen(number, "w" if number else "r"))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+@contextmanager
+def _no_result_is_1() -> Iterator[None]:
+    """Handle what Click, and Rich by a SystemExit, would end with 1, which is a result."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        click.echo("interrupted", err=True)
+        raise SystemExit(INTERRUPTED) from None
+    except EOFError as error:
+        _show(error)
+        raise SystemExit(CannotWork.exit_code) from None
+    except (BrokenPipeError, SystemExit) as error:
+        if not isinstance(error, BrokenPipeError) and not isinstance(
+            error.__context__, BrokenPipeError
+        ):
+            raise
+        # Python flushes again when it ends, and would complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(CannotWork.exit_code) from None
 
 
 def _show(error: Exception) -> None:
-    """Show an error that no command expects."""
-    if isinstance(error, OSError) and error.errno in DISK_FAULTS:
-        place = "" if error.filename else "a file could not be read or written: "
-        CannotWork(f"{place}{sentence_of(error)}").show()
-    else:
-        traceback.print_exception(error, file=sys.stderr)
+    """Show an error that no command expects, if there is room for it."""
+    with suppress(OSError):
+        if isinstance(error, OSError) and error.errno in DISK_FAULTS:
+            place = "" if error.filename else "a file could not be read or written: "
+            CannotWork(f"{place}{sentence_of(error)}").show()
+        else:
+            traceback.print_exception(error, file=sys.stderr)

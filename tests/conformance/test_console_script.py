@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
+import signal
 import subprocess
 import sys
+from unittest.mock import Mock
 
 import click
 import pytest
 from click.testing import CliRunner
 
+import kafka_conformance
 from conformance.__main__ import COMMANDS, GROUPS, main
+from fixtures.cleanup.ending_signals import ENDING_SIGNALS, INTERRUPTED
 from tests.conformance.suite_runs import REPOSITORY
 
 LONGEST_SENTENCE = 60
@@ -52,3 +57,25 @@ def test_command_costs_its_own_imports_alone() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=REPOSITORY
     )
     assert printed.stdout.strip() == "[]"
+
+
+def test_interrupt_while_the_commands_are_imported_ends_with_2(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Every ending signal is handled before that, and none of them changes the exit status afterwards."""
+    handlers: dict[int, object] = dict.fromkeys(ENDING_SIGNALS, signal.SIG_DFL)
+
+    def interrupt(name: str) -> object:
+        if name == "conformance.__main__":
+            assert set(handlers.values()) == {signal.default_int_handler}
+            raise KeyboardInterrupt
+        return importlib.import_module(name)
+
+    monkeypatch.setattr(kafka_conformance, "import_module", interrupt)
+    monkeypatch.setattr(signal, "getsignal", handlers.get)
+    monkeypatch.setattr(signal, "signal", handlers.__setitem__)
+    monkeypatch.setattr(sys, "path", Mock())
+    with pytest.raises(SystemExit) as ended:
+        kafka_conformance.main()
+    assert ended.value.code == INTERRUPTED
+    assert set(handlers.values()) == {signal.SIG_IGN}
