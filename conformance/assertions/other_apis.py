@@ -30,6 +30,7 @@ from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
 from wire.exchange import Exchange, Outcome, Request, Step
 from wire.message_schemas import Api, error_codes_in
+from wire.primitives import INT16_MAX, INT16_MIN
 from wire.read_only import READ_ONLY
 
 SLOWEST_ANSWER_S = 2.5
@@ -164,7 +165,8 @@ def neighbouring_items(broker: Broker) -> Iterator[Item]:
         if catalogue_of(broker.target).nearest(entry.api_key, entry.min_version) is None:
             continue
         for api_version in (entry.min_version - 1, entry.max_version + 1):
-            yield Item(name, entry.api_key, api_version)
+            if INT16_MIN <= api_version <= INT16_MAX:
+                yield Item(name, entry.api_key, api_version)
 
 
 def _described(broker: Broker, entry: ApiVersion) -> list[int]:

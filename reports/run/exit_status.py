@@ -52,7 +52,8 @@ def exit_status_of(recorder: RunRecorder, *, pytest_status: int, strict: bool) -
         return ExitStatus.INCOMPLETE
     if recorder.stale_expectations:
         return ExitStatus.STALE_EXPECTATION
-    return pytest_status
+    # A failure that no cell explains, such as one at the end of a fixture, is no violation.
+    return ExitStatus.HARNESS_ERROR if pytest_status else pytest.ExitCode.OK
 
 
 def _is_violated(recorder: RunRecorder, *, strict: bool) -> bool:

@@ -93,6 +93,20 @@ def test_what_is_served_is_not_requested_a_second_time(monkeypatch: pytest.Monke
         check_supported(NEVER_ASKED, LIST_GROUPS._replace(api_version=1))
 
 
+@pytest.mark.parametrize(
+    ("lowest", "highest", "neighbours"),
+    [(-32768, 32767, []), (-32768, 3, [4]), (1, 32767, [0]), (5, 2, [])],
+)
+def test_neighbours_of_a_range_can_be_versions(
+    lowest: int, highest: int, neighbours: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A table may list the smallest and the largest version that fit; a reversed range has no neighbours."""
+    table = (ApiVersion(api_key=3, min_version=lowest, max_version=highest),)
+    monkeypatch.setattr(other_apis, "advertised_table", lambda broker: table)
+    monkeypatch.setattr(other_apis, "skipped_apis", lambda broker: ())
+    assert [each.api_version for each in neighbouring_items(NEVER_ASKED)] == neighbours
+
+
 def test_what_only_a_build_knows_is_swept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The schemas of its own jar describe a new API; for another target such an entry cannot be requested."""
     halves = ("request", "response")
