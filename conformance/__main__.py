@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 import click
 
-from fixtures.cleanup.ending_signals import interrupt_when_ended
+from fixtures.cleanup.ending_signals import INTERRUPTS
 from proposals import proposed_commands
 from reports.distribution import suite_version
 from reports.suite_command import CannotWork, SuiteCommand
@@ -82,7 +82,7 @@ class Commands(SuiteCommand, click.Group):
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; any signal that ends it does what Ctrl-C does."""
-        interrupt_when_ended()
+        INTERRUPTS.handle()
         _check_working_folder()
         return super().invoke(ctx)
 

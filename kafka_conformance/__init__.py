@@ -7,7 +7,6 @@ by accident, and they replace no package of the same name. In a checkout they ar
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -26,12 +25,11 @@ def main() -> None:
     sys.path.insert(0, str(SUITE))
     signals = import_module("fixtures.cleanup.ending_signals")
     try:
-        signals.interrupt_when_ended()
+        signals.INTERRUPTS.handle()
         import_module("conformance.__main__").main()
     except KeyboardInterrupt:
         os.write(2, b"interrupted\n")
         raise SystemExit(signals.INTERRUPTED) from None
     finally:
         # Another one while Python ends does not change the exit status.
-        for each in signals.ENDING_SIGNALS:
-            signal.signal(each, signal.SIG_IGN)
+        signals.ignore_ending_signals()

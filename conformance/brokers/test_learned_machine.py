@@ -15,7 +15,6 @@ import pytest
 
 from conformance.assertions.judging import MalformedAnswer, decode_answer
 from conformance.engine.examples_ahead import examples_at_once
-from conformance.engine.interrupts import INTERRUPTS
 from conformance.engine.property_judge import JUDGE
 from conformance.engine.repeating import FailingExample
 from conformance.learning.alphabets import LARGE, SMALL
@@ -25,6 +24,7 @@ from conformance.learning.querying import CostlyLetter, Listening
 from conformance.learning.results import learn_listener
 from conformance.learning.subjects import listening_to, machine_of_model, model_for
 from conformance.learning.suite import suite_of
+from fixtures.cleanup.ending_signals import INTERRUPTS
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
 from reports.escaping import printable

@@ -15,10 +15,10 @@ import pytest
 
 from conformance.assertions.items import ranges
 from conformance.assertions.judging import MalformedAnswer, error_code_of
-from conformance.engine.interrupts import INTERRUPTS
 from conformance.engine.property_judge import JUDGE, PropertyJudge
 from conformance.engine.repeating import FailingExample
 from conformance.engine.sweeping import SILENT_ITEMS, was_silent
+from fixtures.cleanup.ending_signals import INTERRUPTS
 from fixtures.under_test.broker import Broker
 from strategies.api_versions import build_request
 from wire.error_codes import ErrorCode

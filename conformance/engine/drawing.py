@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from conformance.engine.interrupts import INTERRUPTS
+from fixtures.cleanup.ending_signals import INTERRUPTS
 from strategies.hypothesis_adapter import body_replaced
 
 

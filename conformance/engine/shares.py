@@ -20,9 +20,9 @@ from typing import Any
 import pytest
 
 from clauses import marks
-from conformance.engine.interrupts import INTERRUPTS
 from conformance.engine.planning import listener_of
 from conformance.engine.share_process import DONE, RECORD, REPORT, judge_share
+from fixtures.cleanup.ending_signals import INTERRUPTS
 from reports.plugin import RECORDER, clauses_of, note_progress
 from reports.run.judged_examples import CellKey
 from reports.run.recorder import RunRecorder

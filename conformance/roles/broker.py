@@ -23,7 +23,6 @@ from conformance.engine.budgets import examples_on
 from conformance.engine.drawing import examples_go_to
 from conformance.engine.examples_ahead import RejudgeSequentially, examples_ahead, examples_at_once
 from conformance.engine.hypothesis_profiles import UNSHRUNK, profile_name
-from conformance.engine.interrupts import INTERRUPTS
 from conformance.engine.planning import note_started
 from conformance.engine.property_judge import JUDGE, PropertyJudge
 from conformance.engine.repeating import FailingExample, Repeater
@@ -32,6 +31,7 @@ from conformance.roles.role import FAILED_ELSEWHERE, Need, RoleInRun
 from conformance.roles.stored_targets import Wanted, target_for
 from conformance.runs.run_identity import SUITE
 from fixtures.choosing.listeners import TARGETS, ListenerOfTarget
+from fixtures.cleanup.ending_signals import INTERRUPTS
 from fixtures.errors import HarnessError
 from fixtures.launchers import launch
 from fixtures.tiers import tier_in

@@ -16,7 +16,6 @@ from conformance.engine.budgets import client_examples
 from conformance.engine.drawing import examples_go_to
 from conformance.engine.failing_examples import FailingExamples
 from conformance.engine.further_kinds import FurtherKinds
-from conformance.engine.interrupts import INTERRUPTS
 from conformance.engine.planning import is_about, note_started
 from conformance.engine.property_judge import JUDGE, PropertyJudge
 from conformance.engine.repeating import FailingExample
@@ -27,6 +26,7 @@ from conformance.roles.stored_targets import Wanted, client_for
 from conformance.runs.run_identity import SUITE
 from fixtures.choosing.clients import CLIENTS, ChosenClient
 from fixtures.choosing.trials import tries_operations
+from fixtures.cleanup.ending_signals import INTERRUPTS
 from fixtures.scripted_broker.play_pool import PlayPool
 from fixtures.tiers import tier_in
 from fixtures.under_test.client import LAUNCHER, ClientUnderTest, client_under_test

@@ -11,7 +11,6 @@ import click
 import pytest
 
 from clauses.catalogue import Clause
-from conformance.engine.interrupts import INTERRUPTS
 from conformance.engine.planning import note_started
 from conformance.engine.property_judge import JUDGE, PropertyJudge
 from conformance.engine.repeating import FailingExample
@@ -23,6 +22,7 @@ from conformance.roles.stored_targets import Wanted, able_client, target_for
 from conformance.runs.run_identity import SUITE
 from fixtures.choosing.clients import CLIENTS
 from fixtures.choosing.trials import chosen_trials, targets_of, tries_operations
+from fixtures.cleanup.ending_signals import INTERRUPTS
 from fixtures.errors import HarnessError
 from fixtures.launchers import launch
 from fixtures.registry.clients import all_clients

@@ -15,7 +15,6 @@ from clauses import marks
 from clauses.catalogue import catalogue
 from conformance.engine.expectations import drop_unneeded, unmatched_expectations
 from conformance.engine.hypothesis_profiles import load_profile, own_seed, recorded_seed
-from conformance.engine.interrupts import INTERRUPTS
 from conformance.engine.planning import (
     is_about,
     is_judged,
@@ -28,6 +27,7 @@ from conformance.roles.registry import EVERY_ROLE, role_of, role_of_run, roles_o
 from conformance.roles.role import FAILED_ELSEWHERE, PARTLY
 from conformance.runs.run_identity import SUITE, asks_for_everything
 from fixtures.choosing.listeners import TARGETS, kind_of
+from fixtures.cleanup.ending_signals import INTERRUPTS, ignore_ending_signals
 from fixtures.errors import NoCredentials
 from fixtures.tiers import Kind, tier_in, tier_name
 from reports.plugin import RECORDER, clauses_of, show_by_verdict
@@ -49,7 +49,7 @@ def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Load Hypothesis's settings before any test module is imported, and choose a seed if none is given."""
-    INTERRUPTS.remember()
+    INTERRUPTS.handle()
     if config.option.hypothesis_seed is None:
         seed = recorded_seed()
         # Must happen before Hypothesis's own plugin reads the option.
@@ -209,11 +209,21 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     for role in roles_of(session.config):
         role.close()
     recorder = session.config.stash.get(RECORDER, None)
+    if recorder is not None and INTERRUPTS.came:
+        # Whatever pytest knows of it: the interrupt may have come while it dealt with another error.
+        recorder.stop()
     sends_all = kind_of(session.config) is Kind.MALFORMED
     if recorder is not None and sends_all and exitstatus not in ENDED_EARLY:
         targets = {chosen.target.id: chosen.target for chosen in session.config.stash[TARGETS]}
         drop_unneeded(recorder, targets.values())
         recorder.stale_expectations += unmatched_expectations(recorder, targets.values())
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure() -> None:
+    """Let no further signal change the exit status of a run that was interrupted."""
+    if INTERRUPTS.came:
+        ignore_ending_signals()
 
 
 def _name_of(item: pytest.Item) -> str:

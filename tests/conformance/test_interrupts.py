@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 import sys
+import time
 from contextlib import suppress
 
 import pytest
@@ -13,16 +14,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conformance.engine import drawing
-from conformance.engine.interrupts import INTERRUPTS, Interrupts
 from conformance.roles.plugin import pytest_keyboard_interrupt
-from fixtures.cleanup.ending_signals import ENDING_SIGNALS, interrupts_held_back
+from fixtures.cleanup.ending_signals import (
+    AGAIN_AFTER_S,
+    ENDING_SIGNALS,
+    INTERRUPTS,
+    Interrupts,
+    interrupts_held_back,
+)
 
 
 @pytest.mark.parametrize("number", ENDING_SIGNALS, ids=lambda number: number.name)
 def test_an_interrupt_that_was_dropped_is_raised_again(number: signal.Signals) -> None:
     """`check` raises it again, whatever happened to the first exception; so for every signal that ends a run."""
     interrupts = Interrupts()
-    interrupts.remember()
+    interrupts.handle()
     interrupts.check()
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(number)
@@ -30,10 +36,25 @@ def test_an_interrupt_that_was_dropped_is_raised_again(number: signal.Signals) -
         interrupts.check()
 
 
+def test_a_second_interrupt_does_not_end_what_the_first_one_began(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Not before a while: whoever sees no end may ask again."""
+    interrupts = Interrupts()
+    interrupts.handle()
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+    signal.raise_signal(signal.SIGTERM)
+    later = time.monotonic() + AGAIN_AFTER_S
+    monkeypatch.setattr(time, "monotonic", lambda: later)
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+
+
 def test_an_interrupt_during_a_garbage_collection_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Raised during the collection it would be dropped, and reported at the end of the run."""
     interrupts = Interrupts()
-    interrupts.remember()
+    interrupts.handle()
 
     def collecting(_phase: str, _info: dict[str, int]) -> None:
         os.kill(os.getpid(), signal.SIGINT)
@@ -54,7 +75,7 @@ def test_an_ignored_hang_up_stays_ignored() -> None:
     """A run that `nohup` started survives its terminal."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     interrupts = Interrupts()
-    interrupts.remember()
+    interrupts.handle()
     signal.raise_signal(signal.SIGHUP)
     interrupts.check()
 
@@ -62,7 +83,7 @@ def test_an_ignored_hang_up_stays_ignored() -> None:
 @pytest.mark.parametrize("number", ENDING_SIGNALS, ids=lambda number: number.name)
 def test_an_interrupt_is_held_back_for_a_block(number: signal.Signals) -> None:
     """It is raised at the end of the block."""
-    Interrupts().remember()
+    Interrupts().handle()
     reached = []
 
     def start() -> None:
@@ -79,7 +100,7 @@ def test_an_ignored_interrupt_stays_ignored() -> None:
     """Interrupts are ignored as in a background job of a shell."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     interrupts = Interrupts()
-    interrupts.remember()
+    interrupts.handle()
     os.kill(os.getpid(), signal.SIGINT)
     interrupts.check()
 
@@ -87,7 +108,7 @@ def test_an_ignored_interrupt_stays_ignored() -> None:
 def test_an_interrupt_that_was_dropped_ends_shrinking(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is raised before the next smaller example, and Hypothesis goes no further."""
     interrupts = Interrupts()
-    interrupts.remember()
+    interrupts.handle()
     monkeypatch.setattr(drawing, "INTERRUPTS", interrupts)
     failed = 0
 
@@ -120,7 +141,7 @@ def test_an_interrupt_of_a_test_is_not_remembered(number: signal.Signals) -> Non
 def test_interrupt_is_shown_where_it_came() -> None:
     """A traceback of a hundred entries takes pytest seconds, while the user waits."""
     interrupts = Interrupts()
-    interrupts.remember()
+    interrupts.handle()
     with pytest.raises(KeyboardInterrupt) as caught:
         signal.raise_signal(signal.SIGINT)
     assert len(caught.traceback) > 1

@@ -10,8 +10,8 @@ import pytest
 
 from conformance.brokers import test_version_sweep
 from conformance.brokers.test_version_sweep import BATCH, MOST_FAILED, ask_all
-from conformance.engine.interrupts import Interrupts
 from conformance.engine.property_judge import PropertyJudge
+from fixtures.cleanup.ending_signals import Interrupts
 from fixtures.client.connection import Connection
 from fixtures.launchers.built_in import reference_targets
 from fixtures.under_test.in_memory import InMemoryBroker, in_memory_target
@@ -152,7 +152,7 @@ def test_interrupt_ends_a_sweep_before_its_next_connection(
         def connect(self, **how: Any) -> Connection:
             nonlocal connections
             connections += 1
-            interrupts._came = connections == interrupted_at
+            interrupts.came = connections == interrupted_at
             return super().connect(**how)
 
     broker = Interrupted(in_memory_target(reference_targets()[0], _resets_at(*wrong)), "plaintext")
