@@ -3,7 +3,7 @@
 pytest_plugins = [
     "fixtures.plugin",
     "reports.plugin",
-    "conformance.engine.early_ends",
+    "conformance.engine.run_ends",
     "conformance.roles.plugin",
     "conformance.engine.jobs_plugin",
     "conformance.engine.client_check",

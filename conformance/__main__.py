@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import import_module
-from pathlib import Path
 from types import MappingProxyType
 
 import click
@@ -13,7 +12,7 @@ import click
 from fixtures.cleanup.ending_signals import INTERRUPTS
 from proposals import proposed_commands
 from reports.distribution import suite_version
-from reports.suite_command import CannotWork, SuiteCommand
+from reports.suite_command import SuiteCommand, check_working_folder
 
 GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
@@ -83,16 +82,8 @@ class Commands(SuiteCommand, click.Group):
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; any signal that ends it does what Ctrl-C does."""
         INTERRUPTS.handle()
-        _check_working_folder()
+        check_working_folder()
         return super().invoke(ctx)
-
-
-def _check_working_folder() -> None:
-    """Check that the working folder exists: relative paths have no meaning without it, and Java does not start."""
-    try:
-        Path.cwd()
-    except FileNotFoundError as error:
-        raise CannotWork("the working folder does not exist any more; change to another") from error
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

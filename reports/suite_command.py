@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import click
@@ -23,6 +25,14 @@ class CannotWork(click.ClickException):
     """The machine, or something that a command needs, does not let it do its work; the message says what."""
 
     exit_code = 10
+
+
+NO_WORKING_FOLDER = CannotWork("the working folder does not exist any more; change to another")
+_NO_BUGS = DISK_FAULTS | {
+    *(errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG),
+    *(errno.EMFILE, errno.ENFILE, errno.ESTALE, errno.ENOTCONN),
+}
+"""Numbers of errors of the system that say nothing about the suite: a folder is a file, or there are too many open files."""
 
 
 class SuiteCommand(click.Command):
@@ -42,7 +52,7 @@ class SuiteCommand(click.Command):
             try:
                 return super().main(*args, **extra)
             except Exception as error:
-                _show(error)
+                show_error(error)
                 raise SystemExit(CannotWork.exit_code) from error
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
@@ -77,23 +87,46 @@ def _no_result_is_1() -> Iterator[None]:
         click.echo("interrupted", err=True)
         raise SystemExit(INTERRUPTED) from None
     except EOFError as error:
-        _show(error)
+        show_error(error)
         raise SystemExit(CannotWork.exit_code) from None
     except (BrokenPipeError, SystemExit) as error:
         if not isinstance(error, BrokenPipeError) and not isinstance(
             error.__context__, BrokenPipeError
         ):
             raise
-        # Python flushes again when it ends, and would complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard_output()
         raise SystemExit(CannotWork.exit_code) from None
 
 
-def _show(error: Exception) -> None:
+def discard_output() -> None:
+    """Discard what is still to be written to a pipe that nothing reads; Python flushes it at the end, and would complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def show_error(error: Exception) -> None:
     """Show an error that no command expects, if there is room for it."""
     with suppress(OSError):
-        if isinstance(error, OSError) and error.errno in DISK_FAULTS:
+        if isinstance(error, FileNotFoundError) and not _has_working_folder():
+            NO_WORKING_FOLDER.show()
+        elif isinstance(error, OSError) and error.errno in _NO_BUGS:
             place = "" if error.filename else "a file could not be read or written: "
             CannotWork(f"{place}{sentence_of(error)}").show()
         else:
             traceback.print_exception(error, file=sys.stderr)
+
+
+def check_working_folder() -> None:
+    """Check that the working folder exists: relative paths have no meaning without it, and Java does not start.
+
+    Raises:
+        CannotWork: it does not exist.
+    """
+    if not _has_working_folder():
+        raise NO_WORKING_FOLDER
+
+
+def _has_working_folder() -> bool:
+    try:
+        return bool(Path.cwd())
+    except FileNotFoundError:
+        return False

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import IO, Generic, TypeVar
 
 from conformance.runs.run_identity import SUITE
+from fixtures.cleanup.ending_signals import interrupts_held_back
 from fixtures.cleanup.watchdog import watchdog
 
 POLL_S = 0.1
@@ -87,7 +88,8 @@ class SuiteProcesses(Generic[Name]):
             while waiting or self._running:
                 while waiting and len(self._running) < self._jobs:
                     name = waiting.pop(0)
-                    self._running[name] = self._start(options[name])
+                    with interrupts_held_back():
+                        self._running[name] = self._start(options[name])
                 for name, running in list(self._running.items()):
                     if running.process.poll() is not None:
                         del self._running[name]

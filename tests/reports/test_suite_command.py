@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from unittest.mock import Mock
 
 import click
 import pytest
@@ -69,6 +71,20 @@ def test_standard_streams_are_no_result(
         env={**os.environ, "PYTHONIOENCODING": "ascii"},
     )
     assert (ended.returncode, ended.stdout, ended.stderr) == (status, output, "")
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (OSError(errno.EMFILE, ""), "a file could not be read or written: Too many open files"),
+        (NotADirectoryError(errno.ENOTDIR, "", "/a/b"), "/a/b: Not a directory"),
+    ],
+)
+def test_fault_of_the_machine_is_a_sentence(error: OSError, words: str) -> None:
+    """It is no bug of the suite, so it has no traceback."""
+    command = click.command(cls=SuiteCommand)(Mock(side_effect=error, __name__="command"))
+    ended = CliRunner().invoke(command)
+    assert (ended.exit_code, ended.output) == (10, f"Error: {words}\n")
 
 
 @pytest.mark.parametrize(("error", "status"), [(KeyboardInterrupt, 2), (EOFError, 10)])

@@ -1,4 +1,4 @@
-"""The pytest plugin for runs that end before their first property: they say why in one sentence, and nothing else."""
+"""The pytest plugin for how a run ends that does not come to its end: never with 1, which is a violation."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import sys
 from collections.abc import Generator
 
 import pytest
+
+from fixtures.cleanup.ending_signals import INTERRUPTS
+from reports.run.exit_status import ExitStatus
+from reports.suite_command import discard_output, show_error
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -19,11 +23,18 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_cmdline_main() -> Generator[None, object, object]:
-    """Print why the run does not begin, and return its exit status."""
+    """Say in a sentence why the run does not begin, or what ended it, and return its exit status."""
     try:
         return (yield)
+    except BrokenPipeError:
+        discard_output()
+    except KeyboardInterrupt:
+        pass
     except pytest.UsageError as error:
         sys.stdout.flush()
         sys.stderr.write(f"Error: {error}\n")
         end = error.__cause__
         return getattr(end, "returncode", None) or pytest.ExitCode.USAGE_ERROR
+    except Exception as error:  # noqa: BLE001 - the status matters
+        show_error(error)
+    return pytest.ExitCode.INTERRUPTED if INTERRUPTS.came else ExitStatus.HARNESS_ERROR
