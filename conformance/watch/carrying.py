@@ -10,7 +10,7 @@ import contextlib
 import errno
 import socket
 import ssl
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from wire.headers import CORRELATION_ID_BYTES, PLAIN_CLIENT_ID, RequestHeader
 
 BUFFER_BYTES = 1 << 16
 """How much is buffered of one direction before the other side has to wait; reading may add one chunk."""
+Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 CONNECT_S = 10.0
 ASK_S = 10.0
 CLOSE_S = 5.0
@@ -68,6 +69,28 @@ async def connect(
             )
     except (ValueError, OverflowError) as error:
         raise ConnectionError(str(error)) from error
+
+
+async def listen(serve: Serve, place: Address, ways: Ways) -> tuple[asyncio.Server, int]:
+    """Listen on all addresses of a host, with the same port on each; return that port, which is chosen if 0 is given.
+
+    Raises:
+        OSError: the address cannot be used.
+    """
+    server = await _server(serve, place, ways)
+    ports = {int(each.getsockname()[1]) for each in server.sockets}
+    if len(ports) > 1:
+        # Each of several addresses got a free port of its own.
+        server.close()
+        server = await _server(serve, Address(place.host, min(ports)), ways)
+    return server, min(ports)
+
+
+async def _server(serve: Serve, place: Address, ways: Ways) -> asyncio.Server:
+    # With asyncio's queue of 100 connections, an application that opens more at once waits seconds for some.
+    return await asyncio.start_server(
+        serve, *place, limit=BUFFER_BYTES, ssl=ways.listen, backlog=socket.SOMAXCONN
+    )
 
 
 async def newest_api_versions(address: Address, ways: Ways) -> int:

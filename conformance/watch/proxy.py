@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
 from conformance.watch.carrying import (
-    BUFFER_BYTES,
     Ways,
     close,
     connect,
     end,
+    listen,
     newest_api_versions,
     reason_of,
     reset,
@@ -50,9 +49,6 @@ LONGEST_OBSTACLE = 400
 """In characters; a host name has at most 253."""
 _GOES_AROUND = "so the client may connect to brokers directly"
 _END_LOOK_S = 0.05
-
-
-_Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 class CannotListen(Exception):
@@ -189,21 +185,14 @@ class WatchProxy:
                 task.cancel()
 
     async def _serve(self, port: int, brokers: Sequence[Address]) -> int:
-        serve = functools.partial(self.carry, len(self._brokers))
-        server = await self._server(serve, port)
-        ports = {int(each.getsockname()[1]) for each in server.sockets}
-        if len(ports) > 1:
-            # A name with several addresses, each of which got a free port of its own.
-            server.close()
-            server = await self._server(serve, min(ports))
-        chosen = min(ports)
+        node = len(self._brokers)
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await self.carry(node, reader, writer)
+
+        server, chosen = await listen(serve, Address(self._host, port), self._ways)
         self._brokers.append(_Broker(brokers, server, chosen))
         return chosen
-
-    async def _server(self, serve: _Serve, port: int) -> asyncio.Server:
-        return await asyncio.start_server(
-            serve, self._host, port, limit=BUFFER_BYTES, ssl=self._ways.listen
-        )
 
     async def carry(
         self, node: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter

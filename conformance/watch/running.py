@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,6 +17,7 @@ from conformance.watch.releases import Release
 from conformance.watch.report import WatchReport, report_of
 from conformance.watch.watcher import Watcher
 from fixtures.cleanup.ending_signals import ENDING_SIGNALS
+from fixtures.cleanup.unwaited_threads import UnwaitedThreads
 from fixtures.client.running_broker import Address
 from fixtures.open_files import allow_many_open_files
 from reference_model.profiles.known_apis import label_of
@@ -24,6 +26,8 @@ BOOTSTRAP_VARIABLE = "KAFKA_BOOTSTRAP_SERVERS"
 LOOK_EVERY_S = 0.5
 MOST_SHARE = 50
 """How many times as long as showing takes nothing is shown after it."""
+MOST_RESOLVING = 32
+"""How many names of brokers are resolved at a time."""
 COMMAND_ENDING_S = 10.0
 """Enough for 30,000 connections."""
 _PROXY_LIMITS = (
@@ -76,8 +80,10 @@ async def watch_until_ended(
         CannotListen: the address to listen on cannot be used.
     """
     allow_many_open_files()
-    await _find_cluster(plan)
     loop = asyncio.get_running_loop()
+    # The end does not wait until a resolver gives up a name.
+    loop.set_default_executor(UnwaitedThreads(MOST_RESOLVING))
+    await _find_cluster(plan)
     began = loop.time()
     watcher = Watcher(lambda: round(1000 * (loop.time() - began)))
     for sentence in _PROXY_LIMITS:
@@ -152,6 +158,7 @@ def _signals() -> Iterator[tuple[asyncio.Event, asyncio.Event]]:
     """Return an event that the first signal sets, and one that is set by those that come when the first is set."""
     stop, at_once = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
+    before = {each: signal.getsignal(each) for each in ENDING_SIGNALS}
 
     def arrived() -> None:
         (at_once if stop.is_set() else stop).set()
@@ -161,8 +168,10 @@ def _signals() -> Iterator[tuple[asyncio.Event, asyncio.Event]]:
     try:
         yield stop, at_once
     finally:
-        for each in ENDING_SIGNALS:
+        for each, handler in before.items():
+            # It sets the default, by which a signal would end the program before the report is written.
             loop.remove_signal_handler(each)
+            signal.signal(each, handler)
 
 
 async def _until_ended(plan: WatchPlan, place: Address, stop: asyncio.Event) -> int:

@@ -25,6 +25,7 @@ from reports.exports.table_files import (
     write_tables,
 )
 from reports.exports.violations import violation_documents, violations_of
+from reports.grid.grid_limits import GRID_FILE
 from reports.grid.grid_summary import GridSummary
 from reports.grid.grid_view import FoldedGrid, ListenerCell
 from reports.grid.history_tables import HistoryTables
@@ -51,7 +52,7 @@ def write_whole_grid(
         summary: its sentence and counts.
         out_dir: the folder.
     """
-    _write_json(folded, tables, summary, out_dir / "grid.json")
+    _write_json(folded, tables, summary, out_dir / GRID_FILE)
     _write_csv(folded, out_dir / "grid.csv")
     (out_dir / "grid.md").write_text(short_grid(folded, products, summary), encoding="utf-8")
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from reference_model.profiles.profile import APACHE_KAFKA
+from reports.grid.grid_limits import check_lists
 from reports.grid.grid_tables import (
     CellFailure,
     Grid,
@@ -32,7 +33,12 @@ def read_grid(out_dir: Path) -> Grid:
 
     Args:
         out_dir: the folder given to `spark_aggregation.job` as `--out`.
+
+    Raises:
+        FileNotFoundError: the roll-up did not write a table.
+        BeyondLimits: a file is too large to be read.
     """
+    check_lists(out_dir)
     tables = out_dir / TABLES_FOLDER
     targets = _in_column_order(read_rows(tables, "targets", GridTarget, _target_values))
     clauses = _in_catalogue_order(list(read_rows(tables, "clauses", GridClause)))

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from reports.grid.grid_limits import check_table
 from reports.records import INPUTS_SHA256
 from wire.foreign_json import read_foreign_json
 
@@ -36,12 +37,9 @@ def read_rows(
 
     Raises:
         FileNotFoundError: the roll-up did not write the table.
+        BeyondLimits: it is too large to be read.
     """
-    # Read file by file: Arrow's datasets accept the folder, but load pandas, which takes over a second.
-    paths = sorted((tables / f"{name}.parquet").glob("*.parquet"))
-    if not paths:
-        raise FileNotFoundError(tables / f"{name}.parquet")
-    parts = [pq.ParquetFile(path) for path in paths]
+    parts = _parts_of(tables, name)
     known = set(parts[0].schema_arrow.names)
     columns = [
         field.name
@@ -58,9 +56,35 @@ def read_rows(
         yield row_type(**values)
 
 
+def read_table(tables: Path, name: str) -> pa.Table:
+    """Read all columns of one table.
+
+    Raises:
+        FileNotFoundError: the roll-up did not write the table.
+        BeyondLimits: it is too large to be read.
+    """
+    return pa.concat_tables(part.read() for part in _parts_of(tables, name))
+
+
+def _parts_of(tables: Path, name: str) -> list[pq.ParquetFile]:
+    # File by file: Arrow's datasets accept the folder, but load pandas, which takes over a second.
+    paths = files_of_table(tables, name)
+    if not paths:
+        raise FileNotFoundError(tables / f"{name}.parquet")
+    for path in paths:
+        check_table(path)
+    return [pq.ParquetFile(path) for path in paths]
+
+
+def files_of_table(tables: Path, name: str) -> list[Path]:
+    """Return the files of a table, which is a folder or a single file; none if there is no table."""
+    path = tables / f"{name}.parquet"
+    return [path] if path.is_file() else sorted(path.glob("*.parquet"))
+
+
 def inputs_sha256(tables: Path, name: str) -> str:
     """Read the hash of a table's inputs from its metadata; empty if there is no hash or no table."""
-    for path in sorted((tables / f"{name}.parquet").glob("*.parquet")):
+    for path in filter(Path.is_file, files_of_table(tables, name)):
         # Spark has no other place in the file for metadata of a table.
         said = (pq.read_metadata(path).metadata or {}).get(_SCHEMA_OF_SPARK)
         if said is not None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from reports.errors import StatementWithoutEvidence
 from reports.grid.addresses import PICTURES
+from reports.grid.grid_limits import GRID_FILE
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_tables import Grid
 from reports.grid.history_tables import read_history_table, read_history_tables
@@ -83,7 +84,7 @@ def _take_pictures(published: Path, scratch: Path) -> None:
 def _published_at(published: Path) -> str:
     """Return the address that the grid says it is published at; empty if it says none."""
     try:
-        said = read_foreign_json((published / "grid.json").read_bytes())["pages"]
+        said = read_foreign_json((published / GRID_FILE).read_bytes())["pages"]
     except (OSError, ValueError, KeyError, TypeError):
         return ""
     return said if isinstance(said, str) else ""

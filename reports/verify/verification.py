@@ -15,11 +15,11 @@ from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from reports.errors import RunRefused
+from reports.grid.grid_limits import check_files
 from reports.grid.row_keys import ROW_KEYS
-from reports.grid.table_rows import inputs_sha256
+from reports.grid.table_rows import files_of_table, inputs_sha256, read_table
 from reports.hash_list import HASH_LIST, altered_files, files_of, read_hash_list, sha256_of
 from reports.records import HEADER_FILE, TABLES_FOLDER, RunRefusal
 from reports.refused_runs import NOTICES_FILE, REFUSED_FILE
@@ -54,7 +54,9 @@ def differing_files(published: Path) -> Iterator[GridDifference]:
 
     Raises:
         InvalidHashList: a line of the list is not a hash and a name.
+        BeyondLimits: the folder is too large to be hashed.
     """
+    check_files(published)
     if not (published / HASH_LIST).is_file():
         yield GridDifference("file", f"{HASH_LIST} is missing, so changed files cannot be found")
         return
@@ -126,7 +128,7 @@ def differing_rows(
     for table, key in ROW_KEYS.items():
         if table in taken_over:
             continue
-        if not _path(published, table).exists():
+        if not files_of_table(published / TABLES_FOLDER, table):
             yield GridDifference(table, "the table is missing")
             continue
         hashes = [
@@ -136,7 +138,9 @@ def differing_rows(
             yield GridDifference(
                 table, f"the hash of its inputs is {hashes[0] or 'missing'}; expected {hashes[1]}"
             )
-        theirs, ours = (pq.read_table(_path(folder, table)) for folder in (published, recomputed))
+        theirs, ours = (
+            read_table(folder / TABLES_FOLDER, table) for folder in (published, recomputed)
+        )
         for sentence in _differing_columns(theirs.column_names, ours.column_names):
             yield GridDifference(table, sentence)
         for sentence in _differing_rows(theirs, ours, key):
@@ -220,13 +224,9 @@ def _shown(value: Any) -> str:
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
 
 
-def _path(folder: Path, table: str) -> Path:
-    return folder / TABLES_FOLDER / f"{table}.parquet"
-
-
 def rows_of(folder: Path, table: str) -> list[Row]:
     """Read a table of a grid's folder."""
-    read: list[Row] = pq.read_table(_path(folder, table)).to_pylist()
+    read: list[Row] = read_table(folder / TABLES_FOLDER, table).to_pylist()
     return read
 
 

@@ -6,16 +6,20 @@ import asyncio
 import errno
 import os
 import signal
+import socket
+import threading
 from pathlib import Path
 
 import pytest
 
+from conformance.watch import carrying
 from conformance.watch.carrying import Ways
 from conformance.watch.prediction import PredictedOutcome
 from conformance.watch.proxy import CannotListen
 from conformance.watch.releases import release_named
 from conformance.watch.report import WatchReport
 from conformance.watch.running import CannotWatch, WatchPlan, watch_until_ended
+from fixtures.cleanup.ending_signals import ENDING_SIGNALS
 from fixtures.client.running_broker import Address
 from tests.conformance.watch.rehearsal_checks import serve_old_configs
 from tests.conformance.watch.relay import (
@@ -94,6 +98,20 @@ def test_a_signal_ends_it() -> None:
     assert report.command_status == 0
 
 
+def test_a_later_signal_does_what_it_did_before() -> None:
+    """The report is written after the proxy has ended: SIGTERM then still has the handler of the command."""
+    before = {each: signal.getsignal(each) for each in ENDING_SIGNALS}
+    handlers = {each: lambda number, frame: None for each in ENDING_SIGNALS}
+    try:
+        for each, handler in handlers.items():
+            signal.signal(each, handler)
+        watched(is_killed=True)
+        assert {each: signal.getsignal(each) for each in ENDING_SIGNALS} == handlers
+    finally:
+        for each in ENDING_SIGNALS:
+            signal.signal(each, before[each])
+
+
 def test_more_connections_than_the_machine_allows_are_one_sentence(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -165,3 +183,23 @@ def test_a_cluster_that_is_not_there_is_refused() -> None:
     plan = WatchPlan(brokers=[Address(HOST, 1)], listen=Address(HOST, 0), ways=Ways(), releases=[])
     with pytest.raises(CannotWatch, match=r"127\.0\.0\.1:1: .*--command-config"):
         asyncio.run(watch_until_ended(plan, print, print))
+
+
+def test_a_slow_resolver_does_not_delay_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may take a minute to say that it knows no such name; the command ends before."""
+    go = threading.Event()
+    gave_up: list[str] = []
+
+    def resolve(host: str, *_: object, **__: object) -> None:
+        go.wait(ENOUGH_S)
+        gave_up.append(host)
+        raise socket.gaierror
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    monkeypatch.setattr(carrying, "CONNECT_S", 0.05)
+    slow = Address("slow.invalid", 1)
+    plan = WatchPlan(brokers=[slow], listen=Address(HOST, 0), ways=Ways(), releases=[])
+    with pytest.raises(CannotWatch, match=r"slow\.invalid:1: no connection within"):
+        asyncio.run(watch_until_ended(plan, print, print))
+    assert not gave_up
+    go.set()

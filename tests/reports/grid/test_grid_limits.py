@@ -1,0 +1,127 @@
+"""A grid that would fill the memory, or take hours, is refused before it is read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from reports.grid import grid_limits
+from reports.grid.grid_limits import BeyondLimits, check_files, check_lists, check_table
+from reports.grid.table_rows import read_rows, read_table
+from reports.verify.verification import differing_files
+
+
+def _repeated(text: str, times: int) -> pa.Array:
+    """Return a column of one text, which is once in a file however many rows have it."""
+    indices = pa.array([0] * times, pa.int8())
+    return pa.DictionaryArray.from_arrays(indices, [text]).cast(pa.string())
+
+
+def _in_a_list(values: pa.Array) -> pa.Array:
+    return pa.ListArray.from_arrays([0, len(values)], pa.StructArray.from_arrays([values], ["x"]))
+
+
+TABLES: Mapping[str, tuple[Callable[[], pa.Array], str]] = {
+    "rows": (lambda: pa.nulls(101, pa.int8()), "101 rows; the limit is 100"),
+    "values": (
+        lambda: _in_a_list(pa.array(["a"] * 1001)),
+        "1,001 values in a column; the limit is 1,000",
+    ),
+    "texts": (lambda: _repeated("a" * 150, 100), "15,000 bytes of texts; the limit is 10,000"),
+    "texts in a list": (
+        lambda: _in_a_list(_repeated("a" * 150, 100)),
+        "15,000 bytes of texts; the limit is 10,000",
+    ),
+}
+
+
+@pytest.fixture(name="small_limits", autouse=True)
+def _small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {
+        "MOST_FILES": 5,
+        "MOST_ROWS": 100,
+        "MOST_VALUES": 1000,
+        "MOST_UNPACKED_BYTES": 10_000,
+        "LARGEST_FILE_BYTES": 20_000,
+        "LARGEST_GRID_BYTES": 30_000,
+        "LARGEST_JSON_BYTES": 1000,
+    }.items():
+        monkeypatch.setattr(grid_limits, name, value)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_table_beyond_a_limit_is_refused(name: str, tmp_path: Path) -> None:
+    """Also by what reads tables; the sentence names the file."""
+    column, reason = TABLES[name]
+    path = tmp_path / "cells.parquet"
+    pq.write_table(pa.table({"x": column()}), path)
+    with pytest.raises(BeyondLimits, match=rf"cells\.parquet has {reason}"):
+        check_table(path)
+    with pytest.raises(BeyondLimits):
+        read_table(tmp_path, "cells")
+    with pytest.raises(BeyondLimits):
+        list(read_rows(tmp_path, "cells", dict))
+
+
+def test_what_is_decompressed_is_bounded(tmp_path: Path) -> None:
+    """A file of zeros is small."""
+    column = pa.array([bytes(5000)] * 3)
+    path = tmp_path / "cells.parquet"
+    pq.write_table(pa.table({"x": column}), path, use_dictionary=False)
+    with pytest.raises(BeyondLimits, match="bytes when decompressed"):
+        check_table(path)
+
+
+def test_table_within_the_limits_is_read(tmp_path: Path) -> None:
+    """As a file, or as a folder of several."""
+    column = _in_a_list(_repeated("a" * 90, 100))
+    (tmp_path / "runs.parquet").mkdir()
+    for name in ("cells.parquet", "runs.parquet/a.parquet", "runs.parquet/b.parquet"):
+        pq.write_table(pa.table({"x": column}), tmp_path / name)
+    assert read_table(tmp_path, "cells").to_pylist() == [{"x": [{"x": "a" * 90}] * 100}]
+    assert len(read_table(tmp_path, "runs")) == 2
+
+
+def _sparse(path: Path, size: int) -> None:
+    path.touch()
+    os.truncate(path, size)
+
+
+def test_files_that_take_hours_are_not_hashed(tmp_path: Path) -> None:
+    """A sparse file has no bytes on the disk, and as many as it likes to be hashed."""
+    _sparse(tmp_path / "huge.html", 3 * 10**12)
+    with pytest.raises(BeyondLimits, match=r"huge\.html has 3,000,000,000,000 bytes"):
+        next(differing_files(tmp_path))
+
+
+def test_files_together_are_bounded(tmp_path: Path) -> None:
+    """By their bytes and by their number; a link counts as itself."""
+    for name in "ab":
+        _sparse(tmp_path / name, 16_000)
+    (tmp_path / "link").symlink_to("/dev/zero")
+    with pytest.raises(BeyondLimits, match="has 32,000 bytes; the limit is 30,000"):
+        check_files(tmp_path)
+    (tmp_path / "b").unlink()
+    check_files(tmp_path)
+    for name in "bcde":
+        (tmp_path / name).mkdir()
+    with pytest.raises(BeyondLimits, match="has 6 files; the limit is 5"):
+        check_files(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["refused.json", "notices.json", "grid.json"])
+def test_lists_are_bounded(name: str, tmp_path: Path) -> None:
+    """A pipe would be read for ever."""
+    check_lists(tmp_path)
+    _sparse(tmp_path / name, 1001)
+    with pytest.raises(BeyondLimits, match="has 1,001 bytes; the limit is 1,000"):
+        check_lists(tmp_path)
+    (tmp_path / name).unlink()
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(BeyondLimits, match="is no file"):
+        check_lists(tmp_path)
