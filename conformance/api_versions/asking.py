@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import threading
+import time
 from collections.abc import Sequence
 from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from queue import Empty, SimpleQueue
 
 from conformance.api_versions.cluster_tables import BrokerTable, ClusterTables
@@ -14,13 +15,16 @@ from conformance.api_versions.release_tables import refused_with
 from fixtures.client.cluster_client import PROBLEMS, Cluster, ClusterClient, ListedBroker, connected
 from fixtures.client.cluster_metadata import is_of_controller
 from fixtures.client.command_config import CommandConfig
+from fixtures.client.daemon_call import call_in_daemon
 from fixtures.client.running_broker import Address
 from fixtures.errors import ConnectionFailed
 from reference_model.profiles.known_apis import Range
 
 ALL_BROKERS_BOUND_S = 60.0
-"""How long all brokers together are waited for. A healthy cluster of 400 brokers takes a few seconds; where many do not answer, each takes
+"""How long all addresses and brokers together are waited for. A healthy cluster of 400 brokers takes a few seconds; where many do not answer, each takes
 the bound of each step."""
+MOST_BROKERS = 10_000
+"""The brokers of a cluster that lists more are not asked: 150,000 of their tables took a gigabyte."""
 _AT_ONCE = 64
 
 
@@ -35,29 +39,47 @@ def ask_cluster(
         controllers: whether the controllers are asked, and not the brokers.
 
     Raises:
-        ConnectionFailed: none of the addresses answers; the message has the reason for each.
+        ConnectionFailed: none of the addresses lists brokers in time; the message has the reason for each.
     """
-    cluster = _cluster(bootstrap, config, controllers=controllers)
+    ends_at = time.monotonic() + ALL_BROKERS_BOUND_S
+    cluster = _cluster(bootstrap, config, ends_at, controllers=controllers)
     brokers = sorted(cluster.brokers, key=lambda each: each.node_id)
     return ClusterTables(
         name=",".join(map(str, bootstrap)),
         cluster_id=cluster.cluster_id,
-        brokers=_tables_of(brokers, config),
+        brokers=_tables_of(brokers, config, ends_at),
     )
 
 
-def _cluster(bootstrap: Sequence[Address], config: CommandConfig, *, controllers: bool) -> Cluster:
+def _cluster(
+    bootstrap: Sequence[Address], config: CommandConfig, ends_at: float, *, controllers: bool
+) -> Cluster:
     problems = []
     for address in bootstrap:
+        # In a thread: the resolver of a host name knows no deadline.
+        asked = call_in_daemon(partial(_cluster_at, address, config, controllers=controllers))
         try:
-            with connected(address, config.security, bound_s=config.timeout_s) as client:
-                cluster = _listed_by(client, controllers=controllers)
-            if cluster.brokers:
-                return cluster
-            problems.append(f"{address} lists no broker, not even itself; is it still starting?")
+            return asked.result(timeout=max(0, ends_at - time.monotonic()))
         except PROBLEMS as error:
             problems.append(str(error))
+        except TimeoutError:
+            problems.append(
+                f"{address} and those before it took more than {ALL_BROKERS_BOUND_S:g} s"
+            )
+            break
     raise ConnectionFailed("; ".join(problems))
+
+
+def _cluster_at(address: Address, config: CommandConfig, *, controllers: bool) -> Cluster:
+    with connected(address, config.security, bound_s=config.timeout_s) as client:
+        cluster = _listed_by(client, controllers=controllers)
+    if not cluster.brokers:
+        raise ConnectionFailed(f"{address} lists no broker, not even itself; is it still starting?")
+    if len(cluster.brokers) > MOST_BROKERS:
+        raise ConnectionFailed(
+            f"{address} lists {len(cluster.brokers):,} brokers; this tool asks at most {MOST_BROKERS:,}"
+        )
+    return cluster
 
 
 def _listed_by(client: ClusterClient, *, controllers: bool) -> Cluster:
@@ -75,7 +97,9 @@ def _listed_by(client: ClusterClient, *, controllers: bool) -> Cluster:
         raise ConnectionFailed(f"{error}: it is a {what}; give its address to {option}") from error
 
 
-def _tables_of(brokers: Sequence[ListedBroker], config: CommandConfig) -> list[BrokerTable]:
+def _tables_of(
+    brokers: Sequence[ListedBroker], config: CommandConfig, ends_at: float
+) -> list[BrokerTable]:
     """Ask brokers, several at once, until all have answered or the time for all is over."""
     futures: list[Future[BrokerTable]] = [Future() for _ in brokers]
     waiting: SimpleQueue[tuple[ListedBroker, Future[BrokerTable]]] = SimpleQueue()
@@ -93,10 +117,9 @@ def _tables_of(brokers: Sequence[ListedBroker], config: CommandConfig) -> list[B
                 except Exception as error:  # noqa: BLE001 - raised where the result is read
                     future.set_exception(error)
 
-    # A pool would be waited for, also after Ctrl-C; these threads end with the program.
     for _ in range(min(_AT_ONCE, len(brokers))):
-        threading.Thread(target=ask_in_turn, daemon=True).start()
-    wait(futures, timeout=ALL_BROKERS_BOUND_S)
+        call_in_daemon(ask_in_turn)
+    wait(futures, timeout=max(0, ends_at - time.monotonic()))
     return [_answered(*each) for each in zip(brokers, futures, strict=True)]
 
 

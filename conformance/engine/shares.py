@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
@@ -144,7 +144,9 @@ class Shares:
             share.connection.close()
             share.process.join()
         else:
-            share.connection.send(place)
+            # If the process has ended meanwhile, nothing comes from it any more, and it is replaced.
+            with suppress(ConnectionError):
+                share.connection.send(place)
 
     def _receive(self) -> None:
         """Wait for processes to send something, and keep it."""

@@ -15,8 +15,9 @@ import json
 import os
 import platform
 import secrets
+import time
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -186,7 +187,8 @@ class RunWriter:
             corrects: id of an earlier run that this one replaces.
             pinned_examples: how many pinned examples (`@example`) each property has.
         """
-        now = datetime.now(UTC)
+        self._started_at = now = datetime.now(UTC)
+        self._begun_s = time.monotonic()
         self.run_id = new_run_id(now)
         self.run_date: date = now.date()
         self.folder = runs_folder / self.run_id
@@ -326,10 +328,15 @@ class RunWriter:
                 f"{changes[0]}; readers refuse this run"
             )
 
+    def _now(self) -> datetime:
+        """Return the time in UTC; never less than has passed since the start, even if the clock was set back."""
+        passed = timedelta(seconds=time.monotonic() - self._begun_s)
+        return max(datetime.now(UTC), self._started_at + passed)
+
     def _write_footer(self, exit_status: int) -> None:
         self._write_header(
             {
-                "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
+                "finished_at": self._now().isoformat(timespec="seconds"),
                 "exit_status": exit_status,
                 "example_rows": self.examples.count,
                 "exchange_rows": self._exchanges.count,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import socket
@@ -9,6 +10,7 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing.context import ForkProcess
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -26,7 +28,8 @@ from conformance.engine.jobs_plugin import (
     pytest_configure,
     pytest_runtestloop,
 )
-from conformance.engine.shares import Shares
+from conformance.engine.share_process import DONE
+from conformance.engine.shares import Shares, _Share
 from fixtures.choosing.clients import CLIENTS
 from fixtures.launchers.built_in import launch_built_in, reference_targets
 from fixtures.registry.clients import select_clients
@@ -206,6 +209,28 @@ def test_longest_properties_are_begun_first() -> None:
 
     Recorded(items, jobs=1).judge()
     assert begun == [2, 3, 1, 0]
+
+
+def test_process_that_ends_between_two_properties_is_replaced() -> None:
+    """Its next property is sent to a process that has ended, which is found when nothing more comes from it."""
+    replaced = []
+
+    class Recorded(Shares):
+        def _replace(self, share: _Share) -> None:
+            replaced.append(share.place)
+
+    item = SimpleNamespace(
+        config=None, session=None, obj=has_two, get_closest_marker=lambda _: None, nodeid=""
+    )
+    shares = Recorded([item, item], jobs=1)  # type: ignore[list-item]
+    ours, theirs = multiprocessing.Pipe()
+    theirs.send((DONE, None))
+    theirs.close()
+    with ours:
+        shares._shares.append(_Share(ForkProcess(), ours, next(shares._waiting)))
+        shares._receive()
+        shares._receive()
+    assert replaced == [1]
 
 
 def body_without_examples() -> None:

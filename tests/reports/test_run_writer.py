@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import random
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
+from typing import Self
 
 import pyarrow.parquet as pq
 import pytest
 
 from reports.records import ANSWER_FIELDS
 from reports.run import run_writer
+from reports.run.run_folder import fault_of_times
 from reports.run.run_writer import PartWriter, new_run_id
 from reports.run.written_files import WrittenFiles
 from reports.run_limits import LARGEST_FILE_BYTES, fault_of_files
@@ -73,3 +75,20 @@ def test_load_of_the_machine_is_recorded(tmp_path: Path, monkeypatch: pytest.Mon
     recorder.finish(0)
     host = json.loads((writer.folder / "run.json").read_text())["host"]
     assert (host["load_at_start"], host["highest_load"]) == (1.4, 20.3)
+
+
+def test_clock_that_is_set_back_makes_no_run_that_ends_before_it_began(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Readers would refuse such a run."""
+
+    class SetBack(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Self:
+            return super().now(tz) - timedelta(hours=1)
+
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
+    monkeypatch.setattr(run_writer, "datetime", SetBack)
+    recorder.finish(0)
+    header = json.loads((recorder.writer.folder / "run.json").read_text())
+    assert fault_of_times(header["started_at"], header["footer"]["finished_at"]) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,7 +17,7 @@ from conformance.api_versions.client_requests import UnknownRequests, refused_re
 from conformance.api_versions.cluster_tables import ClusterTables
 from conformance.api_versions.release_tables import refused_with, tables_of_release
 from conformance.api_versions.stored_tables import InvalidTables, as_json, read_tables
-from fixtures.client.cluster_client import Cluster
+from fixtures.client.cluster_client import Cluster, ListedBroker
 from fixtures.client.command_config import CommandConfig
 from fixtures.client.running_broker import Address
 from fixtures.errors import ConnectionFailed
@@ -147,6 +148,34 @@ def test_a_broker_that_lists_no_broker_is_an_error(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(asking, "connected", lambda *_, **__: nullcontext(starting))
     with pytest.raises(ConnectionFailed, match="a:1 lists no broker, not even itself"):
         asking.ask_cluster([Address("a", 1)], CommandConfig(), controllers=False)
+
+
+def test_a_cluster_that_lists_too_many_brokers_is_not_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each would get a table in memory and in the output; the next address may list fewer."""
+    brokers = [ListedBroker(id_, "a", 1, None) for id_ in range(asking.MOST_BROKERS + 1)]
+    hostile: Any = SimpleNamespace(cluster=lambda **_: Cluster("id", tuple(brokers)))
+    monkeypatch.setattr(asking, "connected", lambda *_, **__: nullcontext(hostile))
+    with pytest.raises(ConnectionFailed, match=r"a:1 lists 10,001 brokers; .* at most 10,000"):
+        asking.ask_cluster([Address("a", 1)], CommandConfig(), controllers=False)
+
+
+def test_one_bound_ends_all_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if the resolver, which has no deadline, does not return."""
+    over = threading.Event()
+
+    def resolve(*_: object, **__: object) -> Any:
+        over.wait()
+
+    monkeypatch.setattr(asking, "ALL_BROKERS_BOUND_S", 0.01)
+    monkeypatch.setattr(asking, "connected", resolve)
+    bootstrap = [Address("a", 1), Address("b", 2)]
+    try:
+        with pytest.raises(ConnectionFailed, match=r"^a:1 and those before it took more than 0.01"):
+            asking.ask_cluster(bootstrap, CommandConfig(), controllers=False)
+    finally:
+        over.set()
 
 
 def test_a_release_without_a_controller_has_no_controller_table() -> None:

@@ -8,6 +8,7 @@ import json
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from unittest.mock import Mock
@@ -246,7 +247,7 @@ def test_all_brokers_together_have_one_bound(held: Held, monkeypatch: pytest.Mon
     """400 brokers at an address that never answers took the bound of a step times 25, and one that goes on forever took more."""
     monkeypatch.setattr(asking, "wait", lambda _tables, timeout: held.begun.wait(timeout))
     brokers = [ListedBroker(number, "broker", 9092, None) for number in (1, 2)]
-    first, second = asking._tables_of(brokers, CommandConfig())
+    first, second = asking._tables_of(brokers, CommandConfig(), time.monotonic() + NEVER_S)
     assert first.problem == "no table within the 60 s for all brokers"
     assert second.problem == "not asked: the brokers before it took more than 60 s"
 
@@ -259,9 +260,11 @@ def test_interrupt_waits_for_no_broker(held: Held, monkeypatch: pytest.MonkeyPat
         raise KeyboardInterrupt
 
     monkeypatch.setattr(asking, "wait", interrupted)
+    before = set(threading.enumerate())
+    broker = ListedBroker(1, "broker", 9092, None)
     with pytest.raises(KeyboardInterrupt):
-        asking._tables_of([ListedBroker(1, "broker", 9092, None)], CommandConfig())
-    (asked,) = [each for each in threading.enumerate() if "ask_in_turn" in each.name]
+        asking._tables_of([broker], CommandConfig(), time.monotonic() + NEVER_S)
+    (asked,) = set(threading.enumerate()) - before
     assert asked.daemon
 
 
