@@ -110,6 +110,15 @@ def test_runs_are_needed(
     assert "give run folders" in capsys.readouterr().err
 
 
+def test_missing_report_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Before anything is written, the error names the command that makes the report."""
+    write_whole_run(tmp_path / "run")
+    missing = tmp_path / "mutation.json"
+    assert _run(tmp_path / "run", "--out", tmp_path / "out", "--mutation", missing) == 2
+    assert f"{missing} is not a file; `kafka-conformance mutation --out`" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
 def test_tables_become_a_page_with_evidence(spark: SparkSession, tmp_path: Path) -> None:
     """From run folder to page: the violation leads to its bytes, and to the declaration that describes it."""
     header = run_header([planned_cell()])

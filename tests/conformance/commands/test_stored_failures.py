@@ -281,7 +281,7 @@ def test_what_a_property_draws_can_be_replayed(judged: Property) -> None:
         # A property that is not drawn sweeps a list; its items are stored instead.
         examples.append(values or {"item": Item("Produce", 0, 3)})
 
-    judged.draw(take, seed=1, count=10)
+    judged.draw(take, seed=1, count=5)
     assert examples
     for values in examples:
         assert repr(read_values(repr(dict(values)))) == repr(dict(values))
