@@ -58,7 +58,7 @@ async def connect(
         OSError: it cannot be reached, or TLS fails, or a response named something that is no host or no port.
     """
     name = address.host if ways.upstream is not None else None
-    try:
+    with _only_os_errors():
         async with asyncio.timeout(CONNECT_S):
             return await asyncio.open_connection(
                 address.host,
@@ -67,8 +67,15 @@ async def connect(
                 ssl=ways.upstream,
                 server_hostname=name,
             )
+
+
+@contextlib.contextmanager
+def _only_os_errors() -> Iterator[None]:
+    """Raise what says that something is no host or no port as an `OSError`, like other reasons why an address cannot be used."""
+    try:
+        yield
     except (ValueError, OverflowError) as error:
-        raise ConnectionError(str(error)) from error
+        raise OSError(str(error)) from error
 
 
 async def listen(serve: Serve, place: Address, ways: Ways) -> tuple[asyncio.Server, int]:
@@ -87,10 +94,11 @@ async def listen(serve: Serve, place: Address, ways: Ways) -> tuple[asyncio.Serv
 
 
 async def _server(serve: Serve, place: Address, ways: Ways) -> asyncio.Server:
-    # With asyncio's queue of 100 connections, an application that opens more at once waits seconds for some.
-    return await asyncio.start_server(
-        serve, *place, limit=BUFFER_BYTES, ssl=ways.listen, backlog=socket.SOMAXCONN
-    )
+    with _only_os_errors():
+        # With asyncio's queue of 100 connections, an application that opens more at once waits seconds for some.
+        return await asyncio.start_server(
+            serve, *place, limit=BUFFER_BYTES, ssl=ways.listen, backlog=socket.SOMAXCONN
+        )
 
 
 async def newest_api_versions(address: Address, ways: Ways) -> int:

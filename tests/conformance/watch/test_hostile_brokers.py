@@ -10,8 +10,9 @@ import pytest
 
 from conformance.watch import proxy as proxy_module
 from conformance.watch.carrying import Ways, connect
-from conformance.watch.proxy import LONGEST_OBSTACLE, MOST_BROKERS
+from conformance.watch.proxy import LONGEST_OBSTACLE, MOST_BROKERS, CannotListen, WatchProxy
 from conformance.watch.report import report_of
+from conformance.watch.watcher import Watcher
 from fixtures.client.running_broker import Address
 from fixtures.recording_proxy.frames import LARGEST_READ_BYTES, QUICK_BYTES
 from tests.conformance.watch.relay import (
@@ -46,6 +47,14 @@ def test_an_odd_address_cannot_be_reached(name: str) -> None:
     """It is an obstacle like any other, not an error of the proxy."""
     with pytest.raises(OSError, match=r"."):
         asyncio.run(connect(ODD[name], Ways()))
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_an_odd_address_to_listen_on_is_refused(name: str) -> None:
+    """It comes from the command line; the sentence names it."""
+    proxy = WatchProxy(Watcher(lambda: 0), Ways())
+    with pytest.raises(CannotListen, match=r"^cannot listen on .*: ."):
+        asyncio.run(proxy.listen(ODD[name], []))
 
 
 @pytest.mark.parametrize("name", ["long", "large port"])
