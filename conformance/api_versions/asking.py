@@ -5,17 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future, wait
-from contextlib import suppress
 from dataclasses import replace
-from functools import partial
-from queue import Empty, SimpleQueue
 
 from conformance.api_versions.cluster_tables import BrokerTable, ClusterTables
 from conformance.api_versions.release_tables import refused_with
+from fixtures.cleanup.unwaited_threads import UnwaitedThreads
 from fixtures.client.cluster_client import PROBLEMS, Cluster, ClusterClient, ListedBroker, connected
 from fixtures.client.cluster_metadata import is_of_controller
 from fixtures.client.command_config import CommandConfig
-from fixtures.client.daemon_call import call_in_daemon
 from fixtures.client.running_broker import Address
 from fixtures.errors import ConnectionFailed
 from reference_model.profiles.known_apis import Range
@@ -57,7 +54,7 @@ def _cluster(
     problems = []
     for address in bootstrap:
         # In a thread: the resolver of a host name knows no deadline.
-        asked = call_in_daemon(partial(_cluster_at, address, config, controllers=controllers))
+        asked = UnwaitedThreads(1).submit(_cluster_at, address, config, controllers=controllers)
         try:
             return asked.result(timeout=max(0, ends_at - time.monotonic()))
         except PROBLEMS as error:
@@ -101,24 +98,8 @@ def _tables_of(
     brokers: Sequence[ListedBroker], config: CommandConfig, ends_at: float
 ) -> list[BrokerTable]:
     """Ask brokers, several at once, until all have answered or the time for all is over."""
-    futures: list[Future[BrokerTable]] = [Future() for _ in brokers]
-    waiting: SimpleQueue[tuple[ListedBroker, Future[BrokerTable]]] = SimpleQueue()
-    for each in zip(brokers, futures, strict=True):
-        waiting.put(each)
-
-    def ask_in_turn() -> None:
-        with suppress(Empty):
-            while True:
-                broker, future = waiting.get_nowait()
-                if not future.set_running_or_notify_cancel():
-                    continue
-                try:
-                    future.set_result(_table_of(broker, config))
-                except Exception as error:  # noqa: BLE001 - raised where the result is read
-                    future.set_exception(error)
-
-    for _ in range(min(_AT_ONCE, len(brokers))):
-        call_in_daemon(ask_in_turn)
+    threads = UnwaitedThreads(_AT_ONCE)
+    futures = [threads.submit(_table_of, broker, config) for broker in brokers]
     wait(futures, timeout=max(0, ends_at - time.monotonic()))
     return [_answered(*each) for each in zip(brokers, futures, strict=True)]
 
