@@ -27,7 +27,10 @@ def main() -> None:
     try:
         signals.INTERRUPTS.handle()
         import_module("conformance.__main__").main()
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Exception):
+        # Python makes other errors of an interrupt, such as while it creates a class.
+        if not signals.INTERRUPTS.came:
+            raise
         os.write(2, b"interrupted\n")
         raise SystemExit(signals.INTERRUPTED) from None
     finally:

@@ -52,6 +52,8 @@ class SuiteCommand(click.Command):
             try:
                 return super().main(*args, **extra)
             except Exception as error:
+                if _is_of_an_interrupt(error):
+                    raise SystemExit(INTERRUPTED) from None
                 show_error(error)
                 raise SystemExit(CannotWork.exit_code) from error
 
@@ -96,6 +98,15 @@ def _no_result_is_1() -> Iterator[None]:
             raise
         discard_output()
         raise SystemExit(CannotWork.exit_code) from None
+
+
+def _is_of_an_interrupt(error: BaseException | None) -> bool:
+    """Return whether an error came of an interrupt: Python makes others of it, such as while it creates a class."""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def discard_output() -> None:

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 import kafka_conformance
 from conformance.__main__ import COMMANDS, GROUPS, main
-from fixtures.cleanup.ending_signals import ENDING_SIGNALS, INTERRUPTED
+from fixtures.cleanup.ending_signals import ENDING_SIGNALS, INTERRUPTED, INTERRUPTS
 from tests.conformance.suite_runs import REPOSITORY
 
 LONGEST_SENTENCE = 60
@@ -68,7 +68,8 @@ def test_interrupt_while_the_commands_are_imported_ends_with_2(
     def interrupt(name: str) -> object:
         if name == "conformance.__main__":
             assert signal.SIG_DFL not in handlers.values()
-            raise KeyboardInterrupt
+            monkeypatch.setattr(INTERRUPTS, "came", True)
+            raise RuntimeError from KeyboardInterrupt()
         return importlib.import_module(name)
 
     monkeypatch.setattr(kafka_conformance, "import_module", interrupt)

@@ -87,15 +87,23 @@ def test_fault_of_the_machine_is_a_sentence(error: OSError, words: str) -> None:
     assert (ended.exit_code, ended.output) == (10, f"Error: {words}\n")
 
 
-@pytest.mark.parametrize(("error", "status"), [(KeyboardInterrupt, 2), (EOFError, 10)])
+@pytest.mark.parametrize(
+    ("error", "cause", "status"),
+    [
+        (KeyboardInterrupt, None, 2),
+        (RuntimeError, KeyboardInterrupt(), 2),
+        (RuntimeError, ValueError(), 10),
+        (EOFError, None, 10),
+    ],
+)
 @pytest.mark.parametrize("when", ["arguments", "function"])
 def test_what_click_calls_aborted_is_no_result(
-    when: str, error: type[BaseException], status: int
+    when: str, error: type[BaseException], cause: BaseException | None, status: int
 ) -> None:
     """An interrupt, and a stream that ends too early, also while the arguments are read."""
 
     def fail(*_: object) -> None:
-        raise error
+        raise error from cause
 
     @click.command(cls=SuiteCommand)
     @click.option("--option", callback=fail if when == "arguments" else None)

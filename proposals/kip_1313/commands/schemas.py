@@ -108,7 +108,7 @@ def _schemas_in(path: Path) -> Iterator[tuple[str, Any]]:
     for name, text in _texts_in(path):
         try:
             schema = read_schema(text, as_object=JsonObject)
-        except json.JSONDecodeError as error:
+        except (json.JSONDecodeError, RecursionError) as error:
             raise InvalidFile(f"{name}: is no JSON, even without its comments: {error}") from error
         if not isinstance(schema, dict):
             raise InvalidFile(f"{name}: is no object, so it is no message schema")

@@ -123,6 +123,7 @@ def test_surplus_brace_is_ignored(tmp_path: Path) -> None:
     ("content", "what"),
     [
         (b"{", "is no JSON"),
+        (b"[" * 100_000, "is no JSON"),
         (b"[1]", "is no object"),
         (b'{"name": "SomeRequest"}', "has no apiKey"),
         (b"{}", "there is no schema"),
