@@ -35,4 +35,4 @@ def main() -> None:
         raise SystemExit(signals.INTERRUPTED) from None
     finally:
         # Another one while Python ends does not change the exit status.
-        signals.ignore_ending_signals()
+        signals.keep_exit_status()

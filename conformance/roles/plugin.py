@@ -27,7 +27,7 @@ from conformance.roles.registry import EVERY_ROLE, role_of, role_of_run, roles_o
 from conformance.roles.role import FAILED_ELSEWHERE, PARTLY
 from conformance.runs.run_identity import SUITE, asks_for_everything
 from fixtures.choosing.listeners import TARGETS, kind_of
-from fixtures.cleanup.ending_signals import INTERRUPTS, ignore_ending_signals
+from fixtures.cleanup.ending_signals import INTERRUPTS, keep_exit_status
 from fixtures.errors import NoCredentials
 from fixtures.tiers import Kind, tier_in, tier_name
 from reports.plugin import RECORDER, clauses_of, show_by_verdict
@@ -223,7 +223,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 def pytest_unconfigure() -> None:
     """Let no further signal change the exit status of a run that was interrupted."""
     if INTERRUPTS.came:
-        ignore_ending_signals()
+        keep_exit_status()
 
 
 def _name_of(item: pytest.Item) -> str:

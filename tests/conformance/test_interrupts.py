@@ -5,9 +5,11 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import subprocess
 import sys
 import time
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -22,6 +24,7 @@ from fixtures.cleanup.ending_signals import (
     Interrupts,
     interrupts_held_back,
 )
+from tests.conformance.suite_runs import REPOSITORY
 
 
 @pytest.mark.parametrize("number", ENDING_SIGNALS, ids=lambda number: number.name)
@@ -49,6 +52,26 @@ def test_a_second_interrupt_does_not_end_what_the_first_one_began(
     monkeypatch.setattr(time, "monotonic", lambda: later)
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
+
+
+def test_an_interrupt_in_code_that_was_a_text_keeps_the_exit_status(tmp_path: Path) -> None:
+    """`python -m` takes it for unhandled, whatever handled it."""
+    program = """
+from fixtures.cleanup.ending_signals import keep_exit_status
+try:
+    exec("raise KeyboardInterrupt")
+except KeyboardInterrupt:
+    keep_exit_status()
+raise SystemExit(2)
+"""
+    (tmp_path / "program.py").write_text(program)
+    ended = subprocess.run(
+        [sys.executable, "-m", "program"],
+        check=False,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+    )
+    assert ended.returncode == 2
 
 
 def test_an_interrupt_during_a_garbage_collection_waits(monkeypatch: pytest.MonkeyPatch) -> None:
