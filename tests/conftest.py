@@ -17,9 +17,9 @@ def handlers_of_its_own() -> Iterator[None]:
     The suite's own handler remembers an interrupt, which would end a later test.
     """
     before = {each: signal.getsignal(each) for each in ENDING_SIGNALS}
-    for each, handler in before.items():
-        if handler is not signal.SIG_IGN:
-            signal.signal(each, signal.default_int_handler)
+    for each in before:
+        # Also where the caller has them ignored, as a background job of a shell and `nohup` do.
+        signal.signal(each, signal.default_int_handler)
     yield
     vars(INTERRUPTS).update(vars(Interrupts()))
     for each, handler in before.items():
