@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
@@ -31,7 +32,8 @@ def main() -> None:
         # Python makes other errors of an interrupt, such as while it creates a class.
         if not signals.INTERRUPTS.came:
             raise
-        os.write(2, b"interrupted\n")
+        with suppress(OSError):
+            os.write(2, b"interrupted\n")
         raise SystemExit(signals.INTERRUPTED) from None
     finally:
         # Another one while Python ends does not change the exit status.

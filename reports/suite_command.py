@@ -76,7 +76,7 @@ def _make_standard_streams_usable() -> None:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
             setattr(sys, name, os.fdopen(number, "w" if number else "r"))
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors != "backslashreplace":
             stream.reconfigure(errors="backslashreplace")
 
 
@@ -86,7 +86,8 @@ def _no_result_is_1() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        click.echo("interrupted", err=True)
+        with suppress(OSError):
+            click.echo("interrupted", err=True)
         raise SystemExit(INTERRUPTED) from None
     except EOFError as error:
         show_error(error)

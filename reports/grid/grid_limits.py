@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -26,11 +26,11 @@ LARGEST_JSON_BYTES = 2**25
 LARGEST_GRID_BYTES = 2**32
 """Size of all files on disk. They are hashed, which takes a second for each 500 MB."""
 MOST_ROWS = 1_000_000
-"""Rows of one Parquet file."""
+"""Rows of one table, in all its Parquet files."""
 MOST_VALUES = 10_000_000
-"""Values of one column of a Parquet file; a row of a column of lists has any number of them."""
+"""Values of all columns of a table; a row of a column of lists has any number of them."""
 MOST_UNPACKED_BYTES = 2**29
-"""Size of one Parquet file's columns when they are decompressed, and of its texts when every row has its own copy."""
+"""Size of a table's columns when they are decompressed, and of its texts when every row has its own copy."""
 
 
 class BeyondLimits(ValueError):
@@ -65,25 +65,31 @@ def check_lists(folder: Path) -> None:
             _check_file(path, LARGEST_JSON_BYTES)
 
 
-def check_table(path: Path) -> None:
-    """Check that the rows of a Parquet file fit into memory.
+def check_table(parts: Sequence[Path]) -> None:
+    """Check that the rows of a table fit into memory.
+
+    Args:
+        parts: its Parquet files.
 
     Raises:
-        BeyondLimits: they do not, as far as that can be found out without reading them, or it is no plain file.
-        pa.ArrowException, OSError: the file cannot be read.
+        BeyondLimits: they do not, as far as that can be found out without reading them, or a part is no plain file.
+        pa.ArrowException, OSError: a part cannot be read.
     """
-    _check_file(path, LARGEST_FILE_BYTES)
-    metadata = pq.read_metadata(path)
-    groups = [metadata.row_group(place) for place in range(metadata.num_row_groups)]
-    columns = [group.column(place) for group in groups for place in range(group.num_columns)]
-    # What is read follows the groups, and not the total that a footer claims.
-    rows = max(metadata.num_rows, sum(group.num_rows for group in groups))
-    _check(path, "rows", rows, MOST_ROWS)
-    values = max((column.num_values for column in columns), default=0)
-    _check(path, "values in a column", values, MOST_VALUES)
-    unpacked = sum(column.total_uncompressed_size for column in columns)
-    _check(path, "bytes when decompressed", unpacked, MOST_UNPACKED_BYTES)
-    _check(path, "bytes of texts", _text_bytes(path, metadata), MOST_UNPACKED_BYTES)
+    rows = values = unpacked = texts = 0
+    for path in parts:
+        _check_file(path, LARGEST_FILE_BYTES)
+        metadata = pq.read_metadata(path)
+        groups = [metadata.row_group(place) for place in range(metadata.num_row_groups)]
+        columns = [group.column(place) for group in groups for place in range(group.num_columns)]
+        # What is read follows the groups, and not the total that a footer claims.
+        rows += max(metadata.num_rows, sum(group.num_rows for group in groups))
+        _check(path, "rows", rows, MOST_ROWS)
+        values += sum(column.num_values for column in columns)
+        _check(path, "values", values, MOST_VALUES)
+        unpacked += sum(column.total_uncompressed_size for column in columns)
+        _check(path, "bytes when decompressed", unpacked, MOST_UNPACKED_BYTES)
+        texts += _text_bytes(path, metadata)
+        _check(path, "bytes of texts", texts, MOST_UNPACKED_BYTES)
 
 
 def _text_bytes(path: Path, metadata: pq.FileMetaData) -> int:

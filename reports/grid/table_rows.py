@@ -71,8 +71,7 @@ def _parts_of(tables: Path, name: str) -> list[pq.ParquetFile]:
     paths = files_of_table(tables, name)
     if not paths:
         raise FileNotFoundError(tables / f"{name}.parquet")
-    for path in paths:
-        check_table(path)
+    check_table(paths)
     return [pq.ParquetFile(path) for path in paths]
 
 

@@ -52,6 +52,7 @@ def test_closed_pipe_is_no_result(call: str, arguments: Sequence[str]) -> None:
         ("print(open(1, 'wb', closefd=False).name); click.echo", "<&- | cat", 0, "1\ntext\n"),
         ("raise click.ClickException", "2>/dev/full", 10, ""),
         ("raise ValueError", "2>/dev/full", 10, ""),
+        ("raise KeyboardInterrupt #", "2>/dev/full", 2, ""),
         ("raise click.UsageError", ">/dev/full 2>&1", 10, ""),
         ("rich.print('\\u00fc') #", "| cat", 0, "\\xfc\n"),
     ],

@@ -30,7 +30,7 @@ TABLES: Mapping[str, tuple[Callable[[], pa.Array], str]] = {
     "rows": (lambda: pa.nulls(101, pa.int8()), "101 rows; the limit is 100"),
     "values": (
         lambda: _in_a_list(pa.array(["a"] * 1001)),
-        "1,001 values in a column; the limit is 1,000",
+        "1,001 values; the limit is 1,000",
     ),
     "texts": (lambda: _repeated("a" * 150, 100), "15,000 bytes of texts; the limit is 10,000"),
     "texts in a list": (
@@ -61,11 +61,26 @@ def test_table_beyond_a_limit_is_refused(name: str, tmp_path: Path) -> None:
     path = tmp_path / "cells.parquet"
     pq.write_table(pa.table({"x": column()}), path)
     with pytest.raises(BeyondLimits, match=rf"cells\.parquet has {reason}"):
-        check_table(path)
+        check_table([path])
     with pytest.raises(BeyondLimits):
         read_table(tmp_path, "cells")
     with pytest.raises(BeyondLimits):
         list(read_rows(tmp_path, "cells", dict))
+
+
+def test_parts_and_columns_are_added_up(tmp_path: Path) -> None:
+    """Numbers that repeat take no room in a file, and a table may have many files."""
+    table = tmp_path / "cells.parquet"
+    table.mkdir()
+    zeros = pa.array([0] * 60)
+    for part in "ab":
+        pq.write_table(pa.table({"x": zeros}), table / f"{part}.parquet")
+    with pytest.raises(BeyondLimits, match=r"b\.parquet has 120 rows; the limit is 100"):
+        read_table(tmp_path, "cells")
+    wide = tmp_path / "wide.parquet"
+    pq.write_table(pa.table({f"x{place}": zeros for place in range(20)}), wide)
+    with pytest.raises(BeyondLimits, match="1,200 values; the limit is 1,000"):
+        check_table([wide])
 
 
 def test_what_is_decompressed_is_bounded(tmp_path: Path) -> None:
@@ -74,16 +89,16 @@ def test_what_is_decompressed_is_bounded(tmp_path: Path) -> None:
     path = tmp_path / "cells.parquet"
     pq.write_table(pa.table({"x": column}), path, use_dictionary=False)
     with pytest.raises(BeyondLimits, match="bytes when decompressed"):
-        check_table(path)
+        check_table([path])
 
 
 def test_table_within_the_limits_is_read(tmp_path: Path) -> None:
     """As a file, or as a folder of several."""
-    column = _in_a_list(_repeated("a" * 90, 100))
+    column = _in_a_list(_repeated("a" * 45, 100))
     (tmp_path / "runs.parquet").mkdir()
     for name in ("cells.parquet", "runs.parquet/a.parquet", "runs.parquet/b.parquet"):
         pq.write_table(pa.table({"x": column}), tmp_path / name)
-    assert read_table(tmp_path, "cells").to_pylist() == [{"x": [{"x": "a" * 90}] * 100}]
+    assert read_table(tmp_path, "cells").to_pylist() == [{"x": [{"x": "a" * 45}] * 100}]
     assert len(read_table(tmp_path, "runs")) == 2
 
 
