@@ -35,6 +35,11 @@ def main() -> None:
         with suppress(OSError):
             os.write(2, b"interrupted\n")
         raise SystemExit(signals.INTERRUPTED) from None
+    except SystemExit as end:
+        # Click has this for an interrupt that comes between its steps.
+        if signals.INTERRUPTS.came and end.code == 1:
+            raise SystemExit(signals.INTERRUPTED) from None
+        raise
     finally:
         # Another one while Python ends does not change the exit status.
         signals.keep_exit_status()

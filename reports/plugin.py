@@ -129,7 +129,10 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     recorder = session.config.stash.get(RECORDER, None)
     if recorder is None:
         return
-    if exitstatus in ENDED_EARLY:
+    if recorder.stopped:
+        # By an interrupt. pytest may know of another error that Python made of it.
+        exitstatus = pytest.ExitCode.INTERRUPTED
+    elif exitstatus in ENDED_EARLY:
         recorder.stop()
     strict = session.config.getoption("--strict-should")
     status = exit_status_of(recorder, pytest_status=exitstatus, strict=strict)

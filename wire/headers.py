@@ -125,7 +125,7 @@ def request_header_version(api_key: int, api_version: int) -> int:
     A version newer than the known ones counts as flexible, a negative one does not.
 
     Raises:
-        ValueError: the key is not that of ApiVersions; for other APIs see `wire.headers`.
+        ValueError: the key is not that of ApiVersions; for other APIs see `wire.header_versions`.
     """
     if api_key != API_VERSIONS_KEY:
         raise ValueError(f"no header version is known for api key {api_key}")

@@ -203,9 +203,14 @@ def pytest_keyboard_interrupt(excinfo: pytest.ExceptionInfo[BaseException]) -> N
     excinfo.traceback = excinfo.traceback[-1:]
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """End what roles still have running, and report the declarations that a whole run matched with nothing."""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionfinish(
+    session: pytest.Session, exitstatus: int
+) -> Generator[None, object, object]:
+    """End what roles still have running, and report the declarations that a whole run matched with nothing.
+
+    Once the run is complete, no signal changes its exit status.
+    """
     for role in roles_of(session.config):
         role.close()
     recorder = session.config.stash.get(RECORDER, None)
@@ -217,6 +222,10 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         targets = {chosen.target.id: chosen.target for chosen in session.config.stash[TARGETS]}
         drop_unneeded(recorder, targets.values())
         recorder.stale_expectations += unmatched_expectations(recorder, targets.values())
+    result = yield
+    if recorder is not None and not recorder.stopped:
+        keep_exit_status()
+    return result
 
 
 @pytest.hookimpl(trylast=True)

@@ -119,7 +119,8 @@ class SuiteProcesses(Generic[Name]):
 
     def _stop(self) -> None:
         for running in self._running.values():
-            running.process.send_signal(signal.SIGINT)
+            # Not SIGINT, which a shell ignores in the background, and so do the runs.
+            running.process.send_signal(signal.SIGTERM)
         give_up_at = time.monotonic() + END_TIMEOUT_S
         for running in self._running.values():
             try:

@@ -14,7 +14,7 @@ from conformance.watch.releases import Release
 from conformance.watch.report import WatchReport, report_of
 from conformance.watch.request_logs import add_counted, read_request_logs
 from conformance.watch.sightings import Sightings, Tables, versions_of_all
-from fixtures.cleanup.ending_signals import ENDING_SIGNALS
+from fixtures.cleanup.ending_signals import heeded_signals
 from wire.request_log_counts import LogCounts
 
 
@@ -109,7 +109,7 @@ def read_given_files(
 def _ended_by_signal(time_s: float | None) -> Iterator[threading.Event]:
     """Return an event that is set by a signal or after a time; signals have their usual effect again after the block."""
     until = threading.Event()
-    before = {each: signal.signal(each, lambda *_: until.set()) for each in ENDING_SIGNALS}
+    before = {each: signal.signal(each, lambda *_: until.set()) for each in heeded_signals()}
     timer = None if time_s is None else threading.Timer(time_s, until.set)
     if timer is not None:
         timer.daemon = True

@@ -318,7 +318,8 @@ class WatchProxy:
             return encode_frame(payload)
         host = self._host_for(opened.client)
         ours: dict[HostAndPort, HostAndPort] = {}
-        for place in islice(dict.fromkeys(named), MOST_BROKERS):
+        # One more than there are listen addresses, so that it is noted that there is none for the others.
+        for place in islice(dict.fromkeys(named), MOST_BROKERS + 1):
             port = await self._port_of(place)
             if port is not None:
                 ours[place] = (host, port)

@@ -16,7 +16,7 @@ from conformance.watch.proxy import WatchProxy
 from conformance.watch.releases import Release
 from conformance.watch.report import WatchReport, report_of
 from conformance.watch.watcher import Watcher
-from fixtures.cleanup.ending_signals import ENDING_SIGNALS
+from fixtures.cleanup.ending_signals import heeded_signals
 from fixtures.cleanup.unwaited_threads import UnwaitedThreads
 from fixtures.client.running_broker import Address
 from fixtures.open_files import allow_many_open_files
@@ -158,12 +158,12 @@ def _signals() -> Iterator[tuple[asyncio.Event, asyncio.Event]]:
     """Return an event that the first signal sets, and one that is set by those that come when the first is set."""
     stop, at_once = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
-    before = {each: signal.getsignal(each) for each in ENDING_SIGNALS}
+    before = {each: signal.getsignal(each) for each in heeded_signals()}
 
     def arrived() -> None:
         (at_once if stop.is_set() else stop).set()
 
-    for each in ENDING_SIGNALS:
+    for each in before:
         loop.add_signal_handler(each, arrived)
     try:
         yield stop, at_once

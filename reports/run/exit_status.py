@@ -39,8 +39,6 @@ def exit_status_of(recorder: RunRecorder, *, pytest_status: int, strict: bool) -
         # A violation counts even if records are lost; any other verdict needs them.
         violated = _is_violated(recorder, strict=strict)
         return pytest.ExitCode.TESTS_FAILED if violated else ExitStatus.HARNESS_ERROR
-    if recorder.stopped and pytest_status in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-        return pytest.ExitCode.INTERRUPTED
     if pytest_status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
         return pytest_status
     if not recorder.cells:

@@ -13,7 +13,7 @@ Rules:
    after its commit only lacks its tables and the removal of what it replaced. The next commit removes all leftovers,
    but none of the same number if it did not hold the lock: they may be those of a roll-up that still runs.
 2. A commit's number follows that of the state it was made from, and there is one file per number. On a local disk, one
-   roll-up at a time may write (`writer_lock`). Elsewhere, of two concurrent writers the slower one fails with
+   roll-up at a time may write (`only_writer`). Elsewhere, of two concurrent writers the slower one fails with
    `HistoryMoved`, also if files that it reads were removed in the meantime.
 3. A night reads the state and its own batch. It reads other batches only if the grid shows one of their runs, and
    their cells only if a late or corrected run changes a column's past.

@@ -59,8 +59,9 @@ def test_command_costs_its_own_imports_alone() -> None:
     assert printed.stdout.strip() == "[]"
 
 
+@pytest.mark.parametrize("error", [RuntimeError(), SystemExit(1)], ids=["python", "click"])
 def test_interrupt_while_the_commands_are_imported_ends_with_2(
-    monkeypatch: pytest.MonkeyPatch,
+    error: BaseException, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every ending signal is handled before that, and none of them changes the exit status afterwards."""
     handlers: dict[int, object] = dict.fromkeys(ENDING_SIGNALS, signal.SIG_DFL)
@@ -69,7 +70,7 @@ def test_interrupt_while_the_commands_are_imported_ends_with_2(
         if name == "conformance.__main__":
             assert signal.SIG_DFL not in handlers.values()
             monkeypatch.setattr(INTERRUPTS, "came", True)
-            raise RuntimeError from KeyboardInterrupt()
+            raise error from KeyboardInterrupt()
         return importlib.import_module(name)
 
     monkeypatch.setattr(kafka_conformance, "import_module", interrupt)

@@ -54,6 +54,16 @@ def test_a_second_interrupt_does_not_end_what_the_first_one_began(
         signal.raise_signal(signal.SIGINT)
 
 
+def test_an_interrupt_that_is_raised_again_has_time_as_well() -> None:
+    """A second one does not end what it began."""
+    interrupts = Interrupts()
+    interrupts.handle()
+    interrupts.came = True
+    with pytest.raises(KeyboardInterrupt):
+        interrupts.check()
+    signal.raise_signal(signal.SIGINT)
+
+
 def test_an_interrupt_in_code_that_was_a_text_keeps_the_exit_status(tmp_path: Path) -> None:
     """`python -m` takes it for unhandled, whatever handled it."""
     program = """

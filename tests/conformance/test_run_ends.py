@@ -52,4 +52,4 @@ def test_interrupt_while_a_run_is_started_ends_that_run(monkeypatch: pytest.Monk
     monkeypatch.setattr(SuiteProcesses, "_start", start)
     with pytest.raises(KeyboardInterrupt):
         SuiteProcesses[str](jobs=1).run({"one": []}, Mock())
-    started.process.send_signal.assert_called_once_with(signal.SIGINT)
+    started.process.send_signal.assert_called_once_with(signal.SIGTERM)

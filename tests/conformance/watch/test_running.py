@@ -14,11 +14,12 @@ import pytest
 
 from conformance.watch import carrying
 from conformance.watch.carrying import Ways
+from conformance.watch.given_files import _ended_by_signal
 from conformance.watch.prediction import PredictedOutcome
 from conformance.watch.proxy import CannotListen
 from conformance.watch.releases import release_named
 from conformance.watch.report import WatchReport
-from conformance.watch.running import CannotWatch, WatchPlan, watch_until_ended
+from conformance.watch.running import CannotWatch, WatchPlan, _signals, watch_until_ended
 from fixtures.cleanup.ending_signals import ENDING_SIGNALS
 from fixtures.client.running_broker import Address
 from tests.conformance.watch.rehearsal_checks import serve_old_configs
@@ -110,6 +111,20 @@ def test_a_later_signal_does_what_it_did_before() -> None:
     finally:
         for each in ENDING_SIGNALS:
             signal.signal(each, before[each])
+
+
+def test_a_signal_that_is_ignored_stays_ignored() -> None:
+    """`nohup` ignores SIGHUP, so that the terminal can be closed."""
+
+    async def handlers() -> list[bool]:
+        with _signals():
+            return [signal.getsignal(each) is signal.SIG_IGN for each in ENDING_SIGNALS]
+
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    expected = [each is signal.SIGHUP for each in ENDING_SIGNALS]
+    assert asyncio.run(handlers()) == expected
+    with _ended_by_signal(None):
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
 
 
 def test_more_connections_than_the_machine_allows_are_one_sentence(
