@@ -17,7 +17,7 @@ from conformance.watch.releases import Release
 from conformance.watch.report import WatchReport, report_of
 from conformance.watch.watcher import Watcher
 from fixtures.cleanup.ending_signals import heeded_signals
-from fixtures.cleanup.unwaited_threads import UnwaitedThreads
+from fixtures.cleanup.unwaited_threads import wait_for_no_thread
 from fixtures.client.running_broker import Address
 from fixtures.open_files import allow_many_open_files
 from reference_model.profiles.known_apis import label_of
@@ -26,8 +26,6 @@ BOOTSTRAP_VARIABLE = "KAFKA_BOOTSTRAP_SERVERS"
 LOOK_EVERY_S = 0.5
 MOST_SHARE = 50
 """How many times as long as showing takes nothing is shown after it."""
-MOST_RESOLVING = 32
-"""How many names of brokers are resolved at a time."""
 COMMAND_ENDING_S = 10.0
 """Enough for 30,000 connections."""
 _PROXY_LIMITS = (
@@ -82,7 +80,7 @@ async def watch_until_ended(
     allow_many_open_files()
     loop = asyncio.get_running_loop()
     # The end does not wait until a resolver gives up a name.
-    loop.set_default_executor(UnwaitedThreads(MOST_RESOLVING))
+    wait_for_no_thread()
     await _find_cluster(plan)
     began = loop.time()
     watcher = Watcher(lambda: round(1000 * (loop.time() - began)))

@@ -55,7 +55,7 @@ def check_files(folder: Path) -> None:
 
 
 def check_lists(folder: Path) -> None:
-    """Check that what is said in JSON next to the tables fits into memory; what is missing does.
+    """Check that the files of JSON next to the tables fit into memory; one that is missing is no fault.
 
     Raises:
         BeyondLimits: it does not, or is no plain file.
