@@ -46,19 +46,14 @@ def test_client_id_keeps_to_its_bytes(data: st.DataObject, max_bytes: int) -> No
 
 
 def test_client_ids_reach() -> None:
-    """Client ids are null, empty, short with any characters, or as long as int16 allows."""
+    """Client ids have any characters, also when they are long."""
     assert not unmet(
         client_ids(),
         {
-            "null": lambda drawn: drawn is None,
-            "empty": lambda drawn: drawn == "",
-            "ascii": lambda drawn: drawn and drawn.isascii(),
             "not-ascii": lambda drawn: drawn and not drawn.isascii(),
             "several-characters": lambda drawn: drawn and len(set(drawn)) > 3,
             "nul": lambda drawn: drawn and "\0" in drawn,
             "mark-that-0.11-hates": lambda drawn: drawn and set(drawn) & {*'\n"*,:=?'},
-            "two-byte-length": lambda drawn: drawn and len(drawn.encode()) >= 256,
-            "longest": lambda drawn: drawn and len(drawn.encode()) == 32767,
             "many-byte-letters": lambda drawn: drawn and len(drawn) < 16384 <= len(drawn.encode()),
         },
     )
