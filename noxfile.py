@@ -67,9 +67,9 @@ def nightly(session: nox.Session) -> None:
 
 
 def run_slow_tests(session: nox.Session, which: str) -> None:
-    """Run those tests of the project that a mark expression chooses, more at a time than there are cores: most of them wait."""
-    workers = str(2 * (os.cpu_count() or 1))
-    chosen = ("-m", which, "-p", "randomly", "-n", workers, "--dist", "loadgroup")
+    """Run those tests of the project that a mark expression chooses, three for two cores: much of their time they wait."""
+    workers = str((os.cpu_count() or 1) * 3 // 2)
+    chosen = ("-m", which, "-p", "randomly", "-n", workers, "--dist", "loadfile")
     session.run("pytest", *TESTS, *chosen, *session.posargs)
 
 

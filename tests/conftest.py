@@ -1,4 +1,4 @@
-"""Signals in the project's own tests, and which of them have one worker of pytest-xdist."""
+"""Signals in the project's own tests."""
 
 from __future__ import annotations
 
@@ -8,14 +8,6 @@ from collections.abc import Iterator
 import pytest
 
 from fixtures.cleanup.ending_signals import ENDING_SIGNALS, INTERRUPTS, Interrupts
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give the tests of a module to one worker, for its fixtures, and all that use Spark, whose session starts slowly."""
-    for item in items:
-        module = item.nodeid.partition("::")[0]
-        group = "spark" if "/spark_aggregation/" in module else module
-        item.add_marker(pytest.mark.xdist_group(group))
 
 
 @pytest.fixture(autouse=True)
