@@ -19,6 +19,7 @@ from conformance.engine.planning import (
     is_about,
     is_judged,
     is_left_out,
+    is_malformed_alone,
     listener_of,
     planned_run,
 )
@@ -106,6 +107,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             ),
             tier=name,
             role=role_of(judged[0]).name,
+            malformed=[item for item in left_out if is_malformed_alone(item, tier, kind)],
         )
         if kind is not Kind.MALFORMED:
             config.stash[RECORDER].sends_less()
