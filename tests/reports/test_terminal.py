@@ -394,19 +394,6 @@ def test_doubt_is_explained_once_for_all_its_cells(tmp_path: Path) -> None:
     ]
 
 
-def test_doubt_about_a_violated_clause_leaves_nothing_open(tmp_path: Path) -> None:
-    """The cell is not counted among the inconclusive ones; a reason with no other cell is still shown."""
-    recorder = recorder_for(tmp_path, {key_of(): "MUST", key_of(OTHER): "MUST"})
-    recorder.judged(example_of(Verdict.VIOLATES))
-    for key in recorder.cells:
-        recorder.inconclusive(key, "test_something", "BrokerGone: it ended")
-    recorder.inconclusive(key_of(), "test_other", "no time left")
-    lines = _failures(recorder)
-    assert "? 1 cell on reference inconclusive:" in lines
-    assert lines[lines.index("  BrokerGone: it ended") + 1] == f"  clauses: {OTHER}"
-    assert lines[lines.index("  no time left") - 1] == "? 1 cell on reference judged only partly:"
-
-
 def test_stale_expectation_is_named(tmp_path: Path) -> None:
     """A declared violation that is out of date is named."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
