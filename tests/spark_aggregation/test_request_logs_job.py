@@ -17,6 +17,8 @@ from spark_aggregation.request_logs_job import command
 from tests.wire.logged_requests import ENTRIES, FORWARDED
 
 
+@pytest.mark.nightly
+@pytest.mark.slow
 def test_spark_counts_the_same(
     spark: SparkSession,
     tmp_path: Path,

@@ -30,7 +30,10 @@ CONTROLLERS = ("org.apache.kafka.tools.ClusterTool", "api-versions", "--bootstra
 LOGIN = {"PLAIN": "plain.PlainLoginModule", "SCRAM-SHA-256": "scram.ScramLoginModule"}
 
 
-@pytest.fixture(scope="module", params=[NEWEST, "apache-kafka-2.3.1"])
+@pytest.fixture(
+    scope="module",
+    params=[NEWEST, pytest.param("apache-kafka-2.3.1", marks=pytest.mark.nightly)],
+)
 def running(request: pytest.FixtureRequest) -> Iterator[RunningBroker]:
     """A broker of a release, with all its listeners; it answers a moment before it knows its cluster."""
     with launch(TARGETS[request.param], "process") as broker:

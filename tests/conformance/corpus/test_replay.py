@@ -128,6 +128,7 @@ def test_a_served_request_keeps_the_connection() -> None:
         Replay(Wire(ANSWER, last=Outcome.CLOSED)).check_alone(entry)  # type: ignore[arg-type]
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_healthy_target_conforms_on_the_corpus(tmp_path: Path) -> None:
     """The reference broker answers every stored input as the model allows; each is an example."""
