@@ -93,25 +93,6 @@ def _in(part: str) -> Callable[[Request], bool]:
     return lambda sent: part in sent.broken
 
 
-@pytest.mark.parametrize("part", ["header", "body"])
-@pytest.mark.parametrize(
-    "condition",
-    [
-        pytest.param(lambda section: section == b"\x01", id="one-and-none-there"),
-        pytest.param(lambda section: section == b"\x02\x01\x00", id="two-and-one-there"),
-        pytest.param(lambda section: len(section) == 5, id="very-many-and-none-there"),
-        pytest.param(lambda section: section == b"\x01\x01\x28", id="40-bytes-too-few"),
-        pytest.param(lambda section: len(section) > 10, id="with-data"),
-    ],
-)
-def test_overrunning_tags_reach(condition: Callable[[bytes], bool], part: str) -> None:
-    """The tag section of header or body lacks one tag, all tags, or a few or many bytes of one."""
-    assert find_any(
-        requests_with_tag_overrun(),
-        lambda sent: part in sent.broken and condition(section_of(sent)),
-    )
-
-
 @given(sent=flexible_requests_with_old_header())
 def test_old_header_reads_with_v1_alone(sent: Request) -> None:
     """Header and body have the intended values with header v1; with the right header decoding fails."""

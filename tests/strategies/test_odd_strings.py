@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from operator import eq
 
@@ -18,9 +17,7 @@ from strategies.odd_strings import (
     ODD_LENGTH,
     TOO_LONG,
     build_with_string,
-    compact_string,
     names_with_wrong_text,
-    requests_with_odd_string_lengths,
     requests_with_odd_strings,
     requests_with_string_overrun,
     requests_with_too_long_string,
@@ -100,28 +97,3 @@ def test_every_kind_reaches_every_field() -> None:
     notes = [f"{kind} {field}" for kind in kinds for field in fields]
     conditions = {note: partial(eq, note) for note in notes}
     assert not unmet(requests_with_odd_strings().map(lambda sent: sent.broken), conditions)
-
-
-def contains(data: bytes) -> Callable[[Request], bool]:
-    """Return a function that says whether a request contains some bytes."""
-    return lambda sent: data in sent.data
-
-
-def test_odd_lengths_reach() -> None:
-    """Lengths are too long, have surplus bits or six bytes, or are negative as signed numbers."""
-    assert not unmet(
-        requests_with_odd_string_lengths(),
-        {
-            "longer-than-necessary": contains(b"\x83\x001a"),
-            "surplus-bits": contains(b"\x83\x80\x80\x80\x101a"),
-            "six-bytes": contains(b"\x83\x80\x80\x80\x80\x001a"),
-            "null-in-six-bytes": contains(b"\x80\x80\x80\x80\x80\x00"),
-            "negative": contains(b"\xff\xff\xff\xff\x0f"),
-        },
-    )
-
-
-def test_overruns_reach() -> None:
-    """The longest string that is allowed is announced, a longer one, and a short one."""
-    lengths = {length: contains(compact_string(length, b"")) for length in (32767, 32768, 60)}
-    assert not unmet(requests_with_string_overrun(), lengths)
