@@ -98,8 +98,13 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         return
     if recorder.writer.fault:
         pytest.exit(recorder.writer.fault, returncode=ExitStatus.HARNESS_ERROR)
-    file = session.config.getoption(RUN_FOLDER_FILE)
+    _tell_run_folder(session.config.getoption(RUN_FOLDER_FILE), recorder)
+
+
+def _tell_run_folder(file: Path | None, recorder: RunRecorder) -> None:
+    """Write the path of the run folder to a file, instead of whatever a client or broker may have put there."""
     if file is not None:
+        file.unlink(missing_ok=True)
         file.write_text(str(recorder.writer.folder.resolve()), encoding="utf-8")
 
 
@@ -143,6 +148,10 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         recorder.writer.flush()
     else:
         recorder.finish(int(status))
+    # Now that nothing of others runs any more.
+    recorder.writer.attempt(
+        lambda: _tell_run_folder(session.config.getoption(RUN_FOLDER_FILE), recorder)
+    )
     if recorder.writer.fault:
         status = exit_status_of(recorder, pytest_status=exitstatus, strict=strict)
     session.exitstatus = status

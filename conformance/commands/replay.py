@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -29,6 +30,7 @@ from fixtures.launchers.given_broker import GivenListener, given_listener
 from fixtures.registry.likeness import LIKE_HELP
 from fixtures.under_test.judged_target import JudgedTarget
 from reports.escaping import printable
+from reports.records import HEADER_FILE
 from reports.run.exit_status import ExitStatus
 from reports.verdict_labels import with_doubts
 
@@ -119,9 +121,10 @@ def _read(path: Path) -> StoredFailure:
 
 def runs_of(path: Path) -> Iterator[Path]:
     """Yield the folder in which the run of a failure is kept, unless the failure was copied elsewhere."""
-    for folder in path.resolve().parents:
-        if folder.name == "failures":
-            yield folder.parents[1]
+    failure = Path(os.path.realpath(path if path.is_dir() else path.parent))
+    run = failure.parent.parent
+    if failure.parent.name == "failures" and (run / HEADER_FILE).is_file():
+        yield run.parent
 
 
 def _replayed(failure: StoredFailure, wanted: Wanted) -> int:

@@ -151,11 +151,14 @@ def test_a_stored_command_needs_no_argument(
 
 @needs_landlock
 def test_a_replayed_client_writes_nothing_where_its_run_is_kept(tmp_path: Path) -> None:
-    """A failure that was copied elsewhere has no run around it."""
+    """A failure that was copied elsewhere has no run around it, whatever the folders there are called."""
     run = tmp_path / "runs" / "id"
-    assert list(runs_of(run / "failures" / "0123" / "failure.json")) == [tmp_path / "runs"]
-    assert list(runs_of(tmp_path / "0123")) == []
     folder = run / "failures"
     folder.mkdir(parents=True)
+    assert list(runs_of(folder / "0123")) == []
+    (run / "run.json").touch()
     result = replayed(folder, "import pathlib; pathlib.Path(__file__).unlink()")
     assert "PermissionError" in result.output
+    (failure,) = folder.glob("*/failure.json")
+    assert list(runs_of(failure)) == list(runs_of(failure.parent)) == [tmp_path / "runs"]
+    assert list(runs_of(Path("/failures/0123"))) == []
