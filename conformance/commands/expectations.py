@@ -20,7 +20,7 @@ from reports.run.run_folder import read_run_header
 from reports.run.run_verdicts import run_verdicts
 
 DAYS_UNTIL_STALE = 90
-_CHANGING = re.compile(r"(?<![\w.-])(?:(?:0x)?[0-9a-f]{8,}|-?\d+(?:\.\d+)?)(?!\.\d|[\w-])")
+_CHANGING = re.compile(r"(?<![\w.-])(?:-?\d+(?:\.\d+)?|(?:0x)?[0-9a-f]{8,})(?!\.\d|[\w-])")
 _SPECIAL = re.compile(r"[.^$*+?{}\[\]\\|()]")
 
 
@@ -37,7 +37,9 @@ def match_for(failure: StoredFailure) -> str:
 def _pattern_of(number: str) -> str:
     if "." in number:
         return r"-?\d+\.\d+"
-    return "[0-9a-fx]+" if len(number) > 7 else r"-?\d+"
+    # Eight digits may be hexadecimal ones the next time.
+    is_hex = len(number) > 7 and not number.startswith("-")
+    return "[0-9a-fx]+" if is_hex else r"-?\d+"
 
 
 def _escaped(text: str) -> str:

@@ -73,6 +73,11 @@ from reports.verdict_labels import with_doubts
     help="for a client's failure: play its script to any program, 'prog {bootstrap} {timeout}'; default: the command "
     "of the failure",
 )
+@click.option(
+    "--client-unconfined",
+    is_flag=True,
+    help="let the command write where runs are kept, and all else that it may not: see judge",
+)
 def replay(
     paths: Sequence[Path],
     bootstrap_server: str | None,
@@ -84,6 +89,7 @@ def replay(
     even_remote: bool,
     client: str | None,
     client_cmd: str | None,
+    client_unconfined: bool,
 ) -> None:
     """Judge stored failures again: do they still fail?
 
@@ -99,6 +105,7 @@ def replay(
         launcher=launcher,
         client=client,
         client_command=client_cmd,
+        client_unconfined=client_unconfined,
     )
     with reported_as(UnknownName, NoStoredFailure):
         # One that cannot be read is refused before any is judged.

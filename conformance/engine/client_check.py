@@ -16,15 +16,12 @@ from fixtures.choosing.clients import CHECK, ChosenClient, chosen_clients
 from fixtures.errors import HarnessError
 from fixtures.scripted_broker.play_pool import PlayPool
 from fixtures.scripted_broker.playing import Play
-from fixtures.under_test.client import client_under_test
+from fixtures.under_test.client import COULD_NOT_START, client_under_test
 from reference_model.clients.rules.first_reaction import stops_short
 from reference_model.clients.rules.moves import History
 from reference_model.clients.scripts.script import HEALTHY_SCRIPT
 from reports.escaping import printable
 from reports.run.exit_status import ExitStatus
-
-COULD_NOT_START = (126, 127)
-"""The exit statuses of a shell for a program that cannot be executed, or is not found."""
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -233,7 +233,9 @@ def pytest_sessionfinish(
     if recorder is not None and sends_all and exitstatus not in ENDED_EARLY:
         stash = session.config.stash
         chosen: tuple[Chosen, ...] = (*stash[TARGETS], *stash[CLIENTS])
-        targets = {each.target.id: each.target for each in chosen}
+        targets = {
+            each.target.id: each.target for each in chosen if each.target.id in recorder.targets
+        }
         drop_unneeded(recorder, targets.values())
         recorder.stale_expectations += unmatched_expectations(recorder, targets.values())
     result = yield

@@ -35,6 +35,7 @@ class Wanted:
         launcher: how a broker is started.
         client: the id of a client of the registry.
         client_command: the command of any other client.
+        client_unconfined: whether a command may write where runs are kept, and what else a client may not.
 
     Raises:
         click.UsageError: they name several targets.
@@ -48,6 +49,7 @@ class Wanted:
     launcher: str = "auto"
     client: str | None = None
     client_command: str | None = None
+    client_unconfined: bool = False
 
     def __post_init__(self) -> None:
         if sum(each is not None for each in (self.listener, self.broker, self.folder)) > 1:
@@ -149,7 +151,7 @@ def client_for(failure: StoredFailure, wanted: Wanted) -> Client:
         raise click.UsageError("give either --client or --client-cmd, not both")
     try:
         if command is not None or (pattern is None and failure.client_command):
-            return foreign_client(_command(failure, command))
+            return foreign_client(_command(failure, wanted))
         name = pattern or failure.target
         own = tuple(client for client in model_clients() if client.id == name)
         clients = own or select_clients([name], RINGS)
@@ -166,11 +168,14 @@ def client_for(failure: StoredFailure, wanted: Wanted) -> Client:
     return clients[0]
 
 
-def _command(failure: StoredFailure, text: str | None) -> ClientCommand:
+def _command(failure: StoredFailure, wanted: Wanted) -> ClientCommand:
     """Return the stored command; another text keeps what was said about it, and runs in the current folder."""
+    # Whoever made the run folder does not decide what is allowed here.
+    known = {**failure.client_command, "unconfined": wanted.client_unconfined}
+    text = wanted.client_command
     if text is None:
-        return command_from(failure.client_command)
-    return command_from({**failure.client_command, "text": text, "folder": ""})
+        return command_from(known)
+    return command_from({**known, "text": text, "folder": ""})
 
 
 def able_client(failure: StoredFailure, wanted: Wanted) -> tuple[Client, str]:

@@ -175,7 +175,7 @@ class RunRecorder:
         self._write_header()
 
     def not_applicable(self, key: CellKey, reason: str) -> None:
-        """Record that the target never claimed what a property of a clause is about.
+        """Record that the target never claimed what a property of a clause is about, or that the run sends none of it.
 
         The clause still applies if another of its properties is judged.
         """

@@ -214,8 +214,8 @@ def _unexpected_passes(recorder: RunRecorder, width: int) -> Iterator[Line]:
 def _problems(recorder: RunRecorder, width: int) -> Iterator[Line]:
     for problem, affected in recorder.problems.items():
         # Where another property has found something worse, it is no more than a part that is missing.
-        is_open = [key for key in affected if recorder.cells[key].verdict is Verdict.INCONCLUSIVE]
-        keys, what = (is_open, "inconclusive") if is_open else (affected, "judged only partly")
+        in_doubt = [key for key in affected if recorder.cells[key].verdict is Verdict.INCONCLUSIVE]
+        keys, what = (in_doubt, "inconclusive") if in_doubt else (affected, "judged only partly")
         targets = list(dict.fromkeys(key.target for key in keys))
         more = f" and {len(targets) - 1} more targets" if len(targets) > 1 else ""
         head = f"{SYMBOLS[Verdict.INCONCLUSIVE]} {counted(len(keys), 'cell')} on {targets[0]}{more} {what}:"

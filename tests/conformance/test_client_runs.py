@@ -11,6 +11,7 @@ import pytest
 
 from reports.records import Verdict
 from tests.conformance.suite_runs import SUITE, SuiteRun, run_suite
+from tests.programs import needs_landlock
 
 FAULT = "invalid-request-is-asked-again-without-end"
 FAULTY = f"model+{FAULT}"
@@ -164,6 +165,12 @@ def test_a_client_that_cannot_be_judged_gets_the_clause_of_its_first_reaction(
         pytest.param(
             ["--client-cmd", "false {bootstrap}"], 10, "fails against a healthy", id="fails"
         ),
+        pytest.param(
+            ["--client-cmd", "sh -c 'mkdir runs {bootstrap}'"],
+            *(10, "add --client-unconfined"),
+            id="writes-where-runs-are-kept",
+            marks=needs_landlock,
+        ),
         pytest.param([], 4, "--client-check needs a client", id="no-client"),
     ],
 )
@@ -172,9 +179,22 @@ def test_check_plays_the_healthy_script_alone(
 ) -> None:
     """It prints what was seen, judges nothing and leaves no run folder."""
     runs = tmp_path / "runs"
-    command = [sys.executable, "-m", "pytest", SUITE, "--runs", str(runs), "--client-check"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        str(Path(SUITE).absolute()),
+        "--runs",
+        str(runs),
+        "--client-check",
+    ]
     done = subprocess.run(
-        [*command, *options], capture_output=True, text=True, check=False, timeout=120
+        [*command, *options],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
     )
     assert done.returncode == status, done.stdout + done.stderr
     assert said in done.stdout + done.stderr

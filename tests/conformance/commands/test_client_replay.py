@@ -37,6 +37,7 @@ def ask(data):
 answer = ask(V3)
 """
 LOOPS = "while answer[5] == 35: answer = ask(V3)"
+TOUCHES = "import pathlib; pathlib.Path(__file__).with_name('touched').write_text('')"
 FALLS_BACK = "answer = ask(V0) if answer[5] == 35 else answer; sys.exit(answer[5] != 0)"
 
 
@@ -162,3 +163,19 @@ def test_a_replayed_client_writes_nothing_where_its_run_is_kept(tmp_path: Path) 
     (failure,) = folder.glob("*/failure.json")
     assert list(runs_of(failure)) == list(runs_of(failure.parent)) == [tmp_path / "runs"]
     assert list(runs_of(Path("/failures/0123"))) == []
+
+
+@needs_landlock
+def test_only_the_user_lets_a_replayed_command_do_more(tmp_path: Path) -> None:
+    """Whoever made the run folder does not."""
+    folder = tmp_path / "runs" / "id" / "failures"
+    folder.mkdir(parents=True)
+    (folder.parent / "run.json").touch()
+    stored = stored_failure(folder) / "failure.json"
+    facts = json.loads(stored.read_text())
+    text = f"{sys.executable} {write_program(folder, TOUCHES)} {{bootstrap}}"
+    command = {"text": text, "folder": str(tmp_path), "unconfined": True}
+    stored.write_text(json.dumps({**facts, "client_command": command}))
+    for options in ([], ["--client-unconfined"]):
+        CliRunner().invoke(replay, [str(stored), *options])
+        assert (folder / "touched").exists() is bool(options)
