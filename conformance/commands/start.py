@@ -59,7 +59,7 @@ def _named_script(name: str) -> Target:
             f"no script is named {name!r}; {nearest_names(name, NAMED_SCRIPTS)}"
             "`kafka-conformance start --help` lists all"
         )
-    return scripted_target(NAMED_SCRIPTS[name].script, name)
+    return scripted_target(NAMED_SCRIPTS[name], name)
 
 
 def _script(text: str) -> Script:
