@@ -65,11 +65,7 @@ def cluster_ids() -> st.SearchStrategy[str]:
 
 
 def healthy_clusters(*options: str) -> st.SearchStrategy[Script]:
-    """Healthy clusters of one to three brokers; if the client has options, some of them are so old that they have no ids.
-
-    Args:
-        options: the client's options.
-    """
+    """Healthy clusters of one to three brokers; if the client has options, some of them are so old that they have no ids."""
     old = range(FIRST_FLEXIBLE_VERSION if options else 0)
     return st.builds(
         healthy_cluster,

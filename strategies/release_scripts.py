@@ -70,12 +70,7 @@ def connection_of(release: str, *, closes_after: int | None = None) -> Connectio
 
 
 def broker_of(release: str, *, listener: str = PLAINTEXT) -> Script:
-    """Return a script of a broker of a release.
-
-    Args:
-        release: the release.
-        listener: the security of its connections.
-    """
+    """Return a script of a broker of a release."""
     return all_connections(connection_of(release), listener=listener, timeout_ms=SUCCESS_MS)
 
 

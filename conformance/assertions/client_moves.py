@@ -189,13 +189,7 @@ def assert_sends_what_is_listed(play: Play) -> None:
 
 
 def assert_newest_metadata(play: Play, expected: int | None, why: str) -> None:
-    """Fail unless a version is the newest of Metadata that the client sends.
-
-    Args:
-        play: the play.
-        expected: the version.
-        why: why it is that one.
-    """
+    """Fail unless a version is the newest of Metadata that the client sends."""
     newest = newest_metadata(play)
     assert newest == expected, (
         f"the client sends Metadata up to v{newest}, and not up to v{expected}, {why}"

@@ -82,14 +82,7 @@ class ExampleRecorder:
         drawn: str,
         phase: Phase = Phase.GENERATE,
     ) -> Difference:
-        """Record an example that fails.
-
-        Args:
-            error: what is wrong.
-            steps: the steps that were taken.
-            drawn: the drawn values, as text.
-            phase: why the example was drawn.
-        """
+        """Record an example that fails."""
         is_binding = self.is_binding(error)
         declared = {} if isinstance(error, Unjudged) else self._declared(error)
         verdict = Verdict.VIOLATES if is_binding else Verdict.INFORMATIONAL

@@ -61,14 +61,7 @@ def note_started(
 def planned_run(
     judged: Sequence[pytest.Item], writer: RunWriter, *, tier: str, role: str
 ) -> RunRecorder:
-    """Record the planned cells, in the order of the catalogue or of the operations, before anything is judged.
-
-    Args:
-        judged: the properties.
-        writer: writes the run's folder.
-        tier: the run's tier.
-        role: the run's role.
-    """
+    """Record the planned cells, in the order of the catalogue or of the operations, before anything is judged."""
     recorder = RunRecorder(writer, tier=tier, role=role)
     cells = {
         CellKey(planned.clause, planned.target, planned.listener): (planned, clause.level.value)

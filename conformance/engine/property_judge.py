@@ -290,13 +290,7 @@ class PropertyJudge:
             self._examples.conforms(tuple(self._broker.journal), self._limits.phase)
 
     def _failed(self, error: AssertionError, example: FailingExample, before: Patience) -> bool:
-        """Record an example that fails, and return whether Hypothesis has to know it.
-
-        Args:
-            error: what is wrong.
-            example: the example.
-            before: the target's patience before the example.
-        """
+        """Record an example that fails, and return whether Hypothesis has to know it."""
         steps = tuple(self._broker.journal)
         is_shrunk = self._limits.phase is Phase.SHRINK
         difference = self._record(error, steps, self._examples.drawn(example.values))

@@ -65,11 +65,6 @@ class FailingExample:
 def run_body(broker: JudgedTarget, body: Body, values: Mapping[str, Any]) -> None:
     """Run a property's body once; check that the broker is alive after a malformed request or a failure.
 
-    Args:
-        broker: the target.
-        body: the body.
-        values: its values, by name.
-
     Raises:
         AssertionError: the target violates the clause.
         HarnessError: the example could not be judged.

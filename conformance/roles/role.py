@@ -147,11 +147,7 @@ class RoleInRun(ABC, Generic[Judged]):
         """Repeat failing examples; return how often each failed again, None for one that cannot be repeated."""
 
     def leave(self, item: pytest.Item) -> None:
-        """Leave a target after its last property.
-
-        Args:
-            item: that property.
-        """
+        """Leave a target after its last property."""
 
     def close(self) -> None:
         """End what is still running at the end of the run."""

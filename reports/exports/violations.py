@@ -116,14 +116,7 @@ def _level_order(level: str) -> int:
 def _violation(
     product: Product, cells: Sequence[OwnCell], kept: Failures, pages: str | None
 ) -> ViolatedClause:
-    """Return the entry of one clause.
-
-    Args:
-        product: whose it is.
-        cells: its violated cells of the clause: several only for an operation, one for each release.
-        kept: the stored failures.
-        pages: prefix of the addresses of pages; None if there are none.
-    """
+    """Return the entry of one clause: several cells of an operation, one for each release, are one entry."""
     clause, role = cells[0].clause, cells[0].role
     red = [
         (own, each)
