@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from conformance.watch.prediction import PredictedOutcome, Prediction, predict, request_name, worst
 from conformance.watch.releases import Release
@@ -223,13 +223,8 @@ def as_markdown(report: WatchReport) -> str:
 
 
 def _row_as_json(row: ClientRow) -> dict[str, object]:
-    client = row.client
     return {
-        "client_id": client.client_id,
-        "address": client.address,
-        "principal": client.principal,
-        "software_name": client.software_name,
-        "software_version": client.software_version,
+        **asdict(row.client),
         "connections": row.connections,
         "asks_for_versions": row.asks,
         "requests": [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from rich.table import Table
@@ -203,17 +203,7 @@ def comparison_document(
         "compared_cells": comparison.cells,
         "compared_releases": dict(comparison.releases),
         "changes": [
-            {
-                "kind": change.kind,
-                "clause": change.clause,
-                "level": change.level,
-                "target": change.target,
-                "older_target": change.older_target or None,
-                "listener": change.listener,
-                "before": change.before,
-                "after": change.after,
-                "why": change.why,
-            }
+            {**asdict(change), "older_target": change.older_target or None}
             for change in comparison.changes
         ],
         "violations": violation_documents(violations),

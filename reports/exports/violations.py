@@ -25,6 +25,10 @@ from reports.verdict_labels import CRASHES
 
 _LEVELS = (*GATING_LEVELS, *(level for level in Level if not gates(level)))
 _LONGEST_NAME = 100
+_IN_JSON = (
+    *("key", "role", "clause", "target", "releases", "level"),
+    *("verdict", "listeners", "title", "seen", "link", "body"),
+)
 
 Chosen = Callable[[FoldedCell], bool]
 Failures = Mapping[tuple[str, str], KeptFailure]
@@ -196,20 +200,4 @@ def _body(violation: ViolatedClause) -> Iterator[str]:
 
 def violation_documents(violations: Sequence[ViolatedClause]) -> list[dict[str, Any]]:
     """Return violations as JSON objects."""
-    return [
-        {
-            "key": each.key,
-            "role": each.role,
-            "clause": each.clause,
-            "target": each.target,
-            "releases": each.releases,
-            "level": each.level,
-            "verdict": each.verdict,
-            "listeners": each.listeners,
-            "title": each.title,
-            "seen": each.seen,
-            "link": each.link,
-            "body": each.body,
-        }
-        for each in violations
-    ]
+    return [{name: getattr(each, name) for name in _IN_JSON} for each in violations]
