@@ -121,13 +121,7 @@ def misrouted_clusters() -> st.SearchStrategy[Script]:
 
 
 def rebootstrapping(*, throttle_time_ms: int = 0, pieces: int = 1, from_version: int = 0) -> Script:
-    """Return a script of a broker that answers ApiVersions requests with REBOOTSTRAP_REQUIRED until it heals.
-
-    Args:
-        throttle_time_ms: the throttle time of the response.
-        pieces: in how many pieces it comes.
-        from_version: the first version that is answered so.
-    """
+    """Return a script of a broker that answers ApiVersions requests with REBOOTSTRAP_REQUIRED until it heals."""
     answer = Answer(
         error_code=int(ErrorCode.REBOOTSTRAP_REQUIRED),
         table=EMPTY,

@@ -71,12 +71,7 @@ def two_old_nodes(newest: int) -> Script:
 
 
 def downgraded_broker(newest: int, *, closes_after: int = 2) -> Script:
-    """Return a script whose broker closes its first connection, and then supports ApiVersions up to a version only.
-
-    Args:
-        newest: the version.
-        closes_after: after how many responses it closes its first connection.
-    """
+    """Return a script whose broker closes its first connection, and then supports ApiVersions up to a version only."""
     return all_connections(
         ConnectionScript(closes_after=closes_after),
         ConnectionScript(newest_version=newest),

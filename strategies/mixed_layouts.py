@@ -35,15 +35,7 @@ def build_mixed(
     body: ApiVersionsRequest = _BODY,
     instance_id: UUID = NO_INSTANCE_ID,
 ) -> Request:
-    """Return a request with the header and the body of given versions.
-
-    Args:
-        version: the version in the header.
-        header_version: the version of the header.
-        body_version: the version of the body.
-        body: the message.
-        instance_id: the client instance id, if the header has one.
-    """
+    """Return a request with the header and the body of given versions."""
     header = build_request(version=version).header
     # Header v3 is header v2 with an id before the tag section.
     has_id = header_version == INSTANCE_ID_REQUEST_HEADER

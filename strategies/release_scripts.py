@@ -100,11 +100,7 @@ def clusters_of_two_releases() -> st.SearchStrategy[Script]:
 
 
 def cluster_with_an_old_node(newest: int) -> Script:
-    """Return a script of a bootstrap server that supports ApiVersions up to a version, and of a node of today.
-
-    Args:
-        newest: the newest version of the first one.
-    """
+    """Return a script of a bootstrap server that supports ApiVersions up to a version, and of a node of today."""
     return Script(
         nodes=tuple(
             NodeScript(connections=(ConnectionScript(newest_version=each, closes_after=2),))

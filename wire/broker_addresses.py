@@ -29,11 +29,6 @@ ADDRESS_APIS: Mapping[int, Api] = MappingProxyType({**CLUSTER_APIS, **DATA_APIS}
 def addresses_in(payload: bytes, api_key: int, api_version: int) -> tuple[HostAndPort, ...] | None:
     """Return the addresses of brokers that a response names.
 
-    Args:
-        payload: the payload.
-        api_key: the API key of its request.
-        api_version: the version of its request.
-
     Returns:
         The addresses in their order, without the empty ones that stand for no broker. None if the API is one that names brokers, but the
         version is not known, or the response does not decode.

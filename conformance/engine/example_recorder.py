@@ -50,14 +50,7 @@ class ExampleRecorder:
     def __init__(
         self, recorder: RunRecorder, broker: JudgedTarget, clauses: tuple[Clause, ...], name: str
     ) -> None:
-        """Start without examples.
-
-        Args:
-            recorder: holds the cells.
-            broker: the target.
-            clauses: the clauses that the property judges.
-            name: the property's name.
-        """
+        """Start without examples."""
         self.clauses = clauses
         self.number = 0
         self._recorder = recorder

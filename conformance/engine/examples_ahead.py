@@ -221,14 +221,7 @@ class ExamplesAhead:
 def examples_ahead(
     judge: PropertyJudge, broker: Broker, pinned: Sequence[Values], *, at_once: int
 ) -> Iterator[ExamplesAhead | None]:
-    """Let examples of a property run ahead if several should run at once; no thread is left after the block.
-
-    Args:
-        judge: judges the property.
-        broker: the target.
-        pinned: the values of the pinned examples, in their order.
-        at_once: how many examples should run at the same time.
-    """
+    """Let examples of a property run ahead if several should run at once; no thread is left after the block."""
     if at_once == 1:
         yield None
         return

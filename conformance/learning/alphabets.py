@@ -75,12 +75,7 @@ class LetterFacts:
 
 
 def alphabet_of(size: str, facts: LetterFacts) -> Alphabet:
-    """Return the alphabet of a size for a listener.
-
-    Args:
-        size: one of `SIZES`.
-        facts: what is known of the listener.
-    """
+    """Return the alphabet of one of `SIZES` for a listener."""
     writer = _Writer(facts)
     letters = [*writer.small()]
     if size == LARGE:

@@ -41,12 +41,7 @@ class Rehearsal:
     """
 
     def __init__(self, release: Release, newest: int) -> None:
-        """Rehearse a release.
-
-        Args:
-            release: the release.
-            newest: the newest version of ApiVersions that the broker serves.
-        """
+        """Rehearse a release on a broker that serves ApiVersions up to a version, `newest`."""
         self._release = release
         self._newest = min(newest, NEWEST_VERSION)
         self.not_shared: frozenset[int] = frozenset()

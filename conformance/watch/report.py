@@ -157,12 +157,7 @@ def requests_in_words(row: ClientRow) -> list[str]:
 
 
 def sentences(report: WatchReport, *, without: PredictedOutcome | None = None) -> list[str]:
-    """Return what can be pasted into a ticket: for each client and release what becomes of it, and why.
-
-    Args:
-        report: the report.
-        without: an outcome that is left out.
-    """
+    """Return what can be pasted into a ticket: for each client and release what becomes of it, and why; without one outcome."""
     found = []
     for row in report.rows:
         for each in row.predictions:

@@ -279,10 +279,6 @@ def assert_served(exchanges: Iterable[Exchange]) -> None:
 def assume_served(drawn: Sequence[InstanceIdRequest], exchanges: Sequence[Exchange]) -> None:
     """Reject an example unless every request is served, which other clauses judge.
 
-    Args:
-        drawn: the requests of a connection as they were drawn.
-        exchanges: their exchanges, up to the first without a response.
-
     Raises:
         Unjudged: the text does not say what a broker does with header v3 if the first request had an older one.
         UnsatisfiedAssumption: another request is not served.

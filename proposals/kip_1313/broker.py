@@ -140,25 +140,13 @@ class InstanceIdBroker:
         return first is None or api_key == SASL_HANDSHAKE_KEY
 
     def kept_client_id(self, given: str | None, *, has_id: bool) -> tuple[str | None] | None:
-        """Return what is kept of a connection's first request: its client id, which may be null; None for nothing.
-
-        Args:
-            given: the client id of the request.
-            has_id: whether the request has header v3.
-        """
+        """Return what is kept of a connection's first request: its client id, which may be null; None for nothing."""
         return (given,)
 
     def client_id_of(
         self, first: str | None, given: str | None, api_key: int, *, has_id: bool
     ) -> str | None:
-        """Return the client id that counts for a request that is not the first one of its connection.
-
-        Args:
-            first: that of the first request.
-            given: its own.
-            api_key: the API of the request.
-            has_id: whether the request has header v3.
-        """
+        """Return the client id that counts for a request that is not the first one of its connection."""
         return first if self.first_client_id_counts else given
 
     def refusal_of_version(self, request: bytes) -> bytes:

@@ -98,11 +98,6 @@ def has_flexible_headers(target: Target) -> bool:
 def measure(broker: Broker, *, uuids: int, seed: int) -> Discovery:
     """Send the requests to a running release.
 
-    Args:
-        broker: its plaintext listener.
-        uuids: how many random ids are tried.
-        seed: of the ids.
-
     Raises:
         HarnessError: the release does not answer any more.
     """

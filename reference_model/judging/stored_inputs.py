@@ -124,12 +124,7 @@ class StoredInputOracle:
     """
 
     def __init__(self, profile: Profile, identity: Identity) -> None:
-        """Create the oracle for one target.
-
-        Args:
-            profile: the release on the listener.
-            identity: the target's cluster and node id.
-        """
+        """Create the oracle for one target."""
         self.profile = profile
         self.agreement = Agreement(profile)
         self._identity = identity

@@ -34,12 +34,7 @@ _LINE_WIDTH = 110
 
 
 def play_data(script: Script, steps: Sequence[Step]) -> Mapping[str, Any]:
-    """Return what a reproducer needs of a play, as JSON has it.
-
-    Args:
-        script: what the broker did.
-        steps: what the client sent, and what it got.
-    """
+    """Return what a reproducer needs of a play, as JSON has it."""
     tables: dict[str, int] = {_written(Table()): 0}
     nodes = [
         [_connection_data(connection, tables) for connection in node.connections]
