@@ -19,6 +19,7 @@ from conformance.engine.planning import (
     is_about,
     is_judged,
     is_left_out,
+    is_malformed_alone,
     listener_of,
     planned_run,
 )
@@ -27,6 +28,7 @@ from conformance.roles.registry import EVERY_ROLE, role_of, role_of_run, roles_o
 from conformance.roles.role import FAILED_ELSEWHERE, PARTLY
 from conformance.runs.run_identity import SUITE, asks_for_everything
 from fixtures.choosing.listeners import TARGETS, kind_of
+from fixtures.cleanup.confinement import kept_from_others
 from fixtures.cleanup.ending_signals import INTERRUPTS, keep_exit_status
 from fixtures.errors import NoCredentials
 from fixtures.tiers import Kind, tier_in, tier_name
@@ -44,6 +46,13 @@ def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
     for name in dict.fromkeys(role.__module__ for role in EVERY_ROLE):
         if not pluginmanager.is_registered(sys.modules[name]):
             pluginmanager.register(sys.modules[name], name)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object]:
+    """Have other people's programs write nothing where the run is kept, from the first that is started."""
+    with kept_from_others(Path(config.getoption("--runs"))):
+        return (yield)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -98,6 +107,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             ),
             tier=name,
             role=role_of(judged[0]).name,
+            malformed=[item for item in left_out if is_malformed_alone(item, tier, kind)],
         )
         if kind is not Kind.MALFORMED:
             config.stash[RECORDER].sends_less()
