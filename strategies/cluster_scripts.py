@@ -37,14 +37,7 @@ def healthy_cluster(
     options: tuple[str, ...] = (),
     newest: int = NEWEST_VERSION,
 ) -> Script:
-    """Return a script of a healthy cluster whose client keeps asking, so that it uses the brokers that it knows.
-
-    Args:
-        nodes: the number of brokers.
-        cluster_id: the cluster id; empty for the usual one.
-        options: the client's options.
-        newest: the newest version of ApiVersions.
-    """
+    """Return a script of a healthy cluster whose client keeps asking, so that it uses the brokers that it knows."""
     is_older = newest < FIRST_VERSION_WITH_CLUSTER_CHECK
     connection = ConnectionScript(newest_version=newest)
     if cluster_id:

@@ -44,14 +44,7 @@ def handshake_request(
 def authenticate_request(
     token: bytes, *, version: int = 0, tags: bytes = NO_TAGS, correlation_id: int = 36
 ) -> Request:
-    """Return a SaslAuthenticate request (v0 to v2) that carries a token.
-
-    Args:
-        token: the token.
-        version: the version; the first two differ only in their response.
-        tags: in v2, the tag section of header and body.
-        correlation_id: the correlation id.
-    """
+    """Return a SaslAuthenticate request that carries a token; v0 and v1 are alike, and v2 has tags in header and body."""
     header = plain_header(SASL_AUTHENTICATE_KEY, version, correlation_id)
     if version >= FIRST_FLEXIBLE_AUTHENTICATE:
         return encode_request(

@@ -44,12 +44,7 @@ LEARNING_LIMIT_S = 20.0
 
 
 def word_agrees(broker: Broker, word: Word) -> None:
-    """Fail unless a target responds to a word as its model does.
-
-    Args:
-        broker: the target.
-        word: names of letters.
-    """
+    """Fail unless a target responds to a word as its model does."""
     target = listening_to(broker, LARGE)
     expected = Listening(model_for(broker), target.alphabet, target.abstraction).ask(word)
     seen = target.ask(word)

@@ -125,15 +125,7 @@ class ExamplesAhead:
         pinned: Sequence[Values],
         at_once: int,
     ) -> None:
-        """Begin nothing yet.
-
-        Args:
-            judge: judges the property.
-            broker: the target.
-            pool: has the threads.
-            pinned: the values of the pinned examples, in their order.
-            at_once: how many examples should run at the same time.
-        """
+        """Begin nothing yet; the values of the pinned examples come in their order."""
         self._judge = judge
         self._broker = broker
         self._pool = pool

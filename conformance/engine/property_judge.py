@@ -183,13 +183,7 @@ class PropertyJudge:
     def differs(
         self, error: AssertionError, steps: tuple[Step, ...], example: FailingExample
     ) -> None:
-        """Record an example that was sent among others and fails.
-
-        Args:
-            error: what is wrong; `raise_first` raises the first such error.
-            steps: the steps that were taken.
-            example: the example, for repeating it.
-        """
+        """Record an example that was sent among others and fails; `raise_first` raises the first such error."""
         if isinstance(error, TargetEnded):
             self._crashes.blame(error, steps, example.values)
         difference = self._record(error, steps, self._examples.drawn(example.values))

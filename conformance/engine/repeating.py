@@ -159,10 +159,6 @@ class Repeater:
     def repeat(self, broker: Broker, example: FailingExample) -> Repeats | None:
         """Repeat a failing example; return how often and where it failed.
 
-        Args:
-            broker: the broker that was judged.
-            example: the shrunk example that failed there.
-
         Returns:
             None if the example cannot be repeated: it drew its values interactively, or the target's time is used up, in
             seconds or in bytes that it may send.

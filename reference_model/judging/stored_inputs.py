@@ -179,11 +179,7 @@ class StoredInputOracle:
     def reactions_to(
         self, request: Request, state: ConnectionState | None = None
     ) -> tuple[Reaction, ...]:
-        """Return all allowed reactions to one complete frame.
-
-        Args:
-            request: the frame.
-            state: the state of its connection; `served` if not given.
+        """Return all allowed reactions to one complete frame, on a connection that is `served` if no state is given.
 
         Raises:
             NotModelled: the model does not cover the frame, or it is for an API other than ApiVersions.

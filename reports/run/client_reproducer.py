@@ -83,9 +83,6 @@ def render_player(templates: Environment) -> str:
     """Return the source of a script that plays the broker of any stored failure without TLS, whose folder it gets.
 
     The play in that folder's `failure.json` also has `timeout_s`: for how many seconds the client may run.
-
-    Args:
-        templates: where the template is.
     """
     wait_s = f"DATA['timeout_s'] + {SHORTEST_WAIT_S}"
     return templates.get_template(TEMPLATE).render(

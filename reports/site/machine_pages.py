@@ -165,11 +165,7 @@ def write_machines(site: Site) -> None:
 
 
 def write_learned(out_dir: Path, learned: Sequence[Learned]) -> None:
-    """Write the same pages alone, with the overview as index.html.
-
-    Args:
-        out_dir: an existing folder.
-        learned: what was learned, the newest target first.
+    """Write the same pages alone, the newest target first, with the overview as index.html of an existing folder.
 
     Raises:
         OSError: a file cannot be written.

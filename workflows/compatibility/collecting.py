@@ -268,13 +268,7 @@ def _steps(folded: FoldedGrid) -> Iterator[LineStep]:
 
 
 def step_between(older: str, newer: str, folded: FoldedGrid | None) -> LineStep:
-    """Return what changes from one release to another.
-
-    Args:
-        older: the older release.
-        newer: the newer one.
-        folded: a grid with the verdicts of both; None for none.
-    """
+    """Return what changes from one release to another."""
     upgrade = upgrade_between(*ends_named(older, newer), folded)
     rules = None if upgrade.rules is None or upgrade.rules.absent else upgrade.rules
     worse, better = (
