@@ -17,12 +17,7 @@ from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersion
 from wire.codec import TAG_SECTION
 from wire.exchange import Request, encode_request
 from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES, encode_frame
-from wire.headers import (
-    PLAIN_BODY,
-    PLAIN_CLIENT_ID,
-    PLAIN_REQUEST_HEADER,
-    plain_header,
-)
+from wire.headers import PLAIN_BODY, PLAIN_CLIENT_ID, PLAIN_REQUEST_HEADER, plain_header
 from wire.primitives import (
     INT32_MAX,
     INT32_MIN,

@@ -9,17 +9,10 @@ import pytest
 from conformance.commands.errors import UnknownName
 from conformance.commands.mutation import is_everything, selected_planted
 from conformance.engine.budgets import CLIENT_EXAMPLES
-from conformance.mutation.in_memory import (
-    blames_of,
-    kills_of_standard_run,
-)
+from conformance.mutation.in_memory import blames_of, kills_of_standard_run
 from conformance.mutation.properties import client_properties
 from conformance.mutation.subjects import SUBJECTS
-from conformance.mutation.trials import (
-    PropertyTrial,
-    blame,
-    examples_to_kill,
-)
+from conformance.mutation.trials import PropertyTrial, blame, examples_to_kill
 from fixtures.registry.model_clients import MODEL
 from fixtures.under_test.in_memory_proxy import MODEL_PROXY
 from reference_model.faults.broker import DEFECTS
