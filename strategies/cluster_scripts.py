@@ -80,28 +80,20 @@ def clusters_without_the_check() -> st.SearchStrategy[Script]:
 
 def replaced_cluster(nodes: int = 1) -> Script:
     """Return a script in which another cluster takes the place of the one that the client bootstrapped from."""
-    before = ConnectionScript(closes_after=1)
-    after = ConnectionScript(cluster_id=OTHER_CLUSTER_ID)
-    return Script(
-        nodes=(
-            NodeScript(connections=(before, after)),
-            *(NodeScript(connections=(after,)),) * (nodes - 1),
-        ),
-        timeout_ms=SUCCESS_MS,
-        keeps_asking=True,
-        ends_after=ENOUGH_WHEN_MISROUTED,
-    )
+    return _misrouting(nodes, ConnectionScript(cluster_id=OTHER_CLUSTER_ID))
 
 
 def swapped_nodes(nodes: int = 2) -> Script:
     """Return a script in which the nodes change places after the client's first connection, each by one."""
     ids = tuple((place + 1) % nodes + 1 for place in range(nodes))
-    before, after = ConnectionScript(closes_after=1), ConnectionScript(node_ids=ids)
+    return _misrouting(nodes, ConnectionScript(node_ids=ids))
+
+
+def _misrouting(nodes: int, after: ConnectionScript) -> Script:
+    """Return a script in which each connection is like `after`, but for the first one, which closes early."""
+    first = NodeScript(connections=(ConnectionScript(closes_after=1), after))
     return Script(
-        nodes=(
-            NodeScript(connections=(before, after)),
-            *(NodeScript(connections=(after,)),) * (nodes - 1),
-        ),
+        nodes=(first, *(NodeScript(connections=(after,)),) * (nodes - 1)),
         timeout_ms=SUCCESS_MS,
         keeps_asking=True,
         ends_after=ENOUGH_WHEN_MISROUTED,
