@@ -71,16 +71,7 @@ def minimal_request(
     client_id: str | None = PLAIN_CLIENT_ID,
     values: Mapping[str, Any] = MappingProxyType({}),
 ) -> Request:
-    """Return the minimal request for one version of an API.
-
-    Args:
-        api: the API.
-        api_version: the version in the header.
-        layout: the version whose layout header and body use; `api_version` if None.
-        correlation_id: the correlation id in the header.
-        client_id: the client id in the header.
-        values: fields of the body that differ from the minimal ones.
-    """
+    """Return the minimal request for one version of an API, or in another layout; `values` differ from the minimal ones."""
     written = api_version if layout is None else layout
     header = plain_header(api.api_key, api_version, correlation_id, client_id=client_id)
     body = minimal_body(api, written, values=values)

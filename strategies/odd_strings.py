@@ -42,15 +42,7 @@ _WITH_IDS = replace(
 def build_with_string(
     version: int, field: str, data: bytes, *, broken: str, ids: bool = False
 ) -> Request:
-    """Return a flexible request in which one string of the body consists of these bytes, length included.
-
-    Args:
-        version: the version.
-        field: the name of the string's field.
-        data: the bytes instead of the string.
-        broken: what is odd about them.
-        ids: whether the request has both ids of the cluster check, apart from `field`.
-    """
+    """Return a flexible request in which one string of the body consists of these bytes, length included."""
     body = _WITH_IDS if ids and version >= FIRST_VERSION_WITH_CLUSTER_CHECK else PLAIN_BODY
     return encode_request(
         build_request(version=version).header,

@@ -96,13 +96,7 @@ class Sightings:
         self.are_incomplete = False
 
     def add(self, sighting: Sighting, times: int = 1, *, connection: object | None = None) -> None:
-        """Count a request.
-
-        Args:
-            sighting: the request.
-            times: how often it was sent.
-            connection: what distinguishes its connection from others of the client, if the source knows.
-        """
+        """Count a request; `connection` distinguishes its connection from others of the client, if the source knows."""
         seen = self._of(sighting.client)
         if seen is None:
             return

@@ -188,13 +188,7 @@ def release_lines(comparison: GridComparison) -> list[str]:
 def comparison_document(
     comparison: GridComparison, names: tuple[str, str], violations: Sequence[ViolatedClause]
 ) -> dict[str, Any]:
-    """Return the comparison as one JSON object.
-
-    Args:
-        comparison: what changed.
-        names: the names of the two grids.
-        violations: what is violated now and was not before, to open issues from.
-    """
+    """Return the comparison as one JSON object, with what is violated now and was not before, to open issues from."""
     return {
         "comparison_schema_version": COMPARISON_SCHEMA_VERSION,
         "before": names[0],

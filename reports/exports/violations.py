@@ -89,14 +89,7 @@ def violations_of(
     pages: str | None,
     chosen: Chosen = lambda cell: True,
 ) -> list[ViolatedClause]:
-    """List violations, the worst first: by level, then by product, in the order of the grid.
-
-    Args:
-        folded: the grid.
-        failures: the stored failures of its cells.
-        pages: prefix of the addresses of the site's pages; None if there are no pages.
-        chosen: which cells to list.
-    """
+    """List violations in the chosen cells, the worst first: by level, then by product, in the order of the grid."""
     kept = failures_by_run(failures)
     found = [
         _violation(product, list(cells), kept, pages)

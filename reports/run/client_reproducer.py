@@ -58,14 +58,7 @@ def render_client_reproducer(
     script: Script,
     data: Mapping[str, Any] | None,
 ) -> str:
-    """Return the source of a script that plays the broker.
-
-    Args:
-        templates: where the template is.
-        texts: the failure's facts for the script's documentation.
-        script: what the broker did.
-        data: as `play_data` returns it; None for a script that reads it from `failure.json`.
-    """
+    """Return the source of a script that plays the broker; without data it reads `failure.json`."""
     timeout_s = script.timeout_ms / 1000
     return templates.get_template(TEMPLATE).render(
         **texts,

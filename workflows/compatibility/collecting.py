@@ -68,13 +68,7 @@ class Collected:
 
 
 def collect(folded: FoldedGrid, failures: Sequence[KeptFailure], project: str = "") -> Collected:
-    """Return the data of a grid.
-
-    Args:
-        folded: the grid.
-        failures: the stored failures of its cells.
-        project: the address of this project's repository; empty if it is not published.
-    """
+    """Return the data of a grid; the address of this project's repository is empty if it is not published."""
     products = products_of(folded, failures)
     judged = {product.id: _judged(product) for product in products}
     findings: list[Finding] = []
