@@ -25,7 +25,7 @@ def sha256_of(path: Path) -> str:
 
 
 def hashes_of(folder: Path, parts: Iterable[str] = (".",)) -> Mapping[str, str]:
-    """Hash files of a folder at any depth, or those of the named parts, except hidden ones and the list itself.
+    """Hash files of a folder at any depth, or of those parts of it that exist, except hidden ones and the list itself.
 
     Returns:
         A map from name below `folder`, with slashes, to SHA-256, sorted by name.

@@ -10,7 +10,7 @@ from reports.machines.machine import Machine, distinguishing_word
 
 
 def learn_listener(listening: Listening, model: Machine, extra_states: int) -> Learned:
-    """Compare a listener with its model, and learn its machine if it is another one, for certain up to `extra_states` more states.
+    """Compare a listener with its model, and learn its machine if it differs, which is certain to be found up to `extra_states` more states.
 
     Raises:
         HarnessError: the target cannot be reached, or kept us waiting for too long.
