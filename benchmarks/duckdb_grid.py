@@ -95,13 +95,7 @@ Rows: TypeAlias = Mapping[tuple[str | int, ...], Mapping[str, Any]]
 def duckdb_tables(
     runs: Path, *, threads: int, names: Sequence[str] = COUNTED_TABLES
 ) -> Mapping[str, pa.Table]:
-    """Compute tables from runs that all count.
-
-    Args:
-        runs: folder of run folders.
-        threads: how many cores to use.
-        names: names of the tables, among `COUNTED_TABLES`.
-    """
+    """Compute tables, among `COUNTED_TABLES`, from runs that all count."""
     planned = [
         {
             "run_id": header["run_id"],

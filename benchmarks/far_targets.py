@@ -71,13 +71,6 @@ def judged(
 ) -> TimedRun:
     """Judge the broker at an address, and return how long that took.
 
-    Args:
-        address: the broker's address.
-        options: options of the suite.
-        records: the new folder of the run's records.
-        quick: whether only the properties of `QUICK` are judged.
-        round_trip_ms: how far away the broker is.
-
     Raises:
         CannotWork: the run did not judge everything that it planned.
     """

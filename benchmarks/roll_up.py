@@ -208,10 +208,6 @@ def _add(spark: SparkSession, runs: Path, history: Path, out: Path) -> None:
 def command_and_pages(folder: Path, rounds: int) -> tuple[Ratio, float]:
     """Time the command on a standard run on the reference broker, and separately its pages and exports.
 
-    Args:
-        folder: where the output goes.
-        rounds: how often the command is run.
-
     Returns:
         Seconds of the command and of starting Spark, round by round; and seconds of the pages.
     """

@@ -92,11 +92,7 @@ class Catalogue:
     """All clauses by id, in the order in which the files declare them."""
 
     def __init__(self, clauses: Iterable[Clause], *, sha256: str = "") -> None:
-        """Collect the clauses.
-
-        Args:
-            clauses: the clauses in order.
-            sha256: hash of the clause files, hexadecimal.
+        """Collect the clauses, in order; the hash of their files is hexadecimal.
 
         Raises:
             CatalogueError: two clauses have the same id.
@@ -127,11 +123,7 @@ class Catalogue:
 
 
 def parse_clause(entry: Mapping[str, Any], *, where: str) -> Clause:
-    """Build a clause from one `[[clause]]` table.
-
-    Args:
-        entry: the table.
-        where: the file name, for error messages.
+    """Build a clause from one `[[clause]]` table; `where` is the file's name, for error messages.
 
     Raises:
         CatalogueError: a key is unknown, missing or empty, or its value is invalid.

@@ -97,12 +97,7 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
 
 
 def row_of(client: str, operation: str) -> Clause:
-    """Return the row of one operation of one client.
-
-    Args:
-        client: library and version, such as "kafka-python-3.0.12".
-        operation: a key of `OPERATIONS`.
-    """
+    """Return the row of one operation of one client, which is a library and version, such as "kafka-python-3.0.12"."""
     tried = OPERATIONS[operation]
     if tried.is_rerouted:
         otherwise = "if it supports KIP-1242 it gives the ids of cluster and broker when it should and only then"

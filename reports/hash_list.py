@@ -25,11 +25,7 @@ def sha256_of(path: Path) -> str:
 
 
 def hashes_of(folder: Path, parts: Iterable[str] = (".",)) -> Mapping[str, str]:
-    """Hash files of a folder at any depth, except hidden ones and the list itself.
-
-    Args:
-        folder: the folder.
-        parts: files or folders in it to hash; missing ones are skipped.
+    """Hash files of a folder at any depth, or of those parts of it that exist, except hidden ones and the list itself.
 
     Returns:
         A map from name below `folder`, with slashes, to SHA-256, sorted by name.
@@ -74,11 +70,7 @@ def read_hash_list(folder: Path) -> Mapping[str, str]:
 
 
 def altered_files(folder: Path, expected: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Find files that are missing or have changed.
-
-    Args:
-        folder: the folder.
-        expected: maps names below it to SHA-256.
+    """Find files that are missing or have changed, given the SHA-256 of each by its name below the folder.
 
     Yields:
         The name, and "is missing" or "has changed".

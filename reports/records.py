@@ -95,12 +95,7 @@ GATING_LEVELS = (Level.MUST, Level.PIN)
 
 
 def gates(level: str, *, strict: bool = False) -> bool:
-    """Return whether a violation of a clause of this level fails the run.
-
-    Args:
-        level: the clause's level.
-        strict: whether a SHOULD does too, as `--strict-should` demands.
-    """
+    """Return whether a violation of a clause of this level fails the run; one of a SHOULD does so if `strict`."""
     return level in GATING_LEVELS or (strict and level == Level.SHOULD)
 
 

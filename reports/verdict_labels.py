@@ -59,11 +59,7 @@ _REQUESTS = {
 
 
 def request_words(kind: str) -> str:
-    """Return the kind of a request in words: "v3", "v3, broken", "unknown version, broken".
-
-    Args:
-        kind: the value of `request` in `reports.records.EXAMPLE_FIELDS`.
-    """
+    """Return a value of `request` in `EXAMPLE_FIELDS` in words: "v3", "v3, broken", "unknown version, broken"."""
     kind, hyphen, _ = kind.partition("-")
     return f"{_REQUESTS.get(kind, kind)}{', broken' if hyphen else ''}"
 

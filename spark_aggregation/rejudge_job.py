@@ -58,11 +58,6 @@ DIFFERENCES = pa.schema(
 def stored_examples(spark: SparkSession, roots: Sequence[str], accepted: DataFrame) -> DataFrame:
     """Collect the exchanges of each example.
 
-    Args:
-        spark: the session.
-        roots: run folders, or folders of them.
-        accepted: headers of the runs that count.
-
     Returns:
         One row per kept example of a target with a profile: `run_id`, `clause`, `target`, `listener`,
         `property`, `example_number`, `recorded_verdict`, `implementation`, `release`, and `exchanges`, an

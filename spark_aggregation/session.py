@@ -150,12 +150,7 @@ def start_session(*, quick: bool = False, interpreted: bool = False) -> SparkSes
 
 
 def fit_partitions(spark: SparkSession, runs: int) -> None:
-    """Use more shuffle partitions if so many runs are read that a task could not hold its share in memory.
-
-    Args:
-        spark: the session; its number of partitions never decreases.
-        runs: how many runs are read.
-    """
+    """Use more shuffle partitions, never fewer, if so many runs are read that a task could not hold its share in memory."""
     needed = -(-runs // RUNS_PER_PARTITION)
     if needed > int(spark.conf.get(_PARTITIONS) or 1):
         spark.conf.set(_PARTITIONS, str(needed))

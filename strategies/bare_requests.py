@@ -13,7 +13,7 @@ from wire.api_keys import (
     VOTE_KEY,
 )
 from wire.exchange import Request, encode_request
-from wire.headers import PLAIN_CLIENT_ID, PLAIN_REQUEST_HEADER, RequestHeader
+from wire.headers import PLAIN_REQUEST_HEADER, plain_header
 from wire.primitives import INT16_MAX, INT16_MIN
 
 KNOWN_KEYS = st.integers(0, 99)
@@ -25,12 +25,7 @@ def build_bare_request(
     api_key: int, api_version: int, body: bytes = b"", *, broken: str = "not served"
 ) -> Request:
     """Return a request with header v1, whichever header its version requires."""
-    header = RequestHeader(
-        request_api_key=api_key,
-        request_api_version=api_version,
-        correlation_id=7,
-        client_id=PLAIN_CLIENT_ID,
-    )
+    header = plain_header(api_key, api_version)
     return encode_request(header, body, header_version=PLAIN_REQUEST_HEADER, broken=broken)
 
 

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from strategies.api_versions import build_request
 from strategies.header_fields import FIRST_TWO_BYTE_SIZE
-from strategies.software_names import PLAIN_SOFTWARE, legal_software_texts
+from strategies.software_names import legal_software_texts
 from strategies.weights import one_branch
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import TAG_SECTION
 from wire.exchange import Request, encode_request
 from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES, encode_frame
-from wire.headers import PLAIN_CLIENT_ID, PLAIN_REQUEST_HEADER, RequestHeader
+from wire.headers import PLAIN_BODY, PLAIN_CLIENT_ID, PLAIN_REQUEST_HEADER, plain_header
 from wire.primitives import (
     INT32_MAX,
     INT32_MIN,
@@ -34,11 +34,6 @@ UNASSIGNED_KEYS = range(2000, 10000)
 UNKNOWN_KEYS = st.integers(min(UNASSIGNED_KEYS), max(UNASSIGNED_KEYS)) | st.integers(-32768, -1)
 FLEXIBLE_VERSIONS = st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION)
 
-_BODY = ApiVersionsRequest(
-    client_software_name=PLAIN_SOFTWARE.name, client_software_version=PLAIN_SOFTWARE.version
-)
-
-
 _PLACES = st.integers(0, 9999)
 """Positions in ten-thousandths of a payload. Unlike floats, they shrink to the first byte that matters."""
 
@@ -46,15 +41,6 @@ _PLACES = st.integers(0, 9999)
 def _at(place: int, count: int) -> int:
     """Return the index among `count` positions that a place stands for."""
     return place * count // 10000
-
-
-def _header(version: int, *, client_id: str | None = PLAIN_CLIENT_ID) -> RequestHeader:
-    return RequestHeader(
-        request_api_key=API_VERSIONS_KEY,
-        request_api_version=version,
-        correlation_id=7,
-        client_id=client_id,
-    )
 
 
 def _tag_section(count: int, tag: int, size: int, data: bytes) -> bytes:
@@ -85,8 +71,8 @@ def _overrunning_sections() -> st.SearchStrategy[bytes]:
 def build_with_body_tag_section(version: int, section: bytes) -> Request:
     """Return a request whose body ends with these bytes instead of its tag section."""
     return encode_request(
-        _header(version),
-        _BODY,
+        plain_header(API_VERSIONS_KEY, version),
+        PLAIN_BODY,
         raw_body={TAG_SECTION: section},
         broken="the body's tag section reaches beyond the frame",
     )
@@ -98,7 +84,7 @@ def requests_with_tag_overrun() -> st.SearchStrategy[Request]:
     # The body is empty, so that none of its bytes can be mistaken for the missing tags.
     in_header = st.builds(
         lambda version, section: encode_request(
-            _header(version),
+            plain_header(API_VERSIONS_KEY, version),
             b"",
             raw_header={TAG_SECTION: section},
             broken="the header's tag section reaches beyond the frame",
@@ -112,8 +98,8 @@ def requests_with_tag_overrun() -> st.SearchStrategy[Request]:
 def build_with_old_header(version: int, client_id: str | None = PLAIN_CLIENT_ID) -> Request:
     """Return a request in a flexible version with header v1."""
     return encode_request(
-        _header(version, client_id=client_id),
-        _BODY,
+        plain_header(API_VERSIONS_KEY, version, client_id=client_id),
+        PLAIN_BODY,
         header_version=PLAIN_REQUEST_HEADER,
         broken="header v1 on a flexible version",
     )
@@ -134,8 +120,8 @@ def flexible_requests_with_old_header() -> st.SearchStrategy[Request]:
 def build_with_compact_client_id(version: int, client_id: str = PLAIN_CLIENT_ID) -> Request:
     """Return a flexible request whose client id has a compact length."""
     return encode_request(
-        _header(version, client_id=client_id),
-        _BODY,
+        plain_header(API_VERSIONS_KEY, version, client_id=client_id),
+        PLAIN_BODY,
         raw_header={"client_id": write_compact_nullable_string(client_id)},
         broken=COMPACT_CLIENT_ID,
     )
@@ -162,7 +148,9 @@ def build_with_null_name(version: int, field: str, other: str = "a") -> Request:
     """Return a request in which `field` is null, and the other of name and version is `other`."""
     body = ApiVersionsRequest(client_software_name=other, client_software_version=other)
     null = {field: write_unsigned_varint(0)}
-    return encode_request(_header(version), body, raw_body=null, broken=f"null {field}")
+    return encode_request(
+        plain_header(API_VERSIONS_KEY, version), body, raw_body=null, broken=f"null {field}"
+    )
 
 
 def requests_with_null_name() -> st.SearchStrategy[Request]:
@@ -200,9 +188,7 @@ def requests_for_unknown_apis() -> st.SearchStrategy[Request]:
     """Requests with an api key that no release and no vendor uses."""
 
     def build(api_key: int, api_version: int, body: bytes) -> Request:
-        header = RequestHeader(
-            request_api_key=api_key, request_api_version=api_version, correlation_id=7
-        )
+        header = plain_header(api_key, api_version, client_id="")
         return encode_request(
             header,
             body,

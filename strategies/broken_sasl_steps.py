@@ -11,12 +11,7 @@ from wire.api_keys import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.codec import TAG_SECTION
 from wire.exchange import Request, encode_request
 from wire.frames import SIZE_BYTES
-from wire.headers import (
-    FLEXIBLE_REQUEST_HEADER,
-    PLAIN_CLIENT_ID,
-    PLAIN_REQUEST_HEADER,
-    RequestHeader,
-)
+from wire.headers import FLEXIBLE_REQUEST_HEADER, PLAIN_REQUEST_HEADER, RequestHeader, plain_header
 from wire.primitives import (
     INT16_MAX,
     INT16_MIN,
@@ -35,12 +30,7 @@ TAGS_BEYOND_THE_FRAME = write_unsigned_varint(3)
 
 
 def _header(api_key: int, api_version: int) -> RequestHeader:
-    return RequestHeader(
-        request_api_key=api_key,
-        request_api_version=api_version,
-        correlation_id=23,
-        client_id=PLAIN_CLIENT_ID,
-    )
+    return plain_header(api_key, api_version, 23)
 
 
 def build_handshake(version: int, body: bytes, *, broken: str) -> Request:

@@ -37,14 +37,7 @@ def healthy_cluster(
     options: tuple[str, ...] = (),
     newest: int = NEWEST_VERSION,
 ) -> Script:
-    """Return a script of a healthy cluster whose client keeps asking, so that it uses the brokers that it knows.
-
-    Args:
-        nodes: the number of brokers.
-        cluster_id: the cluster id; empty for the usual one.
-        options: the client's options.
-        newest: the newest version of ApiVersions.
-    """
+    """Return a script of a healthy cluster whose client keeps asking, so that it uses the brokers that it knows."""
     is_older = newest < FIRST_VERSION_WITH_CLUSTER_CHECK
     connection = ConnectionScript(newest_version=newest)
     if cluster_id:
@@ -65,11 +58,7 @@ def cluster_ids() -> st.SearchStrategy[str]:
 
 
 def healthy_clusters(*options: str) -> st.SearchStrategy[Script]:
-    """Healthy clusters of one to three brokers; if the client has options, some of them are so old that they have no ids.
-
-    Args:
-        options: the client's options.
-    """
+    """Healthy clusters of one to three brokers; if the client has options, some of them are so old that they have no ids."""
     old = range(FIRST_FLEXIBLE_VERSION if options else 0)
     return st.builds(
         healthy_cluster,
@@ -91,28 +80,20 @@ def clusters_without_the_check() -> st.SearchStrategy[Script]:
 
 def replaced_cluster(nodes: int = 1) -> Script:
     """Return a script in which another cluster takes the place of the one that the client bootstrapped from."""
-    before = ConnectionScript(closes_after=1)
-    after = ConnectionScript(cluster_id=OTHER_CLUSTER_ID)
-    return Script(
-        nodes=(
-            NodeScript(connections=(before, after)),
-            *(NodeScript(connections=(after,)),) * (nodes - 1),
-        ),
-        timeout_ms=SUCCESS_MS,
-        keeps_asking=True,
-        ends_after=ENOUGH_WHEN_MISROUTED,
-    )
+    return _misrouting(nodes, ConnectionScript(cluster_id=OTHER_CLUSTER_ID))
 
 
 def swapped_nodes(nodes: int = 2) -> Script:
     """Return a script in which the nodes change places after the client's first connection, each by one."""
     ids = tuple((place + 1) % nodes + 1 for place in range(nodes))
-    before, after = ConnectionScript(closes_after=1), ConnectionScript(node_ids=ids)
+    return _misrouting(nodes, ConnectionScript(node_ids=ids))
+
+
+def _misrouting(nodes: int, after: ConnectionScript) -> Script:
+    """Return a script in which each connection is like `after`, but for the first one, which closes early."""
+    first = NodeScript(connections=(ConnectionScript(closes_after=1), after))
     return Script(
-        nodes=(
-            NodeScript(connections=(before, after)),
-            *(NodeScript(connections=(after,)),) * (nodes - 1),
-        ),
+        nodes=(first, *(NodeScript(connections=(after,)),) * (nodes - 1)),
         timeout_ms=SUCCESS_MS,
         keeps_asking=True,
         ends_after=ENOUGH_WHEN_MISROUTED,
@@ -125,13 +106,7 @@ def misrouted_clusters() -> st.SearchStrategy[Script]:
 
 
 def rebootstrapping(*, throttle_time_ms: int = 0, pieces: int = 1, from_version: int = 0) -> Script:
-    """Return a script of a broker that answers ApiVersions requests with REBOOTSTRAP_REQUIRED until it heals.
-
-    Args:
-        throttle_time_ms: the throttle time of the response.
-        pieces: in how many pieces it comes.
-        from_version: the first version that is answered so.
-    """
+    """Return a script of a broker that answers ApiVersions requests with REBOOTSTRAP_REQUIRED until it heals."""
     answer = Answer(
         error_code=int(ErrorCode.REBOOTSTRAP_REQUIRED),
         table=EMPTY,

@@ -36,22 +36,12 @@ def brokers_up_to_any_version() -> st.SearchStrategy[Script]:
 
 
 def changing_table(later: Table, *, listener: str = PLAINTEXT) -> Script:
-    """Return a script whose broker closes its first connection after two responses, and then has another table.
-
-    Args:
-        later: the other table.
-        listener: the security of the connections.
-    """
+    """Return a script whose broker closes its first connection after two responses, and then has another table."""
     return changing_broker(with_table(later), listener=listener)
 
 
 def changing_broker(later: ConnectionScript, *, listener: str = PLAINTEXT) -> Script:
-    """Return a script whose healthy broker closes its first connection after two responses, and is then another one.
-
-    Args:
-        later: what happens on the later connections.
-        listener: the security of the connections.
-    """
+    """Return a script whose healthy broker closes its first connection after two responses, and is then another one."""
     # With SASL a connection has five responses before it is used: a table, two steps, another table, Metadata.
     has_sasl = listener in SASL_LISTENERS
     return all_connections(
@@ -81,12 +71,7 @@ def two_old_nodes(newest: int) -> Script:
 
 
 def downgraded_broker(newest: int, *, closes_after: int = 2) -> Script:
-    """Return a script whose broker closes its first connection, and then supports ApiVersions up to a version only.
-
-    Args:
-        newest: the version.
-        closes_after: after how many responses it closes its first connection.
-    """
+    """Return a script whose broker closes its first connection, and then supports ApiVersions up to a version only."""
     return all_connections(
         ConnectionScript(closes_after=closes_after),
         ConnectionScript(newest_version=newest),

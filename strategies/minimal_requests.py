@@ -18,7 +18,7 @@ from uuid import UUID
 from wire.codec import encode
 from wire.exchange import Request, encode_request
 from wire.fields import Field, FieldType
-from wire.headers import PLAIN_CLIENT_ID, PLAIN_SOFTWARE_VERSION, RequestHeader
+from wire.headers import PLAIN_CLIENT_ID, PLAIN_SOFTWARE_VERSION, plain_header
 from wire.message_schemas import Api
 
 FILE = Path(__file__).with_name("minimal_requests.toml")
@@ -29,8 +29,6 @@ _OUR_SOFTWARE = {
     "client_software_name": PLAIN_CLIENT_ID,
     "client_software_version": PLAIN_SOFTWARE_VERSION,
 }
-
-
 _FROM_TOML: Mapping[FieldType, Callable[[Any], Any]] = {
     FieldType.BYTES: bytes.fromhex,
     FieldType.UUID: UUID,
@@ -73,23 +71,9 @@ def minimal_request(
     client_id: str | None = PLAIN_CLIENT_ID,
     values: Mapping[str, Any] = MappingProxyType({}),
 ) -> Request:
-    """Return the minimal request for one version of an API.
-
-    Args:
-        api: the API.
-        api_version: the version in the header.
-        layout: the version whose layout header and body use; `api_version` if None.
-        correlation_id: the correlation id in the header.
-        client_id: the client id in the header.
-        values: fields of the body that differ from the minimal ones.
-    """
+    """Return the minimal request for one version of an API, or in another layout; `values` differ from the minimal ones."""
     written = api_version if layout is None else layout
-    header = RequestHeader(
-        request_api_key=api.api_key,
-        request_api_version=api_version,
-        correlation_id=correlation_id,
-        client_id=client_id,
-    )
+    header = plain_header(api.api_key, api_version, correlation_id, client_id=client_id)
     body = minimal_body(api, written, values=values)
     return encode_request(header, body, layout=api.layout(written))
 

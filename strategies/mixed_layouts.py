@@ -7,7 +7,6 @@ from uuid import UUID
 from hypothesis import strategies as st
 
 from strategies.api_versions import api_versions_requests, build_request
-from strategies.software_names import PLAIN_SOFTWARE
 from strategies.weights import one_branch
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import TAG_SECTION, encode
@@ -16,15 +15,13 @@ from wire.headers import (
     FLEXIBLE_REQUEST_HEADER,
     INSTANCE_ID_REQUEST_HEADER,
     NO_INSTANCE_ID,
+    PLAIN_BODY,
     PLAIN_REQUEST_HEADER,
     request_header_version,
 )
 
 HEADER_VERSIONS = (PLAIN_REQUEST_HEADER, FLEXIBLE_REQUEST_HEADER, INSTANCE_ID_REQUEST_HEADER)
 """The versions of request headers, that of KIP-1313, a proposal, included."""
-_BODY = ApiVersionsRequest(
-    client_software_name=PLAIN_SOFTWARE.name, client_software_version=PLAIN_SOFTWARE.version
-)
 
 
 def build_mixed(
@@ -32,18 +29,10 @@ def build_mixed(
     header_version: int,
     body_version: int,
     *,
-    body: ApiVersionsRequest = _BODY,
+    body: ApiVersionsRequest = PLAIN_BODY,
     instance_id: UUID = NO_INSTANCE_ID,
 ) -> Request:
-    """Return a request with the header and the body of given versions.
-
-    Args:
-        version: the version in the header.
-        header_version: the version of the header.
-        body_version: the version of the body.
-        body: the message.
-        instance_id: the client instance id, if the header has one.
-    """
+    """Return a request with the header and the body of given versions."""
     header = build_request(version=version).header
     # Header v3 is header v2 with an id before the tag section.
     has_id = header_version == INSTANCE_ID_REQUEST_HEADER
@@ -60,8 +49,8 @@ def _is_mixed(version: int, header_version: int, body_version: int) -> bool:
     """Return whether the three differ in more than a body that is the same in both versions."""
     header = build_request(version=version).header
     own = header_version == request_header_version(header.request_api_key, version)
-    same_body = encode(_BODY, version=body_version) == encode(
-        _BODY, version=min(version, NEWEST_VERSION)
+    same_body = encode(PLAIN_BODY, version=body_version) == encode(
+        PLAIN_BODY, version=min(version, NEWEST_VERSION)
     )
     return not (own and same_body)
 

@@ -289,12 +289,7 @@ def swapping_broker() -> Script:
 
 
 def slow_broker(*, pieces: int = 1, delay_ms: int = LONG_PAUSE_MS) -> Script:
-    """Return a script of a healthy broker that takes seconds for its first table.
-
-    Args:
-        pieces: into how many pieces the table is cut.
-        delay_ms: the pause before each of them.
-    """
+    """Return a script of a healthy broker that takes seconds for its first table."""
     slow = Answer(pieces=pieces, delay_ms=delay_ms)
     return all_connections(
         ConnectionScript(answers=(slow,)), ConnectionScript(), timeout_ms=RECOVERY_MS
@@ -313,13 +308,7 @@ def slow_brokers() -> st.SearchStrategy[Script]:
 def without_answer(
     action: str = "close", *, on_open: str = "serve", newest: int | None = None
 ) -> Script:
-    """Return a script of a broker that gives no response to ApiVersions.
-
-    Args:
-        action: what it does instead.
-        on_open: what it does with every connection.
-        newest: the newest version that it does serve; None for none.
-    """
+    """Return a script of a broker that gives no response to ApiVersions, or only up to version `newest`."""
     answer = Answer(action=action)  # type: ignore[arg-type]
     if newest is None:
         connection = ConnectionScript(on_open=on_open, answers=(answer,))  # type: ignore[arg-type]

@@ -48,13 +48,7 @@ def is_cut_short(request: Request) -> bool:
 
 
 def build_cut_short(plain: Request, kept: int, tail: bytes = b"") -> Request:
-    """Return a request whose size prefix counts only the first `kept` bytes of its payload.
-
-    Args:
-        plain: the request.
-        kept: how many bytes the size prefix counts.
-        tail: what follows them; the rest of the request if empty.
-    """
+    """Return a request whose size prefix counts only the first `kept` bytes; the rest follows, or another tail."""
     payload = plain.data[SIZE_BYTES:]
     after = tail or payload[kept:]
     return Request(

@@ -8,12 +8,11 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from strategies.header_fields import FIRST_TAG_NOBODY_KNOWS
-from strategies.software_names import PLAIN_SOFTWARE
 from wire.api_keys import API_VERSIONS_KEY
-from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsRequest
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
 from wire.codec import TAG_SECTION
 from wire.exchange import Request, encode_request
-from wire.headers import PLAIN_CLIENT_ID, RequestHeader
+from wire.headers import PLAIN_BODY, plain_header
 from wire.primitives import (
     INT16_MIN,
     VARINT_MAX_BYTES,
@@ -26,9 +25,6 @@ from wire.primitives import (
 
 FLEXIBLE_VERSIONS = st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION)
 PLACES = ("header", "body")
-_BODY = ApiVersionsRequest(
-    client_software_name=PLAIN_SOFTWARE.name, client_software_version=PLAIN_SOFTWARE.version
-)
 _METRIC_MARKS = b'\n"*,:=?'
 """Release 0.11 never answers if the client id contains one of these; a separate clause covers that."""
 NOT_UTF_8 = (b"\xff", b"\xc3", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80")
@@ -38,7 +34,10 @@ NOT_UTF_8 = (b"\xff", b"\xc3", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80"
 def build_with_client_id_bytes(version: int, client_id: bytes) -> Request:
     """Return a request whose client id consists of these bytes, length included."""
     return encode_request(
-        _header(version), _BODY, raw_header={"client_id": client_id}, broken="odd client id"
+        plain_header(API_VERSIONS_KEY, version),
+        PLAIN_BODY,
+        raw_header={"client_id": client_id},
+        broken="odd client id",
     )
 
 
@@ -46,20 +45,11 @@ def build_with_tag_section(version: int, place: str, section: bytes, *, broken: 
     """Return a request whose tag section in the header or body consists of these bytes."""
     raw = {TAG_SECTION: section}
     return encode_request(
-        _header(version),
-        _BODY,
+        plain_header(API_VERSIONS_KEY, version),
+        PLAIN_BODY,
         raw_header=raw if place == "header" else None,
         raw_body=raw if place == "body" else None,
         broken=f"{broken} in the {place}",
-    )
-
-
-def _header(version: int) -> RequestHeader:
-    return RequestHeader(
-        request_api_key=API_VERSIONS_KEY,
-        request_api_version=version,
-        correlation_id=7,
-        client_id=PLAIN_CLIENT_ID,
     )
 
 

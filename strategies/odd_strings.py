@@ -5,19 +5,20 @@ Kafka parses them in its own way, which the reference model predicts. The `broke
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import strategies as st
 
 from strategies.api_versions import build_request
 from strategies.odd_requests import NOT_UTF_8, negative_varints, odd_varints
-from strategies.software_names import PLAIN_SOFTWARE
 from strategies.weights import one_branch
 from wire.api_versions import (
     FIRST_FLEXIBLE_VERSION,
     FIRST_VERSION_WITH_CLUSTER_CHECK,
     NEWEST_VERSION,
-    ApiVersionsRequest,
 )
 from wire.exchange import Request, encode_request
+from wire.headers import PLAIN_BODY
 from wire.primitives import INT16_MAX, write_unsigned_varint
 
 NAMES = ("client_software_name", "client_software_version")
@@ -30,31 +31,19 @@ ODD_LENGTH, BEYOND_THE_FRAME, TOO_LONG, NOT_TEXT = (
 )
 """The beginnings of `broken`."""
 MOST_BYTES = 60_000
-_BODY = ApiVersionsRequest(
-    client_software_name=PLAIN_SOFTWARE.name,
-    client_software_version=PLAIN_SOFTWARE.version,
+_WITH_IDS = replace(
+    PLAIN_BODY,
     # Next to a cluster id that is not null, a node id keeps the ids from being half given.
     cluster_id="a",
     node_id=7,
-)
-_WITHOUT_IDS = ApiVersionsRequest(
-    client_software_name=PLAIN_SOFTWARE.name, client_software_version=PLAIN_SOFTWARE.version
 )
 
 
 def build_with_string(
     version: int, field: str, data: bytes, *, broken: str, ids: bool = False
 ) -> Request:
-    """Return a flexible request in which one string of the body consists of these bytes, length included.
-
-    Args:
-        version: the version.
-        field: the name of the string's field.
-        data: the bytes instead of the string.
-        broken: what is odd about them.
-        ids: whether the request has both ids of the cluster check, apart from `field`.
-    """
-    body = _BODY if ids and version >= FIRST_VERSION_WITH_CLUSTER_CHECK else _WITHOUT_IDS
+    """Return a flexible request in which one string of the body consists of these bytes, length included."""
+    body = _WITH_IDS if ids and version >= FIRST_VERSION_WITH_CLUSTER_CHECK else PLAIN_BODY
     return encode_request(
         build_request(version=version).header,
         body,

@@ -70,12 +70,7 @@ def connection_of(release: str, *, closes_after: int | None = None) -> Connectio
 
 
 def broker_of(release: str, *, listener: str = PLAINTEXT) -> Script:
-    """Return a script of a broker of a release.
-
-    Args:
-        release: the release.
-        listener: the security of its connections.
-    """
+    """Return a script of a broker of a release."""
     return all_connections(connection_of(release), listener=listener, timeout_ms=SUCCESS_MS)
 
 
@@ -105,11 +100,7 @@ def clusters_of_two_releases() -> st.SearchStrategy[Script]:
 
 
 def cluster_with_an_old_node(newest: int) -> Script:
-    """Return a script of a bootstrap server that supports ApiVersions up to a version, and of a node of today.
-
-    Args:
-        newest: the newest version of the first one.
-    """
+    """Return a script of a bootstrap server that supports ApiVersions up to a version, and of a node of today."""
     return Script(
         nodes=tuple(
             NodeScript(connections=(ConnectionScript(newest_version=each, closes_after=2),))

@@ -43,12 +43,7 @@ SASL_STEPS = 2
 
 
 def secured(script: Script, listener: str = SASL_PLAINTEXT) -> Script:
-    """Return a script on another listener; the steps of SASL come on top of the responses that it counts.
-
-    Args:
-        script: a script without SASL.
-        listener: the security of its connections.
-    """
+    """Return a script on another listener; the steps of SASL come on top of the responses that it counts."""
     if listener not in SASL_LISTENERS:
         return replace(script, listener=listener)
     nodes = tuple(
@@ -131,10 +126,6 @@ def second_answer(answer: Answer, listener: str = SASL_PLAINTEXT) -> Script:
 
     A client with SASL may ask again after authentication; any other one asks again because its first version is refused,
     unless that is the oldest one with a name.
-
-    Args:
-        answer: the response.
-        listener: the security of the connections.
     """
     first = Answer() if listener in SASL_LISTENERS else _refusal_above(FIRST_FLEXIBLE_VERSION)
     return one_node(first, answer, Answer(), timeout_ms=FAILURE_MS, listener=listener)

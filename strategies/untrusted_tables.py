@@ -24,12 +24,7 @@ _JUDGED_ELSEWHERE = (
 
 
 def table_with_error(error_code: int, newest: int = NEWEST_LISTED[0]) -> Script:
-    """Return a script of a broker that answers every ApiVersions request with an error and a table.
-
-    Args:
-        error_code: the error.
-        newest: the newest version of Metadata in the table.
-    """
+    """Return a script of a broker that answers every ApiVersions request with an error and a table."""
     table = metadata_ranges(newest - 1, newest)
     return one_node(Answer(error_code=error_code, table=table), timeout_ms=FAILURE_MS)
 

@@ -29,11 +29,6 @@ ADDRESS_APIS: Mapping[int, Api] = MappingProxyType({**CLUSTER_APIS, **DATA_APIS}
 def addresses_in(payload: bytes, api_key: int, api_version: int) -> tuple[HostAndPort, ...] | None:
     """Return the addresses of brokers that a response names.
 
-    Args:
-        payload: the payload.
-        api_key: the API key of its request.
-        api_version: the version of its request.
-
     Returns:
         The addresses in their order, without the empty ones that stand for no broker. None if the API is one that names brokers, but the
         version is not known, or the response does not decode.
@@ -47,13 +42,7 @@ def addresses_in(payload: bytes, api_key: int, api_version: int) -> tuple[HostAn
 def with_addresses(
     payload: bytes, api_key: int, api_version: int, addresses: Mapping[HostAndPort, HostAndPort]
 ) -> bytes:
-    """Return the payload of a response with other addresses of brokers.
-
-    Args:
-        payload: the payload.
-        api_key: the API key of its request.
-        api_version: the version of its request.
-        addresses: maps each address that is replaced to the new one.
+    """Return the payload of a response in which each broker's address that `addresses` has as a key becomes its value.
 
     Returns:
         The payload itself if it has no address, or if the version is not known or does not decode.

@@ -43,10 +43,6 @@ def read_foreign_json(
 def _without_lone_surrogates(value: Any, depth: int) -> Any:
     """Return a copy of a value.
 
-    Args:
-        value: the value.
-        depth: how many lists and objects may be inside each other in it.
-
     Raises:
         ValueError: there are more.
     """

@@ -29,12 +29,7 @@ def kind_of(schema: Schema) -> str:
 
 
 def derived_header_version(schema: Schema, api_version: int) -> int:
-    """Return the header version of a message by today's rule: it follows from whether the version is flexible.
-
-    Args:
-        schema: the schema of a request or response.
-        api_version: the version of the message.
-    """
+    """Return the header version of a message by today's rule: it follows from whether the version is flexible."""
     kind, api_key = kind_of(schema), schema["apiKey"]
     flexible = api_version in versions(schema.get("flexibleVersions", "none"))
     if kind == RESPONSE:

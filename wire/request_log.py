@@ -7,7 +7,8 @@ Kafka has written them as JSON since 2.8, and before as text in three forms: up 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any, NamedTuple
 
@@ -15,19 +16,21 @@ from wire.api_keys import CONTROLLED_SHUTDOWN_KEY, FETCH_KEY
 from wire.foreign_json import read_foreign_json
 
 ENTRY = b"Completed request:"
+MOST_REMEMBERED = 50_000
+"""How many different entries are remembered: most lines of a log say what an earlier one said."""
 
 _UNKNOWN = "unknown"
 _NULL = "null"
 _JSON_STRING = rb'"(?:[^"\\]|\\.)*"'
 _HEAD_JSON = re.compile(
     rb'\{(?:"isForwarded":(?P<forwarded>true|false),)?"requestHeader":\{"requestApiKey":(?P<api>-?\d+),'
-    rb'"requestApiVersion":(?P<version>-?\d+),"correlationId":(?P<correlation>-?\d+),'
+    rb'"requestApiVersion":(?P<version>-?\d+),"correlationId":-?\d+,'
     rb'"clientId":(?P<client>' + _JSON_STRING + rb"|null)"
     rb'(?:[^{}]*\},"request":\{"clientSoftwareName":(?P<own_name>' + _JSON_STRING + rb"),"
     rb'"clientSoftwareVersion":(?P<own_release>' + _JSON_STRING + rb"))?"
 )
 _TAIL_JSON = re.compile(
-    rb'"connection":"(?:[^"]*?:\d+)-(?P<host>[^"]*):\d+(?:-\d+)*",[^{}]*?"principal":(?P<principal>'
+    rb'"connection":"(?P<listener>[^"]*?:\d+)-(?P<host>[^"]*):\d+(?:-\d+)*",[^{}]*?"principal":(?P<principal>'
     + _JSON_STRING
     + rb"),"
     rb'"listener":"[^"]*"(?:,"clientInformation":\{"softwareName":(?P<name>' + _JSON_STRING + rb"),"
@@ -36,20 +39,20 @@ _TAIL_JSON = re.compile(
 _HEADS_TEXT = (
     re.compile(
         rb"RequestHeader\(apiKey=(?P<api>\w+), apiVersion=(?P<version>-?\d+), clientId=(?P<client>.*?), "
-        rb"correlationId=(?P<correlation>-?\d+)\) -- "
+        rb"correlationId=-?\d+\) -- "
         rb"(?:\{client_software_name=(?P<own_name>.*?),client_software_version=(?P<own_release>.*?),_tagged_fields=)?"
     ),
     re.compile(
-        rb"\{api_key=(?P<api>-?\d+),api_version=(?P<version>-?\d+),correlation_id=(?P<correlation>-?\d+)"
+        rb"\{api_key=(?P<api>-?\d+),api_version=(?P<version>-?\d+),correlation_id=-?\d+"
         rb"(?:,client_id=(?P<client>.*?))?\} -- "
     ),
     re.compile(
-        rb"Name: (?P<api>\w+); Version: (?P<version>-?\d+); CorrelationId: (?P<correlation>-?\d+); "
+        rb"Name: (?P<api>\w+); Version: (?P<version>-?\d+); CorrelationId: -?\d+; "
         rb"(?:ClientId: (?P<client>.*?); )?(?:ReplicaId|BrokerId): "
     ),
 )
 _TAIL_TEXT = re.compile(
-    rb" from connection (?:\S+?:\d+)-(?P<host>\S+):\d+(?:-\d+)*;.*?,principal:(?P<principal>.*?)"
+    rb" from connection (?P<listener>\S+?:\d+)-(?P<host>\S+):\d+(?:-\d+)*;.*?,principal:(?P<principal>.*?)"
     rb"(?:,listener:[^,\s]*(?:,clientInformation:\w+\(softwareName=(?P<name>.*?), softwareVersion=(?P<release>.*?)\))?)?"
     rb"(?: \(kafka\.request\.logger\))?\s*$"
 )
@@ -59,6 +62,9 @@ _FORMS = (
 )
 """Beginning and end of each form, and what the end begins with."""
 
+_TABLE_ROW = re.compile(
+    rb'\{"apiKey":(\d+),"minVersion":(\d+),"maxVersion":(\d+)|\{api_key=(\d+),min_version=(\d+),max_version=(\d+)'
+)
 _NAMES = """
 PRODUCE FETCH LIST_OFFSETS METADATA LEADER_AND_ISR STOP_REPLICA UPDATE_METADATA CONTROLLED_SHUTDOWN OFFSET_COMMIT
 OFFSET_FETCH FIND_COORDINATOR JOIN_GROUP HEARTBEAT LEAVE_GROUP SYNC_GROUP DESCRIBE_GROUPS LIST_GROUPS SASL_HANDSHAKE
@@ -122,6 +128,19 @@ def read_entry(line: bytes) -> LoggedRequest | None:
     return _entry_of_object(line[start:]) if matched is None else _entry_of(*matched)
 
 
+def read_table(line: bytes) -> tuple[str, Mapping[int, tuple[int, int]]]:
+    """Return the address of the listener in an entry of ApiVersions, and the lowest and highest version by API key.
+
+    Both are empty if the entry is in none of Kafka's forms.
+    """
+    matched = _matched(line, line.find(ENTRY) + len(ENTRY))
+    if matched is None:
+        return "", {}
+    rows = (tuple(map(int, filter(None, row))) for row in _TABLE_ROW.findall(line))
+    table = {key: (lowest, highest) for key, lowest, highest in rows}
+    return matched[1]["listener"].decode(errors="replace"), table
+
+
 def _matched(line: bytes, start: int) -> tuple[re.Match[bytes], re.Match[bytes]] | None:
     """Return the beginning and the end of an entry in one of Kafka's forms; None if it has another."""
     for head_form, tail_form, mark in _FORMS:
@@ -134,25 +153,33 @@ def _matched(line: bytes, start: int) -> tuple[re.Match[bytes], re.Match[bytes]]
 
 
 def _entry_of(head: re.Match[bytes], tail: re.Match[bytes]) -> LoggedRequest | None:
-    is_json = head.re is _HEAD_JSON
     own = head.groupdict()
     if own.get("forwarded") == b"true":
         return None
-    # An entry of ApiVersions names the software in its request only; the connection has its name from then on.
-    client, principal, name, release = (
-        _text(each, is_json=is_json)
-        for each in (
-            head["client"],
-            tail["principal"],
-            own.get("own_name") or tail["name"],
-            own.get("own_release") or tail["release"],
-        )
+    return _request(
+        head["api"],
+        head["version"],
+        tail["host"],
+        head["client"],
+        tail["principal"],
+        # An entry of ApiVersions names the software in its request only; the connection has its name from then on.
+        own.get("own_name") or tail["name"],
+        own.get("own_release") or tail["release"],
+        is_json=head.re is _HEAD_JSON,
     )
+
+
+@lru_cache(maxsize=MOST_REMEMBERED)
+def _request(
+    api: bytes, version: bytes, host: bytes, *texts: bytes | None, is_json: bool
+) -> LoggedRequest:
+    """Return a request by the parts of its entry; the texts are client id, principal, and the software's name and version."""
+    client, principal, name, release = (_text(each, is_json=is_json) for each in texts)
     return LoggedRequest(
-        api_key=_api_key(head["api"].decode()),
-        api_version=int(head["version"]),
+        api_key=_api_key(api.decode()),
+        api_version=int(version),
         client_id=client,
-        address=_address(tail["host"].decode(errors="replace")),
+        address=_address(host.decode(errors="replace")),
         principal=principal,
         software_name=_known(name),
         software_version=_known(release),

@@ -14,9 +14,9 @@ from wire.headers import (
     CORRELATION_ID_BYTES,
     ERROR_CODE_BYTES,
     FLEXIBLE_REQUEST_HEADER,
-    PLAIN_CLIENT_ID,
     PLAIN_REQUEST_HEADER,
     RequestHeader,
+    plain_header,
 )
 from wire.startup_messages import SASL_AUTHENTICATE, SASL_HANDSHAKE
 
@@ -33,12 +33,7 @@ def handshake_request(
     *, version: int = 1, mechanism: str = PLAIN, correlation_id: int = 17
 ) -> Request:
     """Return a SaslHandshake request. Bare tokens follow v0, SaslAuthenticate requests follow v1."""
-    header = RequestHeader(
-        request_api_key=SASL_HANDSHAKE_KEY,
-        request_api_version=version,
-        correlation_id=correlation_id,
-        client_id=PLAIN_CLIENT_ID,
-    )
+    header = plain_header(SASL_HANDSHAKE_KEY, version, correlation_id)
     # Negative versions have no layout of their own.
     written = max(version, 0)
     body = encode(SASL_HANDSHAKE.request(mechanism=mechanism), version=written)
@@ -49,20 +44,8 @@ def handshake_request(
 def authenticate_request(
     token: bytes, *, version: int = 0, tags: bytes = NO_TAGS, correlation_id: int = 36
 ) -> Request:
-    """Return a SaslAuthenticate request (v0 to v2) that carries a token.
-
-    Args:
-        token: the token.
-        version: the version; the first two differ only in their response.
-        tags: in v2, the tag section of header and body.
-        correlation_id: the correlation id.
-    """
-    header = RequestHeader(
-        request_api_key=SASL_AUTHENTICATE_KEY,
-        request_api_version=version,
-        correlation_id=correlation_id,
-        client_id=PLAIN_CLIENT_ID,
-    )
+    """Return a SaslAuthenticate request that carries a token; v0 and v1 are alike, and v2 has tags in header and body."""
+    header = plain_header(SASL_AUTHENTICATE_KEY, version, correlation_id)
     if version >= FIRST_FLEXIBLE_AUTHENTICATE:
         return encode_request(
             header,

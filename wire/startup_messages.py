@@ -137,14 +137,7 @@ NodeAddress = tuple[int, str, int]
 
 
 def cluster_response(api: Api, request: Any, *, nodes: list[NodeAddress], cluster_id: str) -> Any:
-    """Return the response of a cluster that has no topics and whose first node does everything.
-
-    Args:
-        api: one of `CLUSTER_APIS`, or the same with more versions.
-        request: the decoded request.
-        nodes: the brokers.
-        cluster_id: the cluster's id.
-    """
+    """Return the response of a cluster that has no topics and whose first node does everything, to one of `CLUSTER_APIS`."""
     (first_id, first_host, first_port), *_ = nodes
     response = api.response
     elements = {each.name: each.element for each in response.FIELDS if each.element is not None}

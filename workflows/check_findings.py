@@ -93,14 +93,7 @@ def finding_folders(findings: Path, patterns: Sequence[str]) -> Iterator[tuple[s
 
 
 def check(id_: str, folder: Path, launcher: str, run: Run = run_program) -> Checked:
-    """Try one finding: its script first, then `replay` unless the script shows the defect.
-
-    Args:
-        id_: the id of the finding.
-        folder: its folder.
-        launcher: how brokers are started.
-        run: runs a program.
-    """
+    """Try one finding: its script first, then `replay` unless the script shows the defect."""
     facts = read_foreign_json((folder / FACTS_FILE).read_text(encoding="utf-8"))
     try:
         if _status_of_script(facts, folder, launcher, run) == SHOWN:

@@ -130,13 +130,7 @@ def _found_in_run(folder: Path, header: Header) -> Mapping[str, FoundCells]:
 def differences(
     found: Mapping[str, FoundCells], expected: Mapping[str, Verdicts], *, targets: Iterable[str]
 ) -> list[str]:
-    """Return one line per difference.
-
-    Args:
-        found: what the runs found, by target.
-        expected: what is expected, by target.
-        targets: those that must have a complete run.
-    """
+    """Return one line per difference."""
     lines = [f"{target}: no complete run" for target in sorted(set(targets) - found.keys())]
     for target, each in found.items():
         now = each.verdicts

@@ -45,43 +45,22 @@ def matrix_rows(targets: Sequence[Target], shards: int) -> list[dict[str, str]]:
     others = [target.id for target in targets if "container" not in target.launchers]
     parts = min(shards, len(containers))
     rows = [
-        {
-            "name": f"containers-{number}-of-{parts}",
+        _row(
+            f"containers-{number}-of-{parts}",
             # All targets, not the shard's: `matrix` selects its own shard, as it does outside a workflow.
-            "targets": " ".join(containers),
-            "judged": " ".join(shard_of(containers, number, parts)),
-            "shard": f"{number}/{parts}",
-            "launcher": "container",
-            "option": "",
-        }
+            containers,
+            judged=shard_of(containers, number, parts),
+            shard=f"{number}/{parts}",
+            launcher="container",
+        )
         for number in range(1, parts + 1)
     ]
-    if others:
-        names = " ".join(others)
-        rows.append(
-            {
-                "name": "packages",
-                "targets": names,
-                "judged": names,
-                "shard": "1/1",
-                "launcher": "auto",
-                "option": "",
-            }
-        )
-    return rows
+    return [*rows, _row("packages", others)] if others else rows
 
 
 def row_of_clients(clients: Sequence[Client]) -> dict[str, str]:
     """Return the row of the job that judges clients, all of them one after the other."""
-    names = " ".join(client.id for client in clients)
-    return {
-        "name": "clients",
-        "targets": names,
-        "judged": names,
-        "shard": "1/1",
-        "launcher": "auto",
-        "option": "--clients",
-    }
+    return _row("clients", [client.id for client in clients], option="--clients")
 
 
 def row_of_operations(targets: Sequence[Target]) -> dict[str, str]:
@@ -91,13 +70,26 @@ def row_of_operations(targets: Sequence[Target]) -> dict[str, str]:
         for target in targets
         if target.members or (target.implementation == APACHE_KAFKA and target.handshake)
     ]
+    judged = [of_operations(name) for name in names]
+    return _row("operations", names, judged=judged, launcher="process", option="--operations")
+
+
+def _row(
+    name: str,
+    targets: Sequence[str],
+    *,
+    judged: Sequence[str] | None = None,
+    shard: str = "1/1",
+    launcher: str = "auto",
+    option: str = "",
+) -> dict[str, str]:
     return {
-        "name": "operations",
-        "targets": " ".join(names),
-        "judged": " ".join(map(of_operations, names)),
-        "shard": "1/1",
-        "launcher": "process",
-        "option": "--operations",
+        "name": name,
+        "targets": " ".join(targets),
+        "judged": " ".join(targets if judged is None else judged),
+        "shard": shard,
+        "launcher": launcher,
+        "option": option,
     }
 
 

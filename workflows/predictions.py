@@ -80,11 +80,7 @@ class Compared:
 
 
 def tried_releases(runs: Path) -> Mapping[str, TriedRelease]:
-    """Return what clients did with each release, from the newest complete run of its operations, by the release's id.
-
-    Args:
-        runs: the folder of the run folders.
-    """
+    """Return what clients did with each release, by its id, from the newest complete run of its operations."""
     newest: dict[str, tuple[str, Path, Header]] = {}
     for path in sorted(runs.rglob(HEADER_FILE)):
         try:

@@ -28,15 +28,7 @@ _AUTHOR = ("-c", "user.name=nightly", "-c", "user.email=nightly@users.noreply.gi
 
 
 def propose(site: Path, repository: str, base: str, remote: str, checkout: Path = Path()) -> str:
-    """Write the documents of a night and propose them; return what was done, in one line.
-
-    Args:
-        site: the site of the night, with its tables.
-        repository: OWNER/NAME.
-        base: the branch that the proposal is for.
-        remote: where the branch is pushed to.
-        checkout: the checkout of that branch.
-    """
+    """Write the documents of a night and propose them; return what was done, in one line."""
     docs = checkout / DOCS
     before = read_data(docs / DATA_FILE)
     after = write_documents(site, docs, f"{GITHUB}/{repository}")

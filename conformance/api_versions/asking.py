@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future, wait
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from conformance.api_versions.cluster_tables import BrokerTable, ClusterTables
 from conformance.api_versions.release_tables import refused_with
@@ -120,13 +120,7 @@ def _answered(broker: ListedBroker, future: Future[BrokerTable]) -> BrokerTable:
 
 
 def _listed(broker: ListedBroker) -> BrokerTable:
-    return BrokerTable(
-        node_id=broker.node_id,
-        host=broker.host,
-        port=broker.port,
-        rack=broker.rack,
-        is_fenced=broker.is_fenced,
-    )
+    return BrokerTable(**asdict(broker))
 
 
 def _table_of(broker: ListedBroker, config: CommandConfig) -> BrokerTable:

@@ -89,10 +89,6 @@ def _ranges(client: Client) -> Ranges:
 def refused_requests(client: Ranges, cluster: ClusterTables) -> Sequence[RequestChange]:
     """Return the APIs that a client has and cannot use: brokers list none, or they serve no version that the client has.
 
-    Args:
-        client: the versions that the client can speak.
-        cluster: the brokers.
-
     Returns:
         Changes from the client's table to that of the brokers.
     """

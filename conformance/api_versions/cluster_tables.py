@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from fixtures.client.cluster_client import ListedBroker
 from reference_model.profiles.known_apis import Range
 from reference_model.profiles.version_tables import (
     Ranges,
@@ -16,26 +17,16 @@ from reference_model.profiles.version_tables import (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerTable:
+class BrokerTable(ListedBroker):
     """What one broker answers to ApiVersions.
 
     Attributes:
-        node_id: its id in the cluster.
-        host: its host name, as the cluster states it.
-        port: its port.
-        rack: its rack, if it has one.
-        is_fenced: whether the cluster keeps clients away from it.
         ranges: what it lists, by API key; empty if it could not be asked.
         refused: what it refuses although it lists it, by API key, as far as that is known.
         features: the level to which each feature is finalized, by name.
         problem: why it could not be asked; empty if it answered.
     """
 
-    node_id: int
-    host: str
-    port: int
-    rack: str | None = None
-    is_fenced: bool = False
     ranges: Ranges = field(default_factory=dict)
     refused: Ranges = field(default_factory=dict)
     features: Mapping[str, int] = field(default_factory=dict)

@@ -13,11 +13,7 @@ from reference_model.profiles.version_tables import Ranges, ranges_of
 
 
 def tables_of_release(target: Target, *, controllers: bool) -> ClusterTables:
-    """Return the table that was recorded of a release, as that of a cluster of one broker.
-
-    Args:
-        target: the release.
-        controllers: whether the controller's table is meant, and not the broker's.
+    """Return the table that was recorded of a release, or of its controllers, as that of a cluster of one broker.
 
     Raises:
         InvalidTables: none was recorded.

@@ -105,14 +105,7 @@ def _text(support: Support | None, *, otherwise: str = "-") -> str:
 def show_differences(
     console: Console, found: Sequence[RequestChange], first: str, second: str
 ) -> None:
-    """Show how two tables differ.
-
-    Args:
-        console: where it is shown.
-        found: the differences.
-        first: the name of the first table.
-        second: the name of the second table.
-    """
+    """Show how two tables differ."""
     if not found:
         console.print(f"{first} and {second} support the same versions", markup=False)
         return

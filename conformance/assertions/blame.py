@@ -52,13 +52,7 @@ ABOUT_PLAIN_REQUESTS = {
 def judged_elsewhere(
     broker: Broker, error: BaseException | None, clauses: Collection[str]
 ) -> JudgedElsewhere | None:
-    """Return why a violation says nothing about the clauses of its property; None if it violates them.
-
-    Args:
-        broker: the target, with the journal of the example.
-        error: what the property raised.
-        clauses: ids of the property's clauses.
-    """
+    """Return why a violation says nothing about the clauses of its property; None if it violates them."""
     if not isinstance(error, MalformedAnswer):
         return None
     # If the target answers nothing more, the violation stands.

@@ -189,13 +189,7 @@ def assert_sends_what_is_listed(play: Play) -> None:
 
 
 def assert_newest_metadata(play: Play, expected: int | None, why: str) -> None:
-    """Fail unless a version is the newest of Metadata that the client sends.
-
-    Args:
-        play: the play.
-        expected: the version.
-        why: why it is that one.
-    """
+    """Fail unless a version is the newest of Metadata that the client sends."""
     newest = newest_metadata(play)
     assert newest == expected, (
         f"the client sends Metadata up to v{newest}, and not up to v{expected}, {why}"
@@ -234,13 +228,9 @@ def newest_versions(play: Play) -> dict[int, int]:
 
 
 def assert_names_version(play: Play, version: str) -> None:
-    """Fail unless the software version that the client sends contains the version of its library.
+    """Fail unless the software version that the client sends contains the version of its library, if that is known.
 
     A library on top of another one may name both.
-
-    Args:
-        play: the play.
-        version: the library's version; empty if it is not known.
     """
     software = software_named_in(play.recording)
     # Not as a part of another version: 2.1 is not in 2.10, 12.1 or 2.1.1, but 2.1.0 is the same.

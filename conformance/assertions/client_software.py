@@ -65,12 +65,7 @@ def bean_problem(gauge: ConnectionsBean, listener: str) -> str:
 
 
 def reading_request(broker: Broker, client_id: str, choice: int) -> Request:
-    """Return a request of an API other than ApiVersions that the target lists, and that only reads.
-
-    Args:
-        broker: the target.
-        client_id: the request's client id.
-        choice: which of these APIs; any number.
+    """Return a request of an API other than ApiVersions that the target lists, and that only reads; any number chooses which.
 
     Raises:
         HarnessError: the target serves none of them, or its table cannot be read.

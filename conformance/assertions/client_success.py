@@ -31,11 +31,6 @@ def assert_table_is_not_used(client: PlayableClient, play: Play, what: str) -> N
     """Fail if a client sends the newest version of Metadata of a table that it must not use.
 
     A client may send its usual version, or one that it guesses, without looking at any table; other clauses judge that.
-
-    Args:
-        client: the client.
-        play: a play of a script with one table.
-        what: what is wrong with the table's response.
     """
     _, listed = range_of_metadata(play.recording.script)
     usual = newest_metadata(client.healthy)

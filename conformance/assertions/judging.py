@@ -282,12 +282,7 @@ def assert_own_id(exchange: Exchange, problem: str) -> None:
 
 
 def assert_kept(exchange: Exchange, problem: str) -> None:
-    """Fail unless the connection serves a request after a response.
-
-    Args:
-        exchange: the exchange, with its sentinel.
-        problem: what to say if it does not.
-    """
+    """Fail unless the connection serves a request after a response."""
     if not exchange.usable:
         raise MalformedAnswer(exchange, problem, fault=ResponseFault.NOT_KEPT)
 
@@ -331,12 +326,7 @@ def assert_same_table(
 
 
 def assert_refused(exchange: Exchange, *, served: str = "the request was served") -> None:
-    """Fail unless a request was refused: with a close, or with an error.
-
-    Args:
-        exchange: the exchange.
-        served: the failure message if the request was served.
-    """
+    """Fail with the message `served` unless a request was refused: with a close, or with an error."""
     closed_or_answered = exchange.outcome in (Outcome.CLOSED, Outcome.ANSWER)
     assert closed_or_answered, f"neither refused nor closed; {what_it_did(exchange)}"
     if exchange.outcome is Outcome.ANSWER:

@@ -32,12 +32,7 @@ class Unsupported(Unjudged):
 
 
 def assert_operates(play: TriedPlay, operation: str, *, falls_back: bool = False) -> None:
-    """Fail unless a client's operation works.
-
-    Args:
-        play: what became of it.
-        operation: its name.
-        falls_back: whether the client's documentation says that it does something else if the broker lacks the operation.
+    """Fail unless a client's operation works, or falls back as the client's documentation says.
 
     Raises:
         Unsupported: it fails with an error that names what the broker lacks, or falls back as documented.

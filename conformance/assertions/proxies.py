@@ -86,13 +86,7 @@ def names_that_arrived(broker: Broker) -> list[tuple[str, str]]:
 
 
 def assert_ends_soon(broker: Broker, sent: Request, *, is_new: bool) -> None:
-    """Fail if a proxy is silent to a request after the connection to its upstream broke.
-
-    Args:
-        broker: the proxy.
-        sent: the request.
-        is_new: whether the client connects only after the upstream broke; otherwise it was served before.
-    """
+    """Fail if a proxy is silent to a request after its upstream broke; one that is not new was served before."""
     link = broker.running.upstream_link
     assert link is not None
     if is_new:

@@ -38,11 +38,6 @@ class DoesNotKnow(Unjudged):
 def assert_survives_rerouting(play: ReroutedPlay, operation: str, *, knows_ids: bool) -> None:
     """Fail unless a client goes on wherever its connections lead.
 
-    Args:
-        play: what became of it.
-        operation: the name of the operation that it repeated.
-        knows_ids: whether it supports KIP-1242.
-
     Raises:
         DoesNotKnow: it stands still or writes to another cluster, but does not use KIP-1242.
         AssertionError: it violates KIP-1242, or its process was aborted.

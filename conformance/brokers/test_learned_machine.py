@@ -44,12 +44,7 @@ LEARNING_LIMIT_S = 20.0
 
 
 def word_agrees(broker: Broker, word: Word) -> None:
-    """Fail unless a target responds to a word as its model does.
-
-    Args:
-        broker: the target.
-        word: names of letters.
-    """
+    """Fail unless a target responds to a word as its model does."""
     target = listening_to(broker, LARGE)
     expected = Listening(model_for(broker), target.alphabet, target.abstraction).ask(word)
     seen = target.ask(word)
@@ -124,14 +119,7 @@ def malformed_answer(broker: Broker, difference: MachineDifference) -> Malformed
 def learned_in_time(
     listening: Listening, model: Machine, extra_states: int, difference: MachineDifference | None
 ) -> Mapping[str, Any]:
-    """Return the machine of a listener as the run keeps it; learning it may take `LEARNING_LIMIT_S`.
-
-    Args:
-        listening: the listener, which knows the words of the suite already.
-        model: the machine of its model.
-        extra_states: the bound.
-        difference: what is known to distinguish the two, if anything.
-    """
+    """Return the machine of a listener as the run keeps it; learning it may take `LEARNING_LIMIT_S`."""
     end = time.monotonic() + LEARNING_LIMIT_S
 
     def check(*_: object) -> None:

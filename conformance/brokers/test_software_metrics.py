@@ -83,13 +83,7 @@ def misnamed_bean(broker: Broker, software: Software) -> str:
 
 
 def assert_soon(read: Callable[[], str], *, software: Software, when: str) -> None:
-    """Wait until nothing is wrong with the metric of a client software.
-
-    Args:
-        read: returns what is wrong; empty if nothing is.
-        software: the client software.
-        when: what happened before, for the reader of a failure.
-    """
+    """Wait until nothing is wrong with the metric of a client software."""
     problem = poll_until(read, "")
     with violation_context(when, f"software {software.name}, version {software.version}"):
         assert not problem, problem

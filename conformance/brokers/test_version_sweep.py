@@ -88,11 +88,6 @@ def find_fewest(broker: Broker, failed: Failed, suspect: int) -> Failed:
 
     This is one version, unless it fails only after others, which are then named with it. A failure may appear before
     the version that causes it: a target that resets the connection also discards earlier responses.
-
-    Args:
-        broker: the target.
-        failed: the versions that failed together.
-        suspect: the first version that was not refused.
     """
     fewest = failed
 

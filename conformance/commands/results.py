@@ -23,9 +23,6 @@ from reports.records import HEADER_FILE, TABLES_FOLDER
 def blaming_grid(folder: Path) -> Iterator[None]:
     """Say of errors in the block that a grid cannot be read, unless a disk or folder is at fault.
 
-    Args:
-        folder: the folder of the grid.
-
     Raises:
         InvalidFile: there was such an error.
     """

@@ -31,10 +31,6 @@ def addresses_of(text: str) -> list[Address]:
 def address_of(text: str, *, may_be_any_port: bool = False) -> Address:
     """Return the address in a text; an IPv6 address has brackets.
 
-    Args:
-        text: the text.
-        may_be_any_port: whether the port may be 0.
-
     Raises:
         click.UsageError: it is no address.
     """

@@ -39,13 +39,7 @@ def site(grid: Path, pages: str | None) -> None:
 
 
 def write_site(out: Path, grid: Grid, history: HistoryTables) -> None:
-    """Write pages, exports and the list of hashes next to a grid's tables, and print a summary.
-
-    Args:
-        out: the folder of the tables.
-        grid: as `read_tables` returns it.
-        history: the same.
-    """
+    """Write pages, exports and the list of hashes next to a grid's tables, and print a summary."""
     with status_line("writing pages and exports"):
         with reported_as(click.ClickException, StatementWithoutEvidence):
             summary = write_read_grid(grid, history, out)

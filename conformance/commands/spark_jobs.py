@@ -53,10 +53,6 @@ def running(
 
     If this process is interrupted or dies, the program is killed with the Java virtual machine that it started, before
     it can write anything more, and its temporary folder is removed.
-
-    Args:
-        command: its command line.
-        stdout: where its output goes, as `subprocess.Popen` has it.
     """
     with temporary_folder() as scratch:
         # Spark keeps what does not fit into memory where a user says, and otherwise among the temporary files.
@@ -101,12 +97,7 @@ def _kill_group(process: subprocess.Popen[str]) -> None:
 
 
 def status_of(command: Sequence[str], words: str) -> int:
-    """Run a program to its end, and return its exit status.
-
-    Args:
-        command: its command line.
-        words: what the progress line says meanwhile.
-    """
+    """Run a program to its end, and return its exit status; the progress line says `words` meanwhile."""
     with status_line(words), running(command) as process:
         return process.wait()
 

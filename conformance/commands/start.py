@@ -59,7 +59,7 @@ def _named_script(name: str) -> Target:
             f"no script is named {name!r}; {nearest_names(name, NAMED_SCRIPTS)}"
             "`kafka-conformance start --help` lists all"
         )
-    return scripted_target(NAMED_SCRIPTS[name].script, name)
+    return scripted_target(NAMED_SCRIPTS[name], name)
 
 
 def _script(text: str) -> Script:
@@ -95,12 +95,7 @@ def with_listeners(target: Target, wanted: Sequence[str]) -> Target:
 
 
 def with_ports(target: Target, texts: Sequence[str], first: str) -> Target:
-    """Return a target with fixed ports.
-
-    Args:
-        target: the target.
-        texts: each "PORT" or "LISTENER=PORT".
-        first: the listener that a port without a name belongs to.
+    """Return a target with fixed ports, each "PORT" or "LISTENER=PORT"; one without a name belongs to the listener `first`.
 
     Raises:
         click.UsageError: a text has another form, or names a listener that the target does not have.

@@ -53,11 +53,7 @@ class CorpusEntry:
 
 
 def load_corpus(folder: Path = CORPUS_FOLDER, *, without: str = "") -> tuple[CorpusEntry, ...]:
-    """Load every file of the corpus, in order of file name.
-
-    Args:
-        folder: the corpus.
-        without: name of a file to leave out.
+    """Load every file of the corpus, in order of file name, but for one of the name `without`.
 
     Raises:
         InvalidCorpus: a file does not follow the format, or two entries share a name or their bytes.

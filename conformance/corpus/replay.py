@@ -77,11 +77,7 @@ class Replay:
     """Replays entries on one listener of a target."""
 
     def __init__(self, broker: Broker) -> None:
-        """Choose the model of the target's release.
-
-        Args:
-            broker: the target.
-        """
+        """Choose the model of the target's release."""
         self._broker = broker
         self._oracle = StoredInputOracle(broker.profile, broker.identity)
 
@@ -222,16 +218,7 @@ class Replay:
         *,
         among_others: bool = False,
     ) -> None:
-        """Check the outcome of one frame.
-
-        Args:
-            stored: the entry that the frame is part of.
-            request: the frame.
-            exchange: the frame's exchange.
-            allowed: what the model allows.
-            among_others: whether more was sent on the connection. If so, this exchange does not show whether the
-                target kept the connection.
-        """
+        """Check the outcome of one frame; `among_others` if more was sent, so that it does not show whether the connection was kept."""
         seen = replace(exchange, request=request)
         is_kept = None if among_others else exchange.usable
         if self._oracle.agreement.matching(seen, allowed, is_kept=is_kept) is None:

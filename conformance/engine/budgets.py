@@ -12,13 +12,7 @@ Their code differs only in its first steps. With one in ten, a complete run took
 
 
 def examples_on(listener: str, listeners: tuple[str, ...], max_examples: int) -> int:
-    """Return how many examples are drawn on one of a target's listeners, not counting the pinned ones.
-
-    Args:
-        listener: the listener.
-        listeners: all listeners of the target, in the order of its file.
-        max_examples: the property's own number of examples.
-    """
+    """Return how many examples are drawn on one of a target's listeners (all come in the order of its file), besides the pinned ones."""
     if listener == listeners[0]:
         return max_examples
     return max(1, max_examples // SHARE_ON_FURTHER_LISTENERS)

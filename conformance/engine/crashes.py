@@ -39,12 +39,7 @@ class CrashJudge:
     """
 
     def __init__(self, broker: JudgedTarget, examples: ExampleRecorder) -> None:
-        """Start with a target that runs.
-
-        Args:
-            broker: the target.
-            examples: records the property's examples.
-        """
+        """Start with a target that runs."""
         self.failed_elsewhere: set[str] = set()
         self._broker = broker
         self._examples = examples
@@ -79,10 +74,6 @@ class CrashJudge:
 
         The latest example that sent anything is to blame: the current one, or the one before it. No example is blamed for the
         end of a target to which other processes sent requests as well.
-
-        Args:
-            gone: how it ended.
-            values: those of the current example.
 
         Returns:
             Why nothing more can be judged; the reason names the violated clause.

@@ -50,14 +50,7 @@ class ExampleRecorder:
     def __init__(
         self, recorder: RunRecorder, broker: JudgedTarget, clauses: tuple[Clause, ...], name: str
     ) -> None:
-        """Start without examples.
-
-        Args:
-            recorder: holds the cells.
-            broker: the target.
-            clauses: the clauses that the property judges.
-            name: the property's name.
-        """
+        """Start without examples."""
         self.clauses = clauses
         self.number = 0
         self._recorder = recorder
@@ -82,14 +75,7 @@ class ExampleRecorder:
         drawn: str,
         phase: Phase = Phase.GENERATE,
     ) -> Difference:
-        """Record an example that fails.
-
-        Args:
-            error: what is wrong.
-            steps: the steps that were taken.
-            drawn: the drawn values, as text.
-            phase: why the example was drawn.
-        """
+        """Record an example that fails."""
         is_binding = self.is_binding(error)
         declared = {} if isinstance(error, Unjudged) else self._declared(error)
         verdict = Verdict.VIOLATES if is_binding else Verdict.INFORMATIONAL

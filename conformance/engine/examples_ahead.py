@@ -125,15 +125,7 @@ class ExamplesAhead:
         pinned: Sequence[Values],
         at_once: int,
     ) -> None:
-        """Begin nothing yet.
-
-        Args:
-            judge: judges the property.
-            broker: the target.
-            pool: has the threads.
-            pinned: the values of the pinned examples, in their order.
-            at_once: how many examples should run at the same time.
-        """
+        """Begin nothing yet; the values of the pinned examples come in their order."""
         self._judge = judge
         self._broker = broker
         self._pool = pool
@@ -221,14 +213,7 @@ class ExamplesAhead:
 def examples_ahead(
     judge: PropertyJudge, broker: Broker, pinned: Sequence[Values], *, at_once: int
 ) -> Iterator[ExamplesAhead | None]:
-    """Let examples of a property run ahead if several should run at once; no thread is left after the block.
-
-    Args:
-        judge: judges the property.
-        broker: the target.
-        pinned: the values of the pinned examples, in their order.
-        at_once: how many examples should run at the same time.
-    """
+    """Let examples of a property run ahead if several should run at once; no thread is left after the block."""
     if at_once == 1:
         yield None
         return

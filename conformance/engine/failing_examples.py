@@ -20,11 +20,7 @@ class FailingExamples:
     """Keeps the last example of each failure that was shrunk, which is the smallest, or else the first ones."""
 
     def __init__(self, recorder: RunRecorder) -> None:
-        """Start without failures.
-
-        Args:
-            recorder: holds the cells.
-        """
+        """Start without failures."""
         self._recorder = recorder
         self._examples: dict[Signatures, list[FailingExample]] = {}
 

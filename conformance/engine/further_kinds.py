@@ -36,11 +36,7 @@ class FurtherKinds:
         return self._shrunk is not None
 
     def skips(self, drawn: str) -> bool:
-        """Count an example, and return whether an earlier round has judged it.
-
-        Args:
-            drawn: its values, as text.
-        """
+        """Count an example, and return whether an earlier round has judged it."""
         self._latest = drawn
         self._drawn.add(drawn)
         return drawn in self._judged
@@ -54,10 +50,6 @@ class FurtherKinds:
         """Note a failure, and return whether Hypothesis has to know it: a drawn one of the first new kind of this round.
 
         A failure of another kind that comes up while it is shrunk is left to the next round.
-
-        Args:
-            signatures: what identifies its kind.
-            is_pinned: whether its example is pinned.
         """
         if is_pinned:
             self._known.add(signatures)

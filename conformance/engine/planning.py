@@ -75,12 +75,7 @@ def planned_run(
 ) -> RunRecorder:
     """Record the planned cells, in the order of the catalogue or of the operations, before anything is judged.
 
-    Args:
-        judged: the properties.
-        malformed: properties that are left out because they send malformed requests. A clause that has only such is n/a.
-        writer: writes the run's folder.
-        tier: the run's tier.
-        role: the run's role.
+    `malformed` are properties that are left out because they send malformed requests. A clause that has only such is n/a.
     """
     recorder = RunRecorder(writer, tier=tier, role=role)
     applying = _cells_of(judged)

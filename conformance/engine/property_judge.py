@@ -183,13 +183,7 @@ class PropertyJudge:
     def differs(
         self, error: AssertionError, steps: tuple[Step, ...], example: FailingExample
     ) -> None:
-        """Record an example that was sent among others and fails.
-
-        Args:
-            error: what is wrong; `raise_first` raises the first such error.
-            steps: the steps that were taken.
-            example: the example, for repeating it.
-        """
+        """Record an example that was sent among others and fails; `raise_first` raises the first such error."""
         if isinstance(error, TargetEnded):
             self._crashes.blame(error, steps, example.values)
         difference = self._record(error, steps, self._examples.drawn(example.values))
@@ -290,13 +284,7 @@ class PropertyJudge:
             self._examples.conforms(tuple(self._broker.journal), self._limits.phase)
 
     def _failed(self, error: AssertionError, example: FailingExample, before: Patience) -> bool:
-        """Record an example that fails, and return whether Hypothesis has to know it.
-
-        Args:
-            error: what is wrong.
-            example: the example.
-            before: the target's patience before the example.
-        """
+        """Record an example that fails, and return whether Hypothesis has to know it."""
         steps = tuple(self._broker.journal)
         is_shrunk = self._limits.phase is Phase.SHRINK
         difference = self._record(error, steps, self._examples.drawn(example.values))

@@ -27,16 +27,7 @@ def explain(
     *,
     strict: bool,
 ) -> None:
-    """Keep the evidence of a property's failures, and report only gating violations as failed.
-
-    Args:
-        report: pytest's report, changed in place.
-        call: pytest's call of the test.
-        recorder: holds the cells.
-        keys: the property's cells.
-        property_name: the property's name.
-        strict: whether a SHOULD gates.
-    """
+    """Keep the evidence of a property's failures, and change pytest's report so that only gating violations are failed."""
     if call.when == "call":
         # Even if nothing failed: informational differences have evidence too.
         _keep_evidence(recorder, keys)

@@ -65,11 +65,6 @@ class FailingExample:
 def run_body(broker: JudgedTarget, body: Body, values: Mapping[str, Any]) -> None:
     """Run a property's body once; check that the broker is alive after a malformed request or a failure.
 
-    Args:
-        broker: the target.
-        body: the body.
-        values: its values, by name.
-
     Raises:
         AssertionError: the target violates the clause.
         HarnessError: the example could not be judged.
@@ -155,12 +150,7 @@ class Repeater:
     """Repeats the failures of one target; `close` stops the broker that was started for it."""
 
     def __init__(self, spare: SpareTarget, *, tier: Tier) -> None:
-        """Start with the full budget.
-
-        Args:
-            spare: another instance of the same target.
-            tier: the run's tier.
-        """
+        """Start with the full budget."""
         self._budget_s = TARGET_BUDGET_S[tier]
         self.target = spare.target
         self._spare = spare
@@ -168,10 +158,6 @@ class Repeater:
 
     def repeat(self, broker: Broker, example: FailingExample) -> Repeats | None:
         """Repeat a failing example; return how often and where it failed.
-
-        Args:
-            broker: the broker that was judged.
-            example: the shrunk example that failed there.
 
         Returns:
             None if the example cannot be repeated: it drew its values interactively, or the target's time is used up, in

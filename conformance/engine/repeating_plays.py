@@ -33,12 +33,7 @@ SIDE_BY_SIDE = PLAYS_AT_A_TIME - 2
 
 
 def repeat_trial(trial: Trial, example: FailingExample) -> Repeats:
-    """Try an operation again; return how often it failed.
-
-    Args:
-        trial: the operation that was judged.
-        example: its failure.
-    """
+    """Try an operation again; return how often it failed."""
     latest: list[Play] = []
     hung: list[bool] = []
 
@@ -62,10 +57,6 @@ def repeat_plays(
     client: ClientUnderTest, examples: Sequence[FailingExample]
 ) -> list[Repeats | None]:
     """Play the scripts of failing examples again; return how often each example failed.
-
-    Args:
-        client: the client that was judged.
-        examples: the examples that failed.
 
     Returns:
         The repeats of each example; None for one that has no script.
@@ -119,13 +110,7 @@ def _repeat_alone(client: ClientUnderTest, example: FailingExample, script: Scri
 def _fails(
     judged: ClientUnderTest | Trial, example: FailingExample, play: Callable[[], Play]
 ) -> bool:
-    """Return whether an example fails with another play; one that cannot be judged does not.
-
-    Args:
-        judged: what was judged.
-        example: the example.
-        play: waits for the play.
-    """
+    """Return whether an example fails with another play; one that cannot be judged does not."""
     try:
         with judged.playing(play()):
             run_again(judged, example)
@@ -137,12 +122,7 @@ def _fails(
 
 
 def _repeats(again: Callable[[], bool], too_slow: Callable[[], str]) -> Repeats:
-    """Repeat a failure, as long as the control is fast enough.
-
-    Args:
-        again: plays the same again; returns whether it fails.
-        too_slow: plays the control; returns why it is too slow, or "".
-    """
+    """Repeat a failure, until `too_slow` returns why the control is too slow to go on."""
     failed = repeats = 0
     while repeats < (REPEATS_IF_ALL_FAIL if failed == repeats else REPEATS_TO_ESTIMATE):
         if why := too_slow():

@@ -66,12 +66,7 @@ class Shares:
     """Several processes that judge properties which share their fixtures; a context manager that ends them."""
 
     def __init__(self, items: Sequence[pytest.Item], *, jobs: int) -> None:
-        """Start no process yet.
-
-        Args:
-            items: the properties.
-            jobs: how many processes judge at the same time.
-        """
+        """Start no process yet."""
         self._items = items
         self._jobs = jobs
         self._config = items[0].config

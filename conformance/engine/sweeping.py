@@ -44,13 +44,7 @@ round trip of 0.2 s."""
 def tried_ahead(
     broker: Broker, items: Iterable[Item], check: Check
 ) -> Iterator[tuple[Item, Check]]:
-    """Yield each item with the check to call for it: the given one, or one that repeats what was found ahead.
-
-    Args:
-        broker: the target; only one that several processes judge is far away.
-        items: the items.
-        check: checks one of them.
-    """
+    """Yield each item with the check to call for it: the given one, or one that repeats what was found ahead."""
     if not broker.is_shared:
         yield from ((item, check) for item in items)
         return

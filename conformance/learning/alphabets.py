@@ -24,7 +24,7 @@ from wire.api_keys import (
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
 from wire.exchange import Request, encode_request
 from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES, encode_frame
-from wire.headers import PLAIN_CLIENT_ID, PLAIN_REQUEST_HEADER, RequestHeader
+from wire.headers import PLAIN_REQUEST_HEADER, RequestHeader, plain_header
 from wire.primitives import INT16_MAX, INT16_MIN, INT32_MAX, TaggedField
 from wire.sasl import (
     FIRST_FLEXIBLE_AUTHENTICATE,
@@ -75,12 +75,7 @@ class LetterFacts:
 
 
 def alphabet_of(size: str, facts: LetterFacts) -> Alphabet:
-    """Return the alphabet of a size for a listener.
-
-    Args:
-        size: one of `SIZES`.
-        facts: what is known of the listener.
-    """
+    """Return the alphabet of one of `SIZES` for a listener."""
     writer = _Writer(facts)
     letters = [*writer.small()]
     if size == LARGE:
@@ -295,9 +290,4 @@ class _Writer:
         return Letter(name=name, requests=(request,))
 
     def _header(self, api_key: int, version: int) -> RequestHeader:
-        return RequestHeader(
-            request_api_key=api_key,
-            request_api_version=version,
-            correlation_id=next(self._correlation_ids),
-            client_id=PLAIN_CLIENT_ID,
-        )
+        return plain_header(api_key, version, next(self._correlation_ids))

@@ -10,12 +10,7 @@ from reports.machines.machine import Machine, distinguishing_word
 
 
 def learn_listener(listening: Listening, model: Machine, extra_states: int) -> Learned:
-    """Compare a listener with its model, and learn its machine if it is another one.
-
-    Args:
-        listening: the listener.
-        model: the machine of its model.
-        extra_states: up to how many more states a difference is found for certain.
+    """Compare a listener with its model, and learn its machine if it differs, which is certain to be found up to `extra_states` more states.
 
     Raises:
         HarnessError: the target cannot be reached, or kept us waiting for too long.

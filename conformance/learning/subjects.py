@@ -26,11 +26,6 @@ from wire.headers import CORRELATION_ID_BYTES
 def listening_to(broker: Broker, size: str, *, at_once: int = 1) -> Listening:
     """Return a listener of a target as a system under learning, with an alphabet of a size.
 
-    Args:
-        broker: the listener.
-        size: the size of the alphabet.
-        at_once: how many words may be sent at the same time.
-
     Raises:
         HarnessError: the target's plain responses cannot be read.
     """

@@ -195,13 +195,7 @@ def results(work: Sequence[Future[T]], advance: Advance | None) -> list[T]:
 def blames_of(
     subject: Subject, faults: Sequence[str], trials: Sequence[PropertyTrial]
 ) -> list[Blame]:
-    """Return which clauses each fault violated.
-
-    Args:
-        subject: the model.
-        faults: the faults' names; an empty one is the plain model.
-        trials: what each property made of each of them.
-    """
+    """Return which clauses each fault violated; one without a name is the plain model."""
     properties = judged_in_memory(subject)
     violated: dict[str, set[str]] = defaultdict(set)
     problems: dict[str, list[str]] = defaultdict(list)
@@ -232,16 +226,7 @@ def kills_of_standard_run(
     seeds: int,
     uncounted: Collection[str] = (),
 ) -> list[Kill]:
-    """Return how each clause caught the faults that break it, without the properties that only a deep run has.
-
-    Args:
-        subject: the model.
-        faults: the faults' names.
-        trials: what each property made of each of them.
-        killed: the examples that it took, by property and seed.
-        seeds: how many seeds were tried.
-        uncounted: the faults whose examples were not counted.
-    """
+    """Return how each clause caught the faults that break it, without the properties that only a deep run has."""
     pinned = {(trial.property_name, trial.fault) for trial in trials if trial.pinned}
     judged = clauses_in_memory(subject)
     judging: dict[str, list[str]] = defaultdict(list)

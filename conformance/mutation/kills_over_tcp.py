@@ -113,14 +113,7 @@ def _parts(seeds: range) -> Iterator[range]:
 def count_on_brokers(
     property_name: str, defects: Sequence[str], seeds: Sequence[int], quick: bool = False
 ) -> Counted:
-    """Start the plain reference broker and those with the defects, and count the examples for each seed.
-
-    Args:
-        property_name: the property that judges them.
-        defects: names of the defects.
-        seeds: the seeds that share this set of brokers.
-        quick: whether only defects that no pinned example catches are counted.
-    """
+    """Start the plain reference broker and those with the defects, and count the examples for each seed that shares them."""
     targets = {target.id: target for target in reference_targets()}
     with ExitStack() as running:
 

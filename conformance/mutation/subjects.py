@@ -74,13 +74,7 @@ class Subject:
 def broker_with(
     defect: str, *, release: str = NEWEST_RELEASE, quorum: str = KRAFT
 ) -> InMemoryBroker:
-    """Return the reference broker with a defect, or the plain one for an empty name.
-
-    Args:
-        defect: the defect's name.
-        release: the release whose table and traits it has.
-        quorum: "kraft" or "zookeeper"; the tables of a release differ by it.
-    """
+    """Return the reference broker of a release with a defect, or the plain one for an empty name; tables differ by quorum."""
     targets = {target.id: target for target in reference_targets()}
     target = targets[f"{REFERENCE}+{defect}" if defect else REFERENCE]
     tampering = DEFECTS[defect].tampering if defect else None

@@ -98,12 +98,7 @@ def summary(score: Score) -> str:
 
 
 def markdown(score: Score, equivalents: Mapping[str, str]) -> str:
-    """Return the score as a Markdown document.
-
-    Args:
-        score: the score.
-        equivalents: changes that no clause can detect, each with the reason.
-    """
+    """Return the score as a Markdown document, with the reason why no clause can detect each of the equivalents."""
     lines = ["# Mutation score", "", f"{summary(score).capitalize()}.", ""]
     lines += [
         "The counts of examples until a defect is caught include generated examples only, not pinned ones. The budget "

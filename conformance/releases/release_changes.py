@@ -125,12 +125,7 @@ class Observer:
     """
 
     def __init__(self, broker: Broker, stage: ConnectionStage = SERVED) -> None:
-        """Request the target's table, with which its responses are compared.
-
-        Args:
-            broker: the target.
-            stage: the state of connections when inputs are sent on them.
-        """
+        """Request the target's table, with which its responses are compared; inputs are sent on connections in the state `stage`."""
         self.left_out: dict[str, list[str]] = {}
         self._broker = broker
         self._stage = stage

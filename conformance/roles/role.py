@@ -124,11 +124,6 @@ class RoleInRun(ABC, Generic[Judged]):
     def why_not_applicable(clause: Clause, needs: Iterable[str], judged: Judged) -> str | None:
         """Return why a clause does not apply to a target; None if it does.
 
-        Args:
-            clause: the clause.
-            needs: the names of what the property needs.
-            judged: the target.
-
         Raises:
             KeyError: a need has no such name.
             HarnessError: the target cannot be asked.
@@ -147,11 +142,7 @@ class RoleInRun(ABC, Generic[Judged]):
         """Repeat failing examples; return how often each failed again, None for one that cannot be repeated."""
 
     def leave(self, item: pytest.Item) -> None:
-        """Leave a target after its last property.
-
-        Args:
-            item: that property.
-        """
+        """Leave a target after its last property."""
 
     def close(self) -> None:
         """End what is still running at the end of the run."""
@@ -159,12 +150,7 @@ class RoleInRun(ABC, Generic[Judged]):
     @staticmethod
     @abstractmethod
     def from_stored(failure: StoredFailure, wanted: Wanted) -> AbstractContextManager[JudgedTarget]:
-        """Return a context manager with a target on which a stored failure can be judged again.
-
-        Args:
-            failure: the failure.
-            wanted: what the user says about the target.
-        """
+        """Return a context manager with a target on which a stored failure can be judged again."""
 
 
 def property_modules(folder: Path) -> Iterator[str]:

@@ -65,10 +65,6 @@ def role_of_failure(failure: StoredFailure) -> type[RoleInRun[Any]]:
 def still_fails(failure: StoredFailure, target: JudgedTarget) -> AssertionError | None:
     """Judge the failing example again.
 
-    Args:
-        failure: the failure.
-        target: the target, of the failure's role.
-
     Returns:
         The violation; None if the target now conforms.
 

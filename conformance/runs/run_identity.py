@@ -46,10 +46,6 @@ def asks_for_everything(config: pytest.Config, folders: Iterable[Path]) -> bool:
     """Return whether a command line collects every property on every listener.
 
     Properties that are deselected after collection are not considered.
-
-    Args:
-        config: the configuration of the run.
-        folders: the folders of properties, one for each role.
     """
     if any(config.getoption(option, None) for option in PARTIAL_OPTIONS):
         return False

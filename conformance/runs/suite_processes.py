@@ -55,12 +55,7 @@ class SuiteProcesses(Generic[Name]):
     """Runs of the suite by name, `jobs` at a time."""
 
     def __init__(self, *, jobs: int, variables: Mapping[str, str] | None = None) -> None:
-        """Set up without starting a run.
-
-        Args:
-            jobs: how many run at a time.
-            variables: environment variables in addition to this process's own.
-        """
+        """Set up without starting a run, with variables besides this process's own."""
         self._jobs = jobs
         self._environment = {**os.environ, **(variables or {})}
         self._running: dict[Name, _Running] = {}
@@ -76,13 +71,7 @@ class SuiteProcesses(Generic[Name]):
         ended: Callable[[Name, EndedRun], None],
         tick: Callable[[], None] = lambda: None,
     ) -> None:
-        """Do all runs; no process is left when this method returns or raises.
-
-        Args:
-            options: by name, the options for `pytest conformance/`.
-            ended: called with each run as it ends.
-            tick: called several times a second.
-        """
+        """Do all runs; no process is left when this method returns or raises. `tick` is called several times a second."""
         waiting = list(options)
         try:
             while waiting or self._running:

@@ -184,13 +184,7 @@ class TargetRuns:
         finished: Callable[[TargetRun], None],
         tick: Callable[[], None],
     ) -> None:
-        """Run against every target; no process is left when this method returns or raises.
-
-        Args:
-            targets: the targets' ids.
-            finished: called with each run as it ends.
-            tick: called several times a second.
-        """
+        """Run against every target; no process is left when this method returns or raises. `tick` is called several times a second."""
         with temporary_folder() as files:
             file_of = {target: files / target for target in targets}
             options = {

@@ -23,7 +23,7 @@ from wire.api_versions import ApiVersionsResponse
 from wire.codec import decode, encode
 from wire.errors import DecodeError
 from wire.frames import DEFAULT_MAX_FRAME_BYTES, SIZE_BYTES, encode_frame, read_size
-from wire.headers import CORRELATION_ID_BYTES, PLAIN_CLIENT_ID, RequestHeader
+from wire.headers import CORRELATION_ID_BYTES, plain_header
 
 BUFFER_BYTES = 1 << 16
 """How much is buffered of one direction before the other side has to wait; reading may add one chunk."""
@@ -118,13 +118,7 @@ async def newest_api_versions(address: Address, ways: Ways) -> int:
 
 
 async def _ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> int:
-    header = RequestHeader(
-        request_api_key=API_VERSIONS_KEY,
-        request_api_version=0,
-        correlation_id=1,
-        client_id=PLAIN_CLIENT_ID,
-    )
-    writer.write(encode_frame(encode(header, version=1)))
+    writer.write(encode_frame(encode(plain_header(API_VERSIONS_KEY, 0, 1), version=1)))
     size = read_size(await reader.readexactly(SIZE_BYTES))
     if not CORRELATION_ID_BYTES < size < DEFAULT_MAX_FRAME_BYTES:
         raise ValueError(f"the response has {size} bytes")

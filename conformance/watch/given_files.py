@@ -40,12 +40,7 @@ class GivenFiles:
 def report_of_files(
     files: GivenFiles, releases: Sequence[Release], on_report: Callable[[WatchReport], None]
 ) -> WatchReport:
-    """Return what files mean for releases.
-
-    Args:
-        files: the files.
-        releases: the releases that are asked about.
-        on_report: called with the report so far while logs are followed, whenever something came.
+    """Return what files mean for releases; `on_report` gets the report so far while logs are followed.
 
     Raises:
         UnusableSource: a file cannot be read, or is something else.

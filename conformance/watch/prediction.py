@@ -164,16 +164,7 @@ def _refused(
     watched: Ranges,
     release: Release,
 ) -> Decision:
-    """Return what a request that the release refuses means for the client.
-
-    Args:
-        api_key: its API.
-        version: its version.
-        seen: all versions of the API that the client sent.
-        asks: whether the client asks for versions; None if that is not known.
-        watched: what the watched brokers serve.
-        release: the release.
-    """
+    """Return what a refused request means for a client; `asks` is None if it is not known whether it asks for versions."""
     if asks is False:
         outcome, why = _NEVER_ASKS
     else:

@@ -126,11 +126,7 @@ class WatchProxy:
         self._is_ending = False
 
     async def listen(self, place: Address, brokers: Sequence[Address]) -> Address:
-        """Listen for the application; return the address, with the port that was chosen if 0 is given.
-
-        Args:
-            place: the address to listen on.
-            brokers: the bootstrap servers, which are tried in their order.
+        """Listen for the application; return the address, with the port that was chosen if 0 is given. Brokers are tried in order.
 
         Raises:
             CannotListen: the address cannot be used.
@@ -145,11 +141,7 @@ class WatchProxy:
         return Address(place.host, port)
 
     async def end(self, at_once: asyncio.Event | None = None) -> None:
-        """Accept no more connections and requests, wait for the answers to open ones, and close everything.
-
-        Args:
-            at_once: ends the waiting when it is set.
-        """
+        """Accept no more connections and requests, wait for the answers to open ones until `at_once` is set, and close everything."""
         self._is_ending = True
         for broker in self._brokers:
             broker.server.close()

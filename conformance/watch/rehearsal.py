@@ -27,7 +27,7 @@ from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
 from wire.exchange import Outcome
 from wire.frames import SIZE_BYTES, encode_frame
-from wire.headers import CORRELATION_ID_BYTES, RequestHeader, request_header_version
+from wire.headers import CORRELATION_ID_BYTES, RequestHeader, plain_header, request_header_version
 
 _UNKNOWN = Identity()
 
@@ -41,12 +41,7 @@ class Rehearsal:
     """
 
     def __init__(self, release: Release, newest: int) -> None:
-        """Rehearse a release.
-
-        Args:
-            release: the release.
-            newest: the newest version of ApiVersions that the broker serves.
-        """
+        """Rehearse a release on a broker that serves ApiVersions up to a version, `newest`."""
         self._release = release
         self._newest = min(newest, NEWEST_VERSION)
         self.not_shared: frozenset[int] = frozenset()
@@ -138,11 +133,8 @@ def _in_version_0(head: RequestHead) -> bytes:
 
 def _in_version(head: RequestHead, version: int) -> bytes:
     """Return an ApiVersions request with the correlation id, the client id and the software of another request."""
-    header = RequestHeader(
-        request_api_key=API_VERSIONS_KEY,
-        request_api_version=version,
-        correlation_id=head.correlation_id,
-        client_id=head.client_name,
+    header = plain_header(
+        API_VERSIONS_KEY, version, head.correlation_id, client_id=head.client_name
     )
     header_version = request_header_version(API_VERSIONS_KEY, version)
     body = ApiVersionsRequest()

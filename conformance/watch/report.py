@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from conformance.watch.prediction import PredictedOutcome, Prediction, predict, request_name, worst
 from conformance.watch.releases import Release
@@ -157,12 +157,7 @@ def requests_in_words(row: ClientRow) -> list[str]:
 
 
 def sentences(report: WatchReport, *, without: PredictedOutcome | None = None) -> list[str]:
-    """Return what can be pasted into a ticket: for each client and release what becomes of it, and why.
-
-    Args:
-        report: the report.
-        without: an outcome that is left out.
-    """
+    """Return what can be pasted into a ticket: for each client and release what becomes of it, and why; without one outcome."""
     found = []
     for row in report.rows:
         for each in row.predictions:
@@ -223,13 +218,8 @@ def as_markdown(report: WatchReport) -> str:
 
 
 def _row_as_json(row: ClientRow) -> dict[str, object]:
-    client = row.client
     return {
-        "client_id": client.client_id,
-        "address": client.address,
-        "principal": client.principal,
-        "software_name": client.software_name,
-        "software_version": client.software_version,
+        **asdict(row.client),
         "connections": row.connections,
         "asks_for_versions": row.asks,
         "requests": [

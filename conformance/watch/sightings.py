@@ -96,13 +96,7 @@ class Sightings:
         self.are_incomplete = False
 
     def add(self, sighting: Sighting, times: int = 1, *, connection: object | None = None) -> None:
-        """Count a request.
-
-        Args:
-            sighting: the request.
-            times: how often it was sent.
-            connection: what distinguishes its connection from others of the client, if the source knows.
-        """
+        """Count a request; `connection` distinguishes its connection from others of the client, if the source knows."""
         seen = self._of(sighting.client)
         if seen is None:
             return
@@ -157,24 +151,6 @@ class Sightings:
         """Remember what a source cannot see at all."""
         if len(self.cannot_see) < MOST_NOTES:
             self.cannot_see[sentence] = None
-
-    def merge(self, other: Sightings) -> None:
-        """Add what another source saw."""
-        for client, found in other._clients.items():
-            seen = self._of(client)
-            if seen is None:
-                continue
-            for (key, version), times in found.requests.items():
-                self.add(Sighting(client, key, version), times)
-            room = max(0, MOST_CONNECTIONS - len(seen.connections))
-            seen.connections |= set(list(found.connections - seen.connections)[:room])
-            seen.missed_beginning |= found.missed_beginning
-            seen.missed_requests |= found.missed_requests
-            for sentence in found.notes:
-                self.note(client, sentence)
-        self.are_incomplete |= other.are_incomplete
-        for sentence in other.cannot_see:
-            self.say_cannot_see(sentence)
 
     @property
     def clients(self) -> tuple[ClientIdentity, ...]:

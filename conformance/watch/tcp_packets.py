@@ -70,10 +70,6 @@ class PacketCounts:
 def read_segments(path: Path, counts: PacketCounts) -> Iterator[Segment]:
     """Yield the TCP segments of a capture in its order.
 
-    Args:
-        path: the capture.
-        counts: counts what is in it.
-
     Raises:
         UnusableSource: the file cannot be read, is no capture, or has packets of another link type.
     """

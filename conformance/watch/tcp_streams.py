@@ -41,13 +41,7 @@ class StreamOrder:
         self._next = (sequence + 1) % _NUMBERS
 
     def receive(self, sequence: int, data: bytes, size: int) -> Iterator[Piece]:
-        """Accept a segment, and yield what is in order now.
-
-        Args:
-            sequence: the number of its first byte.
-            data: its captured bytes.
-            size: how many bytes it had.
-        """
+        """Accept a segment, and yield what is in order now."""
         if self._next is None:
             self._next = sequence
         known = self._waiting.get(sequence, (b"", 0))

@@ -149,15 +149,7 @@ def with_id(
     api_key: int | None = None,
     api_version: int | None = None,
 ) -> Request:
-    """Return a request with header v3.
-
-    Args:
-        broker: the target.
-        drawn: the request as it was drawn.
-        instance_id: its client instance id.
-        api_key: the API, if it is not the drawn one.
-        api_version: its version, if it is not one that the target lists.
-    """
+    """Return a request with header v3; its API and version are the drawn ones unless others are given."""
     there = [each for each in carriers(broker) if api_key in (None, each.api_key)]
     if not there:
         raise HarnessError("the table can no longer be read, or lists no version with header v3")
@@ -278,10 +270,6 @@ def assert_served(exchanges: Iterable[Exchange]) -> None:
 
 def assume_served(drawn: Sequence[InstanceIdRequest], exchanges: Sequence[Exchange]) -> None:
     """Reject an example unless every request is served, which other clauses judge.
-
-    Args:
-        drawn: the requests of a connection as they were drawn.
-        exchanges: their exchanges, up to the first without a response.
 
     Raises:
         Unjudged: the text does not say what a broker does with header v3 if the first request had an older one.

@@ -122,22 +122,11 @@ class InstanceIdBroker:
         return decode_prefix(InstanceIdHeader, payload, version=INSTANCE_ID_REQUEST_HEADER)
 
     def accepts_first_id(self, given: UUID, api_key: int) -> bool:
-        """Return whether a connection may begin with an id.
-
-        Args:
-            given: the id.
-            api_key: the API of the request.
-        """
+        """Return whether a connection may begin with an id."""
         return given != NO_INSTANCE_ID
 
     def accepts_later_id(self, first: UUID, given: UUID, api_key: int) -> bool:
-        """Return whether a later request may have an id.
-
-        Args:
-            first: the id of the connection.
-            given: that of the request.
-            api_key: the API of the request.
-        """
+        """Return whether a later request may have an id."""
         return given == first
 
     def accepts_no_id(self, first: UUID | None, api_key: int, api_version: int) -> bool:
@@ -151,25 +140,13 @@ class InstanceIdBroker:
         return first is None or api_key == SASL_HANDSHAKE_KEY
 
     def kept_client_id(self, given: str | None, *, has_id: bool) -> tuple[str | None] | None:
-        """Return what is kept of a connection's first request: its client id, which may be null; None for nothing.
-
-        Args:
-            given: the client id of the request.
-            has_id: whether the request has header v3.
-        """
+        """Return what is kept of a connection's first request: its client id, which may be null; None for nothing."""
         return (given,)
 
     def client_id_of(
         self, first: str | None, given: str | None, api_key: int, *, has_id: bool
     ) -> str | None:
-        """Return the client id that counts for a request that is not the first one of its connection.
-
-        Args:
-            first: that of the first request.
-            given: its own.
-            api_key: the API of the request.
-            has_id: whether the request has header v3.
-        """
+        """Return the client id that counts for a request that is not the first one of its connection."""
         return first if self.first_client_id_counts else given
 
     def refusal_of_version(self, request: bytes) -> bytes:
@@ -179,13 +156,7 @@ class InstanceIdBroker:
         return correlation_id_bytes(request) + encode_body(body, 0)
 
     def response_of(self, api: Api, api_version: int, message: Any) -> Any:
-        """Return the response to a request of an API that KIP-1313 changes.
-
-        Args:
-            api: the API.
-            api_version: the version of the request.
-            message: its body.
-        """
+        """Return the response to a request of an API that KIP-1313 changes."""
         if api.api_key != GET_TELEMETRY_SUBSCRIPTIONS_KEY or api_version > 0:
             return api.response()
         makes_one = message.client_instance_id == NO_INSTANCE_ID

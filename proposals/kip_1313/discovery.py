@@ -23,7 +23,7 @@ from reference_model.broker.rules.oracle import reactions
 from reference_model.broker.rules.reaction import Identity
 from reference_model.profiles.profile import Profile, profile_of, release_order
 from wire.api_keys import API_VERSIONS_KEY
-from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsRequest
+from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.codec import encode
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome, Request, encode_request
@@ -32,8 +32,8 @@ from wire.headers import (
     FLEXIBLE_REQUEST_HEADER,
     INSTANCE_ID_REQUEST_HEADER,
     NO_INSTANCE_ID,
+    PLAIN_BODY,
     PLAIN_CLIENT_ID,
-    PLAIN_SOFTWARE_VERSION,
     InstanceIdHeader,
     read_error_code,
 )
@@ -98,11 +98,6 @@ def has_flexible_headers(target: Target) -> bool:
 def measure(broker: Broker, *, uuids: int, seed: int) -> Discovery:
     """Send the requests to a running release.
 
-    Args:
-        broker: its plaintext listener.
-        uuids: how many random ids are tried.
-        seed: of the ids.
-
     Raises:
         HarnessError: the release does not answer any more.
     """
@@ -154,9 +149,7 @@ def _request(api_key: int, api_version: int, instance_id: UUID | None = None) ->
         return encode_request(header, body, layout=api.layout(api_version))
     return encode_request(
         header,
-        ApiVersionsRequest(
-            client_software_name=PLAIN_CLIENT_ID, client_software_version=PLAIN_SOFTWARE_VERSION
-        ),
+        PLAIN_BODY,
         header_version=FLEXIBLE_REQUEST_HEADER
         if instance_id is None
         else INSTANCE_ID_REQUEST_HEADER,

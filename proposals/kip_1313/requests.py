@@ -68,13 +68,7 @@ def sasl_handshake() -> Request:
 
 
 def sasl_authenticate(token: bytes, version: int, instance_id: UUID = NO_INSTANCE_ID) -> Request:
-    """Return a SaslAuthenticate request; its newest version has header v3.
-
-    Args:
-        token: the token of the mechanism.
-        version: its version.
-        instance_id: the client instance id, if the header has one.
-    """
+    """Return a SaslAuthenticate request; its newest version has header v3."""
     header = InstanceIdHeader(
         request_api_key=SASL_AUTHENTICATE_KEY,
         request_api_version=version,

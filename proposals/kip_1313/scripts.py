@@ -51,13 +51,7 @@ def _cluster(*nodes: NodeScript, enough: int = ENOUGH) -> Script:
 
 
 def cluster_with(table: Table, *, nodes: int = 1, closes_after: int | None = None) -> Script:
-    """Return a script of a cluster whose client keeps asking.
-
-    Args:
-        table: the table of all its brokers.
-        nodes: the number of brokers.
-        closes_after: after how many responses a broker closes the connection; None for never.
-    """
+    """Return a script of a cluster whose client keeps asking; a broker closes a connection after so many responses, or never."""
     return _cluster(*(_node(table, closes_after=closes_after),) * nodes)
 
 

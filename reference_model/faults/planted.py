@@ -35,11 +35,7 @@ class Faults(dict[str, Fault]):
     """The planted faults of a model, by name."""
 
     def planting(self, *breaks: str) -> Callable[[type[Model]], type[Model]]:
-        """Return a decorator that adds a subclass of the model; its docstring becomes the description.
-
-        Args:
-            breaks: ids of the clauses that it violates.
-        """
+        """Return a decorator that adds a subclass of the model, which breaks these clauses; its docstring becomes the description."""
 
         def register(model: type[Model]) -> type[Model]:
             name = "-".join(re.findall(r"V\d+|[A-Z][a-z]*|\d+", model.__name__)).lower()

@@ -90,13 +90,7 @@ def oracles_for(
 def differences(
     oracles: Sequence[StoredInputOracle], exchanges: Sequence[RecordedExchange], *, clause: str
 ) -> Iterator[DisallowedExchange]:
-    """Yield the exchanges of one example that no oracle allows.
-
-    Args:
-        oracles: the result of `oracles_for`.
-        exchanges: all exchanges of the example, in order.
-        clause: id of the clause that the example belongs to.
-    """
+    """Yield the exchanges of one example that no oracle allows."""
     found = [
         {each.exchange.step: each for each in _differences(oracle, exchanges, clause)}
         for oracle in oracles

@@ -124,12 +124,7 @@ class StoredInputOracle:
     """
 
     def __init__(self, profile: Profile, identity: Identity) -> None:
-        """Create the oracle for one target.
-
-        Args:
-            profile: the release on the listener.
-            identity: the target's cluster and node id.
-        """
+        """Create the oracle for one target."""
         self.profile = profile
         self.agreement = Agreement(profile)
         self._identity = identity
@@ -184,11 +179,7 @@ class StoredInputOracle:
     def reactions_to(
         self, request: Request, state: ConnectionState | None = None
     ) -> tuple[Reaction, ...]:
-        """Return all allowed reactions to one complete frame.
-
-        Args:
-            request: the frame.
-            state: the state of its connection; `served` if not given.
+        """Return all allowed reactions to one complete frame, on a connection that is `served` if no state is given.
 
         Raises:
             NotModelled: the model does not cover the frame, or it is for an API other than ApiVersions.

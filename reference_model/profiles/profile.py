@@ -333,14 +333,7 @@ def profile_of(
 
 
 def profile_of_target(implementation: str, release: str, *, quorum: str, listener: str) -> Profile:
-    """Return the profile that a target is judged by.
-
-    Args:
-        implementation: what it is. Those that are not among `PINNED_IMPLEMENTATIONS` have the profile of the newest Apache Kafka.
-        release: its release.
-        quorum: "kraft" or "zookeeper".
-        listener: the listener's name.
-    """
+    """Return the profile of a target: that of the newest Apache Kafka unless it is among `PINNED_IMPLEMENTATIONS`."""
     return profile_of(
         release if implementation in PINNED_IMPLEMENTATIONS else NEWEST_RELEASE,
         quorum=quorum,

@@ -42,25 +42,25 @@ TITLES: Mapping[ChangeKind, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellChange:
-    """One cell that changed; `before` or `after` is None if only the other grid has the cell.
+    """One cell that changed, with its fields in the order of the JSON; `before` or `after` is None if only the other grid has the cell.
 
     Attributes:
-        older_target: the other release that the target is compared with; empty if it is compared with itself.
-        level: the level of its clause, such as MUST.
         kind: how it changed.
+        level: the level of its clause, such as MUST.
+        older_target: the other release that the target is compared with; empty if it is compared with itself.
         why: the reason of its verdict now, if it has one, else the reason before.
         gates: whether a violation of its clause fails a run.
     """
 
-    clause: str
-    target: str
-    listener: str
-    level: str
     kind: ChangeKind
+    clause: str
+    level: str
+    target: str
+    older_target: str = ""
+    listener: str
     before: Verdict | None
     after: Verdict | None
     why: str
-    older_target: str = ""
 
     @property
     def gates(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from rich.table import Table
@@ -188,13 +188,7 @@ def release_lines(comparison: GridComparison) -> list[str]:
 def comparison_document(
     comparison: GridComparison, names: tuple[str, str], violations: Sequence[ViolatedClause]
 ) -> dict[str, Any]:
-    """Return the comparison as one JSON object.
-
-    Args:
-        comparison: what changed.
-        names: the names of the two grids.
-        violations: what is violated now and was not before, to open issues from.
-    """
+    """Return the comparison as one JSON object, with what is violated now and was not before, to open issues from."""
     return {
         "comparison_schema_version": COMPARISON_SCHEMA_VERSION,
         "before": names[0],
@@ -203,17 +197,7 @@ def comparison_document(
         "compared_cells": comparison.cells,
         "compared_releases": dict(comparison.releases),
         "changes": [
-            {
-                "kind": change.kind,
-                "clause": change.clause,
-                "level": change.level,
-                "target": change.target,
-                "older_target": change.older_target or None,
-                "listener": change.listener,
-                "before": change.before,
-                "after": change.after,
-                "why": change.why,
-            }
+            {**asdict(change), "older_target": change.older_target or None}
             for change in comparison.changes
         ],
         "violations": violation_documents(violations),

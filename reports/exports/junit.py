@@ -49,13 +49,7 @@ def write_junit(
 def junit_document(
     grid: Grid, products: Sequence[Product], failures: Iterable[KeptFailure]
 ) -> ET.Element:
-    """Return the document's root.
-
-    Args:
-        grid: the grid.
-        products: who answers for its cells; each becomes a suite.
-        failures: the stored failures.
-    """
+    """Return the document's root."""
     kept = {failure.signature: failure for failure in failures}
     seconds = _seconds_per_example(grid)
     started = {run.run_id: run.started_at for run in grid.runs}

@@ -27,13 +27,7 @@ _PLAINLY_KEPT = frozenset({Verdict.CONFORMS, Verdict.NOT_APPLICABLE})
 
 
 def short_grid(folded: FoldedGrid, products: Sequence[Product], summary: GridSummary) -> str:
-    """Return the text.
-
-    Args:
-        folded: the grid.
-        products: who answers for its cells.
-        summary: its sentence.
-    """
+    """Return the text."""
     refused = (f"Refused: {run.folder}: {run.reason}" for run in folded.grid.refused)
     ends = [
         _legend(folded),

@@ -25,6 +25,10 @@ from reports.verdict_labels import CRASHES
 
 _LEVELS = (*GATING_LEVELS, *(level for level in Level if not gates(level)))
 _LONGEST_NAME = 100
+_IN_JSON = (
+    *("key", "role", "clause", "target", "releases", "level"),
+    *("verdict", "listeners", "title", "seen", "link", "body"),
+)
 
 Chosen = Callable[[FoldedCell], bool]
 Failures = Mapping[tuple[str, str], KeptFailure]
@@ -85,14 +89,7 @@ def violations_of(
     pages: str | None,
     chosen: Chosen = lambda cell: True,
 ) -> list[ViolatedClause]:
-    """List violations, the worst first: by level, then by product, in the order of the grid.
-
-    Args:
-        folded: the grid.
-        failures: the stored failures of its cells.
-        pages: prefix of the addresses of the site's pages; None if there are no pages.
-        chosen: which cells to list.
-    """
+    """List violations in the chosen cells, the worst first: by level, then by product, in the order of the grid."""
     kept = failures_by_run(failures)
     found = [
         _violation(product, list(cells), kept, pages)
@@ -116,14 +113,7 @@ def _level_order(level: str) -> int:
 def _violation(
     product: Product, cells: Sequence[OwnCell], kept: Failures, pages: str | None
 ) -> ViolatedClause:
-    """Return the entry of one clause.
-
-    Args:
-        product: whose it is.
-        cells: its violated cells of the clause: several only for an operation, one for each release.
-        kept: the stored failures.
-        pages: prefix of the addresses of pages; None if there are none.
-    """
+    """Return the entry of one clause: several cells of an operation, one for each release, are one entry."""
     clause, role = cells[0].clause, cells[0].role
     red = [
         (own, each)
@@ -203,20 +193,4 @@ def _body(violation: ViolatedClause) -> Iterator[str]:
 
 def violation_documents(violations: Sequence[ViolatedClause]) -> list[dict[str, Any]]:
     """Return violations as JSON objects."""
-    return [
-        {
-            "key": each.key,
-            "role": each.role,
-            "clause": each.clause,
-            "target": each.target,
-            "releases": each.releases,
-            "level": each.level,
-            "verdict": each.verdict,
-            "listeners": each.listeners,
-            "title": each.title,
-            "seen": each.seen,
-            "link": each.link,
-            "body": each.body,
-        }
-        for each in violations
-    ]
+    return [{name: getattr(each, name) for name in _IN_JSON} for each in violations]

@@ -43,15 +43,7 @@ def write_whole_grid(
     summary: GridSummary,
     out_dir: Path,
 ) -> None:
-    """Write grid.json, grid.csv and grid.md into `out_dir`.
-
-    Args:
-        folded: the grid.
-        products: who answers for its cells.
-        tables: its tables, for grid.json.
-        summary: its sentence and counts.
-        out_dir: the folder.
-    """
+    """Write grid.json, grid.csv and grid.md into `out_dir`."""
     _write_json(folded, tables, summary, out_dir / GRID_FILE)
     _write_csv(folded, out_dir / "grid.csv")
     (out_dir / "grid.md").write_text(short_grid(folded, products, summary), encoding="utf-8")

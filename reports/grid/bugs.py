@@ -161,12 +161,7 @@ def _cause(evidence: Evidence) -> tuple[str, ...]:
 
 
 def client_cause(message: str, clause: str) -> tuple[str, str]:
-    """Return what failures of a client with one cause have in common: the symptom, and the clause if the symptom says too little.
-
-    Args:
-        message: the first line of the failure's message.
-        clause: the clause that it violates.
-    """
+    """Return what failures of a client with one cause share: the symptom, or also the clause if the symptom says too little."""
     symptom = symptom_of(message)
     return clause if symptom.startswith(_WORKS_NOT) else "", symptom
 

@@ -66,10 +66,7 @@ def check_lists(folder: Path) -> None:
 
 
 def check_table(parts: Sequence[Path]) -> None:
-    """Check that the rows of a table fit into memory.
-
-    Args:
-        parts: its Parquet files.
+    """Check that the rows of a table, in these Parquet files, fit into memory.
 
     Raises:
         BeyondLimits: they do not, as far as that can be found out without reading them, or a part is no plain file.

@@ -29,10 +29,7 @@ from reports.verdict_labels import CRASH_KINDS
 
 
 def read_grid(out_dir: Path) -> Grid:
-    """Read `tables/*.parquet` and the lists of runs of a roll-up's folder.
-
-    Args:
-        out_dir: the folder given to `spark_aggregation.job` as `--out`.
+    """Read `tables/*.parquet` and the lists of runs of the folder given to `spark_aggregation.job` as `--out`.
 
     Raises:
         FileNotFoundError: the roll-up did not write a table.

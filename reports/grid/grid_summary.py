@@ -117,14 +117,7 @@ def breaking_products(products: Sequence[Product], breaking: Sequence[Product]) 
 
 
 def _all_hold(binding: Sequence[FoldedCell], left_out: int, bound: int, every: int) -> str:
-    """Return the sentence that all MUST clauses hold, with how many cells were not judged.
-
-    Args:
-        binding: the cells of MUST clauses that apply.
-        left_out: how many other cells of MUST clauses the same products have.
-        bound: how many products have such cells.
-        every: how many products the grid has.
-    """
+    """Return the sentence that all MUST clauses hold, with how many cells of how many products were not judged."""
     known = sum(cell.verdict is Verdict.KNOWN_VIOLATION for cell in binding)
     exceptions = f", except for {_counted(known, 'known violation')}" if known else ""
     others = f" No MUST clause applies to the other {every - bound}." if every > bound else ""

@@ -157,14 +157,7 @@ def role_word(role: str) -> str:
 def verdict_text(
     verdict: Verdict, failures: int = 0, *, crashes: bool = False, role: str = ""
 ) -> str:
-    """Return a verdict as symbol and short word; for violations with the number of distinct failures.
-
-    Args:
-        verdict: the verdict.
-        failures: how many distinct failures there are.
-        crashes: whether the target ended; "crashes" then replaces the verdict's word.
-        role: what the target was judged as.
-    """
+    """Return a verdict as symbol and short word; for violations with the number of distinct failures, or that the target crashes."""
     if crashes:
         return f"{SYMBOLS[verdict]} {CRASHES}"
     text = f"{SYMBOLS[verdict]} {verdict_word(verdict, role)}"

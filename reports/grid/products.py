@@ -169,12 +169,7 @@ def products_of(
 
 
 def those_counted(products: Sequence[Product], breaking: Collection[Product]) -> Sequence[Product]:
-    """Return the products of one role that "2 of 5 break rules" counts: clients that were only tried do not count if others were judged.
-
-    Args:
-        products: the products of one role.
-        breaking: those that break rules, which always count.
-    """
+    """Return the products of one role that "2 of 5 break rules" counts: clients only tried do not count if others were judged."""
     if not any(each.column for each in products):
         return products
     return [each for each in products if each.column or each in breaking]

@@ -138,13 +138,7 @@ def short_cause(text: str) -> str:
 def grid_ranges(
     cells: Iterable[GridCell], targets: Sequence[GridTarget], roles: Mapping[str, str]
 ) -> list[GridRange]:
-    """Return the range statement of each clause, implementation and listener that was judged.
-
-    Args:
-        cells: the cells of the grid.
-        targets: its targets, in any order.
-        roles: maps each clause to the role of its row.
-    """
+    """Return the range statement of each clause, implementation and listener that was judged."""
     known = {(entry.target, entry.listener): entry for entry in targets}
     operations = {clause for clause, role in roles.items() if role == OPERATION}
     # A release in which only operations were tried is no gap between those that were judged as brokers.

@@ -89,12 +89,7 @@ class Learned:
 
 
 def as_json(learned: Learned, frames: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """Return what was learned of a listener as JSON has it.
-
-    Args:
-        learned: what was learned.
-        frames: the frames of each letter, in hexadecimal.
-    """
+    """Return what was learned of a listener, and the hexadecimal frames of each letter, as JSON has it."""
     difference = learned.difference
     return {
         "target": learned.target,

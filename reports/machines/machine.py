@@ -58,12 +58,6 @@ class Machine:
             outputs.append(output)
         return tuple(outputs)
 
-    def state_after(self, word: Word, state: int = 0) -> int:
-        """Return the state after a word, from the first state or another one."""
-        for letter in word:
-            state = self.moves[state][letter].after
-        return state
-
     @cached_property
     def access(self) -> tuple[Word, ...]:
         """The shortest word to each state, the first in the order of the letters."""

@@ -34,12 +34,7 @@ _LINE_WIDTH = 110
 
 
 def play_data(script: Script, steps: Sequence[Step]) -> Mapping[str, Any]:
-    """Return what a reproducer needs of a play, as JSON has it.
-
-    Args:
-        script: what the broker did.
-        steps: what the client sent, and what it got.
-    """
+    """Return what a reproducer needs of a play, as JSON has it."""
     tables: dict[str, int] = {_written(Table()): 0}
     nodes = [
         [_connection_data(connection, tables) for connection in node.connections]
@@ -63,14 +58,7 @@ def render_client_reproducer(
     script: Script,
     data: Mapping[str, Any] | None,
 ) -> str:
-    """Return the source of a script that plays the broker.
-
-    Args:
-        templates: where the template is.
-        texts: the failure's facts for the script's documentation.
-        script: what the broker did.
-        data: as `play_data` returns it; None for a script that reads it from `failure.json`.
-    """
+    """Return the source of a script that plays the broker; without data it reads `failure.json`."""
     timeout_s = script.timeout_ms / 1000
     return templates.get_template(TEMPLATE).render(
         **texts,
@@ -88,9 +76,6 @@ def render_player(templates: Environment) -> str:
     """Return the source of a script that plays the broker of any stored failure without TLS, whose folder it gets.
 
     The play in that folder's `failure.json` also has `timeout_s`: for how many seconds the client may run.
-
-    Args:
-        templates: where the template is.
     """
     wait_s = f"DATA['timeout_s'] + {SHORTEST_WAIT_S}"
     return templates.get_template(TEMPLATE).render(

@@ -37,11 +37,7 @@ _Seen = dict[tuple[int, int, bytes], int]
 
 
 def render_exchange(steps: Sequence[Step]) -> str:
-    """Return an annotated hex dump of everything that was sent and received.
-
-    Args:
-        steps: what was done on the connections, in order.
-    """
+    """Return an annotated hex dump of everything that was sent and received."""
     lines: list[str] = []
     for step in steps:
         if step.closes:

@@ -28,13 +28,7 @@ ENDED_EARLY = (
 
 
 def exit_status_of(recorder: RunRecorder, *, pytest_status: int, strict: bool) -> int:
-    """Return the exit status of the gravest result among the cells.
-
-    Args:
-        recorder: the run.
-        pytest_status: what pytest would exit with.
-        strict: whether a SHOULD gates.
-    """
+    """Return the exit status of the gravest result among the cells."""
     if recorder.writer.fault and pytest_status != pytest.ExitCode.INTERNAL_ERROR:
         # A violation counts even if records are lost; any other verdict needs them.
         violated = _is_violated(recorder, strict=strict)

@@ -52,9 +52,6 @@ def run_schema() -> Mapping[str, Any]:
 def read_run_header(folder: Path) -> Header:
     """Read the header of a complete run: one that was not cut off and that has all its rows.
 
-    Args:
-        folder: the run folder.
-
     Returns:
         `run.json`, as its schema describes it.
 
@@ -122,12 +119,7 @@ def _header_faults(header: Header) -> Iterator[str]:
 
 
 def fault_of_times(started_at: str, finished_at: str) -> str | None:
-    """Return why a run cannot have these times; None if it can.
-
-    Args:
-        started_at: as its header has it.
-        finished_at: as its footer has it.
-    """
+    """Return why a run cannot have these times; None if it can."""
     started, finished = map(datetime.fromisoformat, (started_at, finished_at))
     if max(started, finished) > datetime.now(UTC) + timedelta(hours=CLOCKS_DIFFER_BY_H):
         return f"it is dated in the future: {finished_at if finished > started else started_at}"

@@ -270,12 +270,7 @@ class RunWriter:
         self.attempt(lambda: self.examples.add(row))
 
     def add_exchange(self, row: Row, received: bytes | None) -> None:
-        """Add one exchange; equal responses are stored once.
-
-        Args:
-            row: all of `EXCHANGE_FIELDS` but the hash.
-            received: the response with its size prefix, if one came.
-        """
+        """Add one exchange; equal responses are stored once."""
         self.attempt(lambda: self._add_exchange(row, received))
 
     def _add_exchange(self, row: Row, received: bytes | None) -> None:
@@ -295,12 +290,7 @@ class RunWriter:
         )
 
     def write_file(self, name: str, data: bytes) -> None:
-        """Write one complete file of the run, for example of a failure.
-
-        Args:
-            name: its name below the folder, with slashes.
-            data: its content.
-        """
+        """Write one complete file of the run, for example of a failure; its name below the folder has slashes."""
         self.attempt(lambda: self._files.write(name, data))
 
     def flush(self) -> None:

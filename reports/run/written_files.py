@@ -26,11 +26,7 @@ class WrittenFiles:
         self._folder = folder
 
     def write(self, name: str, data: bytes) -> None:
-        """Write one complete file, replacing an earlier one of this run.
-
-        Args:
-            name: its name below the folder, with slashes.
-            data: its content.
+        """Write one complete file, replacing an earlier one of this run; its name below the folder has slashes.
 
         Raises:
             OSError: it cannot be written.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from reference_model.profiles.profile import APACHE_KAFKA
 from reports.grid import addresses
@@ -32,17 +33,11 @@ class StepRow:
     href: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ByteChange:
-    """A group of inputs that two adjacent releases treat differently, with all clauses concerned."""
+class ByteChange(NamedTuple):
+    """A group of inputs that two adjacent releases treat differently, and all clauses concerned."""
 
+    group: ReleaseChange
     clauses: tuple[str, ...]
-    listener: str
-    before: str
-    after: str
-    predicted: bool
-    inputs: int
-    shortest: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +61,7 @@ def write_releases(site: Site) -> None:
         "releases",
         pairs=None if tables == (None, None) else _pairs(site, changes),
         changes_recorded=bool(groups),
-        unpredicted=sum(not change.predicted for change in groups),
+        unpredicted=sum(not change.group.predicted for change in groups),
         changes=len(groups),
         left_out=by_group(site.history.inputs_left_out or ()),
         clauses=set(site.folded.cells),
@@ -124,15 +119,7 @@ def _changes_by_releases(
         clauses.setdefault(replace(row, clause=""), []).append(row.clause)
     changes: dict[tuple[str, str], tuple[ByteChange, ...]] = {}
     for group, named in clauses.items():
-        change = ByteChange(
-            clauses=tuple(sorted(filter(None, named))),
-            listener=group.listener,
-            before=group.before,
-            after=group.after,
-            predicted=group.predicted,
-            inputs=group.inputs,
-            shortest=group.shortest,
-        )
+        change = ByteChange(group, tuple(sorted(filter(None, named))))
         releases = tuple(
             text.removeprefix(f"{APACHE_KAFKA}-") for text in (group.from_release, group.to_release)
         )

@@ -127,12 +127,7 @@ def _points(rows: Sequence[Transition]) -> list[tuple[date, int]]:
 def verdicts_at_end_of(
     day: date, transitions: Iterable[Transition]
 ) -> dict[str, dict[str, dict[str, str]]]:
-    """Return the verdicts at the end of a day: target to listener to rule to verdict.
-
-    Args:
-        day: the day, in UTC.
-        transitions: all changes, with those that appeared, the oldest first.
-    """
+    """Return the verdicts at the end of a UTC day: target to listener to rule to verdict. Transitions come oldest first."""
     verdicts: dict[str, dict[str, dict[str, str]]] = {}
     for row in transitions:
         if row.at.date() <= day:

@@ -51,12 +51,7 @@ class ExpectedAnswer:
 
 
 def expected_answers(facts_text: str, *, release: str, listener: str) -> list[ExpectedAnswer]:
-    """Send the requests of a failure to the reference broker, one after the other.
-
-    Args:
-        facts_text: the failure's `failure.json`.
-        release: a release of Apache Kafka, or anything else for the newest.
-        listener: the listener that it failed on.
+    """Send the requests of a failure to the reference broker of a release, or of the newest, one after the other.
 
     Returns:
         One response per request, in order; empty if the reference broker cannot be compared.

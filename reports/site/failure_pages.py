@@ -300,14 +300,7 @@ def answer_groups(
     *,
     by_verdict: bool = False,
 ) -> list[AnswerGroup]:
-    """Group targets by what they did with the example.
-
-    Args:
-        failure: the failure.
-        neighbours: what they did.
-        columns: the targets by their ids.
-        by_verdict: whether only the verdict counts, as for clients; otherwise outcome, error code and bytes count too.
-    """
+    """Group targets by what they did with the example: by the verdict alone, or also by outcome, error code and bytes."""
     grouped: dict[tuple[str, int | None, str | None, str], list[Neighbour]] = {}
     for row in sorted(neighbours, key=lambda row: (row.release_order, row.target), reverse=True):
         if row.target in columns:

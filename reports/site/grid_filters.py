@@ -120,15 +120,7 @@ def choices(name: str, values: Iterable[str]) -> tuple[FilterOption, ...]:
 def style_rules(
     role: str, folded: FoldedGrid, blocks: Sequence[Block], filters: Filters, days: Sequence[str]
 ) -> Iterator[str]:
-    """Yield the style rules of a grid's page.
-
-    Args:
-        role: the role of the grid.
-        folded: its cells.
-        blocks: its columns.
-        filters: its filters.
-        days: the days on which a verdict changed, the newest first.
-    """
+    """Yield the style rules of a grid's page; `days` are those on which a verdict changed, the newest first."""
     for choice in filters.levels:
         yield f"{unless(choice)} tr.{addresses.anchor(choice.value)}{{display:none}}"
     yield "body:has([name=level]:checked) tr.absent{display:none}"

@@ -165,11 +165,7 @@ def write_machines(site: Site) -> None:
 
 
 def write_learned(out_dir: Path, learned: Sequence[Learned]) -> None:
-    """Write the same pages alone, with the overview as index.html.
-
-    Args:
-        out_dir: an existing folder.
-        learned: what was learned, the newest target first.
+    """Write the same pages alone, the newest target first, with the overview as index.html of an existing folder.
 
     Raises:
         OSError: a file cannot be written.
@@ -192,16 +188,7 @@ def write_pages(
     overview: str = addresses.MACHINES,
     has_targets: bool = False,
 ) -> None:
-    """Write the overview, and a page for each target.
-
-    Args:
-        render: writes a page.
-        out_dir: the site's folder, with the pictures.
-        learned: what was learned, the newest target first.
-        names: the display names of targets, by id; an id that it lacks is shown itself.
-        overview: the address of the overview.
-        has_targets: whether each target has another page of its own.
-    """
+    """Write the overview, and a page for each target, the newest first; an id without a name is shown itself."""
     shown = {listener: _shown(out_dir, groups) for listener, groups in groups_of(learned).items()}
     shown_names = {each.target: (names or {}).get(each.target, each.target) for each in learned}
     shared = {"names": shown_names, "overview": overview, "in_one_line": in_one_line}

@@ -54,13 +54,7 @@ class Site:
     environment: Environment = field(default_factory=lambda: template_environment())
 
     def render(self, address: str, template: str, **context: Any) -> None:
-        """Write one page.
-
-        Args:
-            address: the page's address, from the root.
-            template: the template's name without its suffix.
-            **context: the template's variables.
-        """
+        """Write one page, with the template of this name without its suffix; the address is from the root."""
         text = self.environment.get_template(f"{template}.html.j2").render(
             address=address,
             root=addresses.root_of(address),
@@ -225,13 +219,7 @@ def copy_static(out_dir: Path) -> None:
 
 
 def render_alone(out_dir: Path, address: str, template: str, **context: Any) -> None:
-    """Write a page that belongs to no grid: it has no navigation.
-
-    Args:
-        out_dir: the folder of the pages.
-        address: the page's address, from that folder.
-        template: the template's name without its suffix.
-        **context: the template's variables.
+    """Write a page that belongs to no grid: it has no navigation. Its address is from the folder of the pages.
 
     Raises:
         OSError: it cannot be written.

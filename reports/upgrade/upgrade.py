@@ -74,13 +74,7 @@ class Upgrade:
 def upgrade_between(
     before: RecordedRelease, after: RecordedRelease, grid: FoldedGrid | None = None
 ) -> Upgrade:
-    """Return what changes from one release to another.
-
-    Args:
-        before: the older release.
-        after: the newer one.
-        grid: a grid with operations of clients, verdicts of rules, or both; None for none.
-    """
+    """Return what changes from one release to another; a grid has operations of clients, verdicts of rules, or both."""
     return Upgrade(
         before=before,
         after=after,

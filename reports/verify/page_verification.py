@@ -36,14 +36,7 @@ _ROLLED_UP = re.compile(
 def differing_pages(
     published: Path, recomputed: Path, scratch: Path, taken_over: Collection[str]
 ) -> Iterator[GridDifference]:
-    """Render a recomputed grid, and compare the bytes of every file with the published one.
-
-    Args:
-        published: the folder of the published grid.
-        recomputed: the folder of the tables that were computed again.
-        scratch: an empty folder for the pages.
-        taken_over: tables to read from the published grid.
-    """
+    """Render a recomputed grid, and compare the bytes of every file with the published one."""
     missing = missing_run_lists(published)
     if missing:
         yield from (

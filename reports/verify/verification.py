@@ -85,12 +85,7 @@ def run_folders(roots: Iterable[Path]) -> list[Path]:
 
 
 def differing_runs(published: Path, folders: Sequence[Path]) -> Iterator[GridDifference]:
-    """Compare the runs that a published grid names with those in the given folders.
-
-    Args:
-        published: the folder that `grid` wrote.
-        folders: run folders.
-    """
+    """Compare the runs that a published grid names with those in the given folders."""
     inputs = rows_of(published, "inputs")
     named = {row["run_id"]: row["run_json_sha256"] for row in inputs}
     at_hand: dict[str, set[str]] = defaultdict(set)

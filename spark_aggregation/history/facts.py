@@ -130,11 +130,7 @@ class Facts:
 
 
 def facts_of(ingested: Ingested) -> Facts:
-    """Make the facts of the accepted runs.
-
-    Args:
-        ingested: what was read from the run folders.
-    """
+    """Make the facts of the accepted runs."""
     headers = ingested.accepted.select(
         "folder",
         F.col("header.run_id").alias("run_id"),

@@ -75,12 +75,7 @@ class Storage:
             stream.close()
 
     def publish_text(self, name: str, text: str, *, draft: str) -> None:
-        """Create a small file atomically: it appears with its complete content, or not at all.
-
-        Args:
-            name: the file.
-            text: its content.
-            draft: the file to write first; no other process may use this name.
+        """Create a small file atomically, from a draft of which no other process may use the name: complete, or not at all.
 
         Raises:
             AlreadyThere: the file exists; nothing is changed.

@@ -92,16 +92,7 @@ def start_suite(
     variables: Mapping[str, str] | None = None,
     every_listener: bool = False,
 ) -> subprocess.Popen[str]:
-    """Start a run on the plaintext listener, unless options name others; its output goes to a pipe.
-
-    Args:
-        options: arguments after `pytest conformance/`.
-        runs: folder for its records.
-        suite: what is run.
-        profile: Hypothesis' profile.
-        variables: further environment variables.
-        every_listener: leaves the choice of listeners to the suite.
-    """
+    """Start a run on the plaintext listener, unless options or `every_listener` name others; its output goes to a pipe."""
     chosen = every_listener or "--listener" in options
     listener = () if chosen else ("--listener", "plaintext")
     command = [sys.executable, "-m", "pytest", *suite, *options, *listener, "--runs", str(runs)]

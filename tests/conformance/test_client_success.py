@@ -6,10 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from conformance.assertions.client_success import (
-    assert_success_is_earned,
-    assert_table_is_not_used,
-)
+from conformance.assertions.client_success import assert_success_is_earned, assert_table_is_not_used
 from fixtures.scripted_broker.playing import Play
 from reference_model.clients.scripts.recording import Recording, SeenRequest
 from strategies.untrusted_tables import table_with_error

@@ -35,13 +35,7 @@ def fail_by_kind(value: int) -> None:
 
 
 def run_to_the_end(case: Judged, pinned: tuple[int, ...], largest: int) -> None:
-    """Judge a property as the plugin does.
-
-    Args:
-        case: its judge.
-        pinned: the values of its pinned examples.
-        largest: the largest value that is drawn.
-    """
+    """Judge a property as the plugin does."""
 
     def body(value: int) -> None:
         case.run(fail_by_kind, value)

@@ -34,13 +34,7 @@ from tests.conformance.fake_targets import (
     trickling,
     turning,
 )
-from tests.conformance.suite_runs import (
-    await_line,
-    children_of,
-    finish,
-    run_suite,
-    start_suite,
-)
+from tests.conformance.suite_runs import await_line, children_of, finish, run_suite, start_suite
 from wire.exchange import Outcome
 
 HARNESS_ERROR = 10

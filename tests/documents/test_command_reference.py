@@ -1,16 +1,11 @@
-"""docs/commands.md has every command, option and variable."""
+"""The variables in docs/commands.md."""
 
 from __future__ import annotations
 
 import pytest
 
 from tests.conformance.suite_runs import REPOSITORY
-from workflows.documents.command_reference import DOCUMENT, VARIABLES, document
-
-
-def test_reference_is_current() -> None:
-    """Rewriting it with `python -m workflows.documents.command_reference` changes nothing."""
-    assert DOCUMENT.read_text(encoding="utf-8") == document()
+from workflows.documents.command_reference import VARIABLES
 
 
 @pytest.mark.parametrize("name", [name for name in VARIABLES if name.startswith("KAFKA_")])

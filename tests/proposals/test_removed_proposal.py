@@ -50,12 +50,7 @@ print(json.dumps({
 
 
 def suite_without(proposal: Proposal, folder: Path) -> dict[str, list[str]]:
-    """Copy the suite without a proposal; return what is there.
-
-    Args:
-        proposal: the proposal.
-        folder: where the copy goes.
-    """
+    """Copy the suite without a proposal; return what is there."""
     name = proposal.package.rpartition(".")[2]
     gone = FOLDER / name
 

@@ -7,12 +7,7 @@ import pytest
 from reports.run.hex_dump import dump_answer, dump_answer_of, dump_request, layout_of_answer
 from strategies.api_versions import build_request
 from strategies.minimal_requests import minimal_request
-from tests.reports.dumps import (
-    LIST_GROUPS,
-    LIST_GROUPS_V3_NOTES,
-    LIST_GROUPS_V3_PAYLOAD,
-    notes_of,
-)
+from tests.reports.dumps import LIST_GROUPS, LIST_GROUPS_V3_NOTES, LIST_GROUPS_V3_PAYLOAD, notes_of
 from wire.frames import encode_frame
 from wire.sasl import handshake_request
 from wire.startup_messages import SASL_HANDSHAKE

@@ -14,14 +14,7 @@ from reports.records import SAMPLED_EXAMPLES_PER_PROPERTY, Phase, Verdict
 from reports.run.judged_examples import latency_bucket
 from reports.run.recorder import RunRecorder
 from reports.run.repeats import Repeats, Tally
-from tests.reports.recorders import (
-    PROPERTY,
-    example_of,
-    facts_of,
-    failure_of,
-    key_of,
-    recorder_for,
-)
+from tests.reports.recorders import PROPERTY, example_of, facts_of, failure_of, key_of, recorder_for
 
 
 def header_of(recorder: RunRecorder) -> dict[str, Any]:

@@ -6,13 +6,7 @@ import pytest
 
 from reports.failure_classes import FailureClass, stored_leave_open
 from reports.intervals import wilson_interval
-from reports.run.repeats import (
-    Repeats,
-    Tally,
-    rate_of,
-    repeat_facts,
-    settled,
-)
+from reports.run.repeats import Repeats, Tally, rate_of, repeat_facts, settled
 
 
 @pytest.mark.parametrize(

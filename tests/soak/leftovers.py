@@ -47,11 +47,7 @@ def running_children() -> set[psutil.Process]:
 
 
 def left_processes(before: set[psutil.Process]) -> list[str]:
-    """Name each process that was not there before and does not end, with the ports at which it listens; kill it.
-
-    Args:
-        before: what `running_children` returned then.
-    """
+    """Name each process that was not there before and does not end, with the ports at which it listens; kill it."""
     _, left = psutil.wait_procs(running_children() - before, timeout=ENDING_S)
     sentences = []
     for process in left:

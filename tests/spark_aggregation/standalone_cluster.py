@@ -128,14 +128,7 @@ def submit(
     py_files: Path,
     settings: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Submit a script as a user would, from the script's own folder.
-
-    Args:
-        master: the cluster's URL.
-        script: the script.
-        arguments: its arguments.
-        py_files: archive of the packages that it imports.
-        settings: further Spark settings.
+    """Submit a script as a user would, from the script's own folder; `py_files` is an archive of the packages that it imports.
 
     Returns:
         Exit status and output.

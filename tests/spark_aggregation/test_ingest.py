@@ -12,12 +12,7 @@ from pyspark.sql import SparkSession
 from reports.records import RunRefusal
 from spark_aggregation.reading import run_files
 from tests.broken_run_folders import BROKEN, EXPLAINED, write_hashes, write_whole_run
-from tests.run_folders import (
-    example_row,
-    planned_cell,
-    run_header,
-    write_run,
-)
+from tests.run_folders import example_row, planned_cell, run_header, write_run
 from tests.spark_aggregation.rolled_up import (
     JudgedFolder,
     judged_folders,

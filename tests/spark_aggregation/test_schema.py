@@ -6,13 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from pyspark.sql.types import (
-    ArrayType,
-    DataType,
-    IntegralType,
-    MapType,
-    StructType,
-)
+from pyspark.sql.types import ArrayType, DataType, IntegralType, MapType, StructType
 
 from reports.records import ANSWER_FIELDS, EXAMPLE_FIELDS, EXCHANGE_FIELDS, Column, ColumnType
 from reports.run.run_folder import run_schema

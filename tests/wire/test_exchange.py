@@ -13,14 +13,7 @@ from tests.wire.golden_bytes import load_vectors
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import TAG_SECTION, decode, decode_prefix
 from wire.errors import EncodeError
-from wire.exchange import (
-    Arrival,
-    Exchange,
-    Outcome,
-    Request,
-    Step,
-    encode_request,
-)
+from wire.exchange import Arrival, Exchange, Outcome, Request, Step, encode_request
 from wire.frames import FrameReader
 from wire.headers import Layout, RequestHeader, request_header_version
 from wire.sentinel import SENTINEL_CORRELATION_ID, sentinel_for

@@ -10,12 +10,7 @@ from wire.codec import encode
 from wire.exchange import Exchange, Outcome, Request, Step
 from wire.frames import encode_frame
 from wire.hidden_tokens import MARK, TokenHider, filler, hidden_parts
-from wire.sasl import (
-    authenticate_request,
-    bare_token,
-    handshake_request,
-    plain_token,
-)
+from wire.sasl import authenticate_request, bare_token, handshake_request, plain_token
 from wire.startup_messages import SASL_AUTHENTICATE
 
 TOKEN = plain_token("alice", "hunter2")

@@ -177,9 +177,8 @@ def test_counts_are_written_for_other_programs() -> None:
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many kinds of requests a log has, only so many are counted and remembered; the rest is counted as left out."""
+    """However many kinds of requests a log has, only so many are counted; the rest is counted as left out."""
     monkeypatch.setattr(request_log_counts, "MOST_COUNTED", 3)
-    monkeypatch.setattr(request_log_counts, "MOST_REMEMBERED", 3)
     lines = [OF_2_8.replace(b"named", b"client-%d" % number) for number in range(8)]
     counts = counted(*lines, *lines)
     assert (len(counts.requests), counts.left_out) == (3, 10)

@@ -16,13 +16,7 @@ from reports.grid.bugs import Evidence
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import read_history_table
-from tests.reports.roll_up_tables import (
-    cell_row,
-    clause_row,
-    failure_row,
-    target_row,
-    write_tables,
-)
+from tests.reports.roll_up_tables import cell_row, clause_row, failure_row, target_row, write_tables
 from workflows.compatibility.__main__ import main
 from workflows.compatibility.collecting import Collected, collect, finding_id, step_between
 from workflows.compatibility.data import Compatibility, Finding, counts_of, read_data, write_data

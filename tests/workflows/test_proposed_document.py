@@ -7,13 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.reports.roll_up_tables import (
-    cell_row,
-    clause_row,
-    failure_row,
-    target_row,
-    write_tables,
-)
+from tests.reports.roll_up_tables import cell_row, clause_row, failure_row, target_row, write_tables
 from tests.workflows.fake_gh import FakeGh
 from workflows.compatibility.__main__ import write_documents
 from workflows.proposed_document import BRANCH, TITLE, propose

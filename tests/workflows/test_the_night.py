@@ -36,12 +36,7 @@ class Runner:
     """A hosted runner as the steps see it: a working folder, variables and programs."""
 
     def __init__(self, folder: Path, gh: FakeGh) -> None:
-        """Start in an empty folder.
-
-        Args:
-            folder: the folder, which is created.
-            gh: the fake of GitHub's client.
-        """
+        """Start in an empty folder, which is created, with a fake of GitHub's client."""
         self.folder = folder
         folder.mkdir()
         self.outputs = folder / "outputs"

@@ -68,13 +68,7 @@ class Collected:
 
 
 def collect(folded: FoldedGrid, failures: Sequence[KeptFailure], project: str = "") -> Collected:
-    """Return the data of a grid.
-
-    Args:
-        folded: the grid.
-        failures: the stored failures of its cells.
-        project: the address of this project's repository; empty if it is not published.
-    """
+    """Return the data of a grid; the address of this project's repository is empty if it is not published."""
     products = products_of(folded, failures)
     judged = {product.id: _judged(product) for product in products}
     findings: list[Finding] = []
@@ -161,15 +155,7 @@ def _without_links(reason: str) -> str:
 def _finding(
     family: str, bug: Bug, reason: str, order: Sequence[str], *, taken: Collection[str]
 ) -> tuple[Finding, Evidence | None]:
-    """Return a finding and the failure that shows it best.
-
-    Args:
-        family: whose it is.
-        bug: its failures.
-        reason: why it is declared; empty if it is not.
-        order: the ids of the products, the newest version of each first.
-        taken: the ids of other findings.
-    """
+    """Return a finding and the failure that shows it best."""
     broken: dict[str, dict[str, None]] = {}
     for each in bug.evidence:
         broken.setdefault(_owner(each), {})[each.clause.clause] = None
@@ -237,13 +223,7 @@ def _usefulness(evidence: Evidence) -> tuple[bool, bool, bool, bool]:
 
 
 def finding_id(family: str, title: str, taken: Collection[str]) -> str:
-    """Return a name that stays the same while numbers in the title change: the folder of a finding.
-
-    Args:
-        family: the name of its product.
-        title: its title.
-        taken: the names of other findings.
-    """
+    """Return a name that stays the same while numbers in the title change: the folder of a finding."""
     words = [word for word in _WORD.findall(title.lower()) if not _SMALL_WORD.fullmatch(word)]
     folder = "-".join(_WORD.findall(family.lower())) or "product"
     while len(words) > _MOST_WORDS or (len("-".join(words)) > _MOST_LETTERS and len(words) > 1):
@@ -282,13 +262,7 @@ def _steps(folded: FoldedGrid) -> Iterator[LineStep]:
 
 
 def step_between(older: str, newer: str, folded: FoldedGrid | None) -> LineStep:
-    """Return what changes from one release to another.
-
-    Args:
-        older: the older release.
-        newer: the newer one.
-        folded: a grid with the verdicts of both; None for none.
-    """
+    """Return what changes from one release to another."""
     upgrade = upgrade_between(*ends_named(older, newer), folded)
     rules = None if upgrade.rules is None or upgrade.rules.absent else upgrade.rules
     worse, better = (

@@ -166,12 +166,7 @@ class Counts:
 
 
 def counts_of(data: Compatibility, versions: frozenset[str]) -> Counts:
-    """Count what is wrong with versions of one product.
-
-    Args:
-        data: the data.
-        versions: their ids.
-    """
+    """Count what is wrong with versions of one product."""
     broken = {
         finding.id: {
             clause

@@ -45,13 +45,7 @@ def without_folders(text: str) -> str:
 
 
 def finding_text(data: Compatibility, finding: Finding, evidence: Evidence | None) -> Iterator[str]:
-    """Yield the lines of the text of a finding, in Markdown.
-
-    Args:
-        data: everything that was found.
-        finding: the finding.
-        evidence: what shows it; None if no failure is stored.
-    """
+    """Yield the lines of the text of a finding, in Markdown; without evidence if no failure is stored."""
     yield f"# {markdown_text(finding.family)}: {markdown_text(finding.title)}"
     yield ""
     yield f"In {markdown_text(', '.join(finding.broken))}."

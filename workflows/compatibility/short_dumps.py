@@ -24,10 +24,6 @@ def shortened(dump: str, message: str = "") -> str:
 
     What explains a failure stays: rows about APIs that were requested or that the message names, lines with a mark, requests that
     the message names, and the first and the last messages.
-
-    Args:
-        dump: the dump.
-        message: the failure's message.
     """
     known = {f"API {key}": key for key in range(-1, 1000)}
     known |= {api.name: key for key, api in known_apis().items()}

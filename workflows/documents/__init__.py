@@ -1,1 +1,1 @@
-"""Writes the documents that follow from code, and takes their pictures. Each has a test that fails if it is out of date."""
+"""Documents that follow from code, each in a module of its own, and pictures of the site."""

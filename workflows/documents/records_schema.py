@@ -1,15 +1,10 @@
-"""Writes docs/records-schema.md from the code: what a run folder holds, and a grid folder's tables.
-
-python -m workflows.documents.records_schema
-"""
+"""docs/records-schema.md from the code: what a run folder holds, and a grid folder's tables."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-import click
 
 from reports.records import (
     ANSWER_FIELDS,
@@ -22,7 +17,6 @@ from reports.records import (
     Verdict,
 )
 from reports.run.run_folder import run_schema
-from reports.suite_command import SuiteCommand
 from reports.verdict_labels import SYMBOLS, WORDS
 from reports.verify.verification import GIVEN_TABLES
 from spark_aggregation.tables.table_schemas import TABLES
@@ -31,7 +25,7 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "records-schema.md"
 
 _BEGINNING = f"""# Records schema
 
-Made by `python -m workflows.documents.records_schema`; a test fails if it is out of date. Record schema version: {RECORD_SCHEMA_VERSION}.
+Made by `python -m workflows.documents`; a test fails if it is out of date. Record schema version: {RECORD_SCHEMA_VERSION}.
 
 One run is one folder:
 
@@ -151,13 +145,3 @@ def _grid_tables() -> Iterator[str]:
             nullable = "yes" if field.nullable else ""
             yield f"| `{field.name}` | `{field.dataType.simpleString()}` | {nullable} |"
         yield ""
-
-
-@click.command(cls=SuiteCommand, name="workflows.documents.records_schema")
-def main() -> None:
-    """Rewrite docs/records-schema.md."""
-    DOCUMENT.write_text(document(), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

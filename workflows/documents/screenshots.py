@@ -44,13 +44,7 @@ class Picture:
 
 
 def pictures(product: str, upgrade: str, failure: str) -> Iterator[Picture]:
-    """Yield the pictures; those of a phone are dark.
-
-    Args:
-        product: the address of a product's page.
-        upgrade: the address of an upgrade's page.
-        failure: the address of a failure's page.
-    """
+    """Yield the pictures; those of a phone are dark."""
     yield Picture(path=GRID, address=addresses.role_page("broker"), size=DESK)
     pages = {"home": addresses.HOME, "upgrade": upgrade, "product": product, "failure": failure}
     for name, address in pages.items():

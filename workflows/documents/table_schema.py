@@ -1,7 +1,4 @@
-"""Writes reports/exports/table_schema.json, the JSON Schema of `exports/*.json`, from the classes of the rows.
-
-python -m workflows.documents.table_schema
-"""
+"""reports/exports/table_schema.json, the JSON Schema of `exports/*.json`, from the classes of the rows."""
 
 from __future__ import annotations
 
@@ -12,15 +9,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
-import click
-
 from proposals import provided
 from reports.exports.table_files import GRID_ROW_TYPES, TABLE_SCHEMA_VERSION, columns_of
 from reports.grid.grid_tables import CellFailure
 from reports.grid.history_tables import ROW_TYPES
 from reports.records import Verdict
 from reports.site.advertised import RECORDED_COLUMNS
-from reports.suite_command import SuiteCommand
 
 DOCUMENT = Path(__file__).parents[2] / "reports" / "exports" / "table_schema.json"
 
@@ -119,13 +113,3 @@ def _value(hint: Any) -> _Schema:
     if get_origin(hint) is not None:
         return {"type": "object", "additionalProperties": _value(get_args(hint)[1])}
     return _PLAIN[hint]
-
-
-@click.command(cls=SuiteCommand, name="workflows.documents.table_schema")
-def main() -> None:
-    """Rewrite reports/exports/table_schema.json."""
-    DOCUMENT.write_text(document(), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

@@ -46,12 +46,7 @@ class ScramExchange:
     """
 
     def __init__(self, credentials: Credentials, mechanism: str) -> None:
-        """Start to wait for the first token.
-
-        Args:
-            credentials: the only accepted user.
-            mechanism: one of `SCRAM_MECHANISMS`.
-        """
+        """Start to wait for the first token of the only accepted user."""
         self.is_over = False
         self._mechanism = mechanism
         self._credentials = credentials

@@ -120,14 +120,7 @@ def unsupported(profile: Profile) -> Reaction:
 def reactions_to_served_version(
     data: memoryview, header: ParsedHeader, profile: Profile, identity: Identity | None
 ) -> tuple[Reaction, ...]:
-    """Return all allowed reactions to an ApiVersions request in a version that the broker supports.
-
-    Args:
-        data: the payload.
-        header: its parsed header.
-        profile: the release.
-        identity: the broker's ids; None if the broker does not check them.
-    """
+    """Return all allowed reactions to an ApiVersions request in a version that the broker supports."""
     if header.api_version < FIRST_FLEXIBLE_VERSION:
         return (_success(header),)
     try:

@@ -1,6 +1,6 @@
 """Where the model allows more than one outcome: each such choice, with the observation that requires it.
 
-`python -m workflows.documents.allowed_outcomes` writes the list into `docs/allowed-outcomes.md`. A test walks requests of
+`python -m workflows.documents` writes the list into `docs/allowed-outcomes.md`. A test walks requests of
 every kind over every release, and fails if more than one outcome is allowed without one of these.
 """
 

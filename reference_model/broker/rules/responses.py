@@ -71,14 +71,7 @@ def encode_step(
     *,
     token: bytes = b"",
 ) -> bytes:
-    """Return the frame of the response to a step of SASL.
-
-    Args:
-        reaction: the broker's decision.
-        header: the header of the request; None for a bare token.
-        mechanisms: the enabled mechanisms.
-        token: the broker's token in the response.
-    """
+    """Return the frame of the response to a step of SASL, whose header is None for a bare token."""
     if reaction.kind is AnswerKind.BARE_TOKEN:
         return encode_frame(token)
     assert header is not None

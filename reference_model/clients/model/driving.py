@@ -44,14 +44,7 @@ def ask(client: ModelClient, limit_ms: int) -> AskResult:
 def drive(
     client: ModelClient, timeout_ms: int, *, keeps_asking: bool, report: Callable[[AskResult], None]
 ) -> AskResult:
-    """Drive a client until its operation has ended, or until the time is over; return the last result.
-
-    Args:
-        client: the client.
-        timeout_ms: how long it may work.
-        keeps_asking: whether the operation is repeated until the time is over.
-        report: called with the result of each repeated operation.
-    """
+    """Drive a client until its operation, repeated if it `keeps_asking`, has ended, or the time is over; return the last result."""
     if not keeps_asking:
         return ask(client, timeout_ms)
     while True:

@@ -38,12 +38,7 @@ def stops_short(recording: Recording) -> str:
 
 
 def first_reaction(recording: Recording, said: str) -> str:
-    """Return the clause that a client's first wrong reaction to a healthy broker fits, with what it did in further lines; empty if there is none.
-
-    Args:
-        recording: the play of a healthy broker.
-        said: what the client printed.
-    """
+    """Return the clause that a client's first wrong reaction to a healthy broker fits, with what it did in further lines; empty if there is none."""
     if not recording.requests:
         return stops_short(recording)
     reactions = [*_forbidden(recording), *_dropped_tables(History(recording), said)]

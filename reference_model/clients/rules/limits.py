@@ -35,12 +35,7 @@ MOST_LEFT_OPEN_MS = 1000
 
 
 def left_open(recording: Recording, error: ErrorCode) -> str:
-    """Return which connection a client keeps although its use ended with an error, in words; empty if there is none.
-
-    Args:
-        recording: a recording.
-        error: an error after which nothing may be sent on a connection.
-    """
+    """Return which connection a client keeps although its use ended with this error, in words; empty if there is none."""
     history = History(recording)
     for connection in recording.connections:
         ending = next((each for each in history.moves_on(connection) if each.ends_connection), None)

@@ -26,11 +26,6 @@ _NO_TAGS = b"\0"
 def answer_bytes(answer: Answer, *, api_version: int, correlation_id: int) -> bytes:
     """Return the frame of an answer, which may be wrong in any way that the script says.
 
-    Args:
-        answer: the answer; its action is "answer".
-        api_version: the version of the request.
-        correlation_id: the correlation id of the request.
-
     Raises:
         EncodeError: a value of the script does not fit its field.
     """

@@ -6,7 +6,6 @@ Each stands for a kind of broker that clients and proxies meet; the properties o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from reference_model.clients.scripts.script import (
@@ -32,19 +31,6 @@ _LONG_PAUSE_MS = 2600
 _OTHER_CLUSTER = ConnectionScript(cluster_id="another-cluster-00000")
 
 
-@dataclass(frozen=True, slots=True)
-class NamedScript:
-    """A script with what it is good for.
-
-    Attributes:
-        description: what its broker does, in one sentence.
-        script: the script.
-    """
-
-    description: str
-    script: Script
-
-
 def _refusing(code: ErrorCode) -> Script:
     return one_node(Answer(error_code=int(code), table=EMPTY))
 
@@ -57,57 +43,34 @@ def _with(table: Table) -> Script:
     return one_node(Answer(table=table))
 
 
-NAMED_SCRIPTS: Mapping[str, NamedScript] = MappingProxyType(
+NAMED_SCRIPTS: Mapping[str, Script] = MappingProxyType(
     {
-        "healthy": NamedScript("serves every API in every version.", Script()),
-        "three-nodes": NamedScript(
-            "is a healthy cluster of three nodes.", Script(nodes=(NodeScript(),) * 3)
+        "healthy": Script(),
+        "three-nodes": Script(nodes=(NodeScript(),) * 3),
+        "only-v0": _up_to(0),
+        # As brokers before KIP-511.
+        "only-v0-without-range": _up_to(
+            0, Answer(error_code=int(ErrorCode.UNSUPPORTED_VERSION), table=EMPTY, layout=0)
         ),
-        "only-v0": NamedScript("knows only v0 of ApiVersions, and says so.", _up_to(0)),
-        "only-v0-without-range": NamedScript(
-            "knows only v0, and refuses others without a range, as brokers before KIP-511 did.",
-            _up_to(0, Answer(error_code=int(ErrorCode.UNSUPPORTED_VERSION), table=EMPTY, layout=0)),
-        ),
-        "refuses-v3": NamedScript(
-            "refuses the flexible versions of ApiVersions, v3 and later.",
-            _up_to(FIRST_FLEXIBLE_VERSION - 1),
-        ),
-        "private-keys": NamedScript(
-            "lists APIs that no client knows, with keys from 10000 on.",
-            _with(Table(after=((FIRST_PRIVATE_KEY, 0, 3), (32_767, 0, 0)))),
-        ),
-        "future-metadata": NamedScript(
-            "serves Metadata only in versions that no client has.",
-            _with(Table(changed=((METADATA_KEY, 60, 70),))),
-        ),
-        "empty-table": NamedScript("lists no API at all.", _with(EMPTY)),
-        "null-table": NamedScript("sends null for its table.", _with(Table(null=True))),
-        "huge-count": NamedScript(
-            "announces two billion entries in its table.", _with(Table(claimed_count=_HUGE))
-        ),
-        "cut-off": NamedScript("ends its table after 20 bytes.", one_node(Answer(cut_to=20))),
-        "refuses-names": NamedScript(
-            "answers INVALID_REQUEST, as if it disliked the client's software name.",
-            _refusing(ErrorCode.INVALID_REQUEST),
-        ),
-        "demands-rebootstrap": NamedScript(
-            "answers REBOOTSTRAP_REQUIRED (KIP-1242) without end.",
-            _refusing(ErrorCode.REBOOTSTRAP_REQUIRED),
-        ),
-        "other-cluster": NamedScript(
-            "is another cluster from the second connection on (KIP-1242).",
-            all_connections(ConnectionScript(closes_after=1), _OTHER_CLUSTER),
-        ),
-        "closes": NamedScript(
-            "closes the connection instead of answering.", one_node(Answer(action="close"))
-        ),
-        "silent": NamedScript("never answers.", one_node(Answer(action="silence"))),
-        "slow": NamedScript(
-            "takes 2.6 s for its table.", one_node(Answer(delay_ms=_LONG_PAUSE_MS))
-        ),
+        "refuses-v3": _up_to(FIRST_FLEXIBLE_VERSION - 1),
+        "private-keys": _with(Table(after=((FIRST_PRIVATE_KEY, 0, 3), (32_767, 0, 0)))),
+        # Versions of Metadata that no client has.
+        "future-metadata": _with(Table(changed=((METADATA_KEY, 60, 70),))),
+        "empty-table": _with(EMPTY),
+        "null-table": _with(Table(null=True)),
+        "huge-count": _with(Table(claimed_count=_HUGE)),
+        "cut-off": one_node(Answer(cut_to=20)),
+        "refuses-names": _refusing(ErrorCode.INVALID_REQUEST),
+        # KIP-1242, without end.
+        "demands-rebootstrap": _refusing(ErrorCode.REBOOTSTRAP_REQUIRED),
+        # From the second connection on (KIP-1242).
+        "other-cluster": all_connections(ConnectionScript(closes_after=1), _OTHER_CLUSTER),
+        "closes": one_node(Answer(action="close")),
+        "silent": one_node(Answer(action="silence")),
+        "slow": one_node(Answer(delay_ms=_LONG_PAUSE_MS)),
     }
 )
-"""The scripts by name."""
+"""The scripts by name, which says what the broker does."""
 
 
 def scripted_name(target_id: str) -> str | None:

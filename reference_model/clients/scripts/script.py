@@ -292,12 +292,7 @@ HEALTHY_SCRIPT = Script(timeout_ms=8000)
 
 
 def one_node(*answers: Answer, **others: object) -> Script:
-    """Return a script of one node that treats all connections alike.
-
-    Args:
-        answers: the answers to the ApiVersions requests of a connection.
-        others: further attributes of the script.
-    """
+    """Return a script of one node that treats all connections alike; `others` are further attributes of the script."""
     return all_connections(ConnectionScript(answers=answers or (Answer(),)), **others)
 
 

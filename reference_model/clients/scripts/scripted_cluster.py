@@ -126,12 +126,7 @@ class ScriptedCluster:
         return any(connection.seen.closed_ms is None for connection in self._connections)
 
     def recording(self, *, duration_ms: int, cut_short: str = "") -> Recording:
-        """Return what was seen.
-
-        Args:
-            duration_ms: how long the play took.
-            cut_short: why it ended before the client did.
-        """
+        """Return what was seen."""
         return Recording(
             script=self.script,
             connections=tuple(each.seen_until(duration_ms) for each in self._connections),

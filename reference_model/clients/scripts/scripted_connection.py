@@ -102,16 +102,7 @@ class ScriptedConnection:
         see: Callable[[Answered], None],
         closed: Callable[[], None],
     ) -> None:
-        """Start without requests; only `ScriptedCluster.connect` does this.
-
-        Args:
-            script: what happens on it.
-            seen: what is known of it so far.
-            addresses: the address of each node of the cluster.
-            needs_sasl: whether the client has to authenticate.
-            see: called with each request.
-            closed: called when it is closed on the client's side too.
-        """
+        """Start without requests; only `ScriptedCluster.connect` does this."""
         self.seen = seen
         self.opening: list[Write] = []
         self._script = script

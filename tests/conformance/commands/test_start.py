@@ -175,9 +175,8 @@ def test_a_script_is_given_by_its_name_or_by_its_text() -> None:
 @pytest.mark.parametrize("name", NAMED_SCRIPTS)
 def test_every_named_script_can_be_started(name: str) -> None:
     """Its text means the same, so that it can be taken and changed."""
-    named = NAMED_SCRIPTS[name]
-    assert target_named(repr(named.script)).launchers == target_named(f"scripted+{name}").launchers
-    assert named.description.endswith(".")
+    script = NAMED_SCRIPTS[name]
+    assert target_named(repr(script)).launchers == target_named(f"scripted+{name}").launchers
 
 
 def test_all_nodes_of_a_script_are_told() -> None:

@@ -14,14 +14,7 @@ import pytest
 from clauses import marks
 from clauses.tiers import Tier
 from conformance.corpus.entries import CorpusEntry, load_corpus
-from conformance.corpus.replay import (
-    BATCH_BYTES,
-    BATCH_FRAMES,
-    NotAllowed,
-    Replay,
-    Stored,
-    batches,
-)
+from conformance.corpus.replay import BATCH_BYTES, BATCH_FRAMES, NotAllowed, Replay, Stored, batches
 from conformance.engine.planning import is_left_out
 from conformance.mutation.properties import all_properties
 from fixtures.tiers import Kind

@@ -93,5 +93,4 @@ def test_states_are_known_by_their_shortest_words() -> None:
     """Each state has the shortest word that reaches it, and a restricted machine loses the states that no word reaches."""
     machine = _counter(3)
     assert machine.access == ((), ("a",), ("a", "a"), ("a", "a", "a"))
-    assert machine.state_after(("b", "a")) == 1
     assert len(machine.restricted_to(("b",)).moves) == 1

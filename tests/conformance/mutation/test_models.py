@@ -8,14 +8,9 @@ import pytest
 
 from conformance.commands.errors import UnknownName
 from conformance.commands.mutation import is_everything, selected_planted
-from conformance.mutation.in_memory import (
-    blames_of,
-    kills_of_standard_run,
-)
+from conformance.mutation.in_memory import blames_of, kills_of_standard_run
 from conformance.mutation.subjects import SUBJECTS
-from conformance.mutation.trials import (
-    PropertyTrial,
-)
+from conformance.mutation.trials import PropertyTrial
 from fixtures.registry.model_clients import MODEL
 from fixtures.under_test.in_memory_proxy import MODEL_PROXY
 from reference_model.faults.broker import DEFECTS

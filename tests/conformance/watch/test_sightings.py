@@ -46,27 +46,6 @@ def test_a_client_that_names_its_software_on_one_connection_alone_asks() -> None
     assert not seen.asked(ONE)
 
 
-def test_what_two_sources_saw_is_merged() -> None:
-    """Counts are added, and sentences kept once."""
-    first, second = Sightings(), Sightings()
-    for each in (first, second):
-        each.add(Sighting(ONE, 3, 1), 2, connection="a")
-        each.note(ONE, "bytes are missing")
-        each.say_cannot_see("no TLS")
-    assert not first.are_incomplete
-    second.are_incomplete = True
-    second.miss_beginning(ONE)
-    second.add(Sighting(OTHER, 18, 3))
-    first.merge(second)
-    assert first.requests(ONE) == {(3, 1): 4}
-    assert first.connections(ONE) == 1
-    assert first.notes(ONE) == ("bytes are missing",)
-    assert list(first.cannot_see) == ["no TLS"]
-    assert first.asks(ONE) is None
-    assert first.are_incomplete
-    assert first.clients == (ONE, OTHER)
-
-
 def test_memory_is_bounded() -> None:
     """Clients, kinds of requests, connections and sentences are kept up to a limit, and the result says so."""
     seen = Sightings(most_clients=2)

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from reference_model.clients.scripts.recording import (
-    Recording,
-    SeenRequest,
-)
+from reference_model.clients.scripts.recording import Recording, SeenRequest
 from reference_model.clients.scripts.script import Script
 from reference_model.clients.scripts.scripted_cluster import ScriptedCluster
-from reference_model.clients.scripts.scripted_connection import (
-    ScriptedConnection,
-    Write,
-)
+from reference_model.clients.scripts.scripted_connection import ScriptedConnection, Write
 from wire.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from wire.codec import decode, encode
 from wire.error_codes import ErrorCode

@@ -6,11 +6,7 @@ import pytest
 
 from reference_model.clients.scripts.answer_bytes import answer_bytes
 from reference_model.clients.scripts.script import EMPTY, ITSELF, Answer, Table, healthy_ranges
-from wire.api_versions import (
-    ApiVersionsResponse,
-    FinalizedFeatureKey,
-    SupportedFeatureKey,
-)
+from wire.api_versions import ApiVersionsResponse, FinalizedFeatureKey, SupportedFeatureKey
 from wire.codec import decode
 from wire.error_codes import ErrorCode
 from wire.frames import encode_frame

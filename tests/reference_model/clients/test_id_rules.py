@@ -37,26 +37,13 @@ def after_metadata(
     more: Sequence[SeenConnection] = (),
     script: Script = HEALTHY_SCRIPT,
 ) -> Recording:
-    """Return a recording of a client that got metadata on its first connection, and opens a second one after 5 ms.
-
-    Args:
-        requests: what it sends then.
-        first: the first connection, if it is not the usual one.
-        second: the second one, likewise.
-        more: further connections.
-        script: what the broker does.
-    """
+    """Return a recording of a client that got metadata on its first connection, and opens a second one after 5 ms."""
     connections = (first or opened(), second or opened(1, at_ms=5), *more)
     return recorded(asked(5), sent(12), *requests, connections=connections, script=script)
 
 
 def replaced_while_open(*, at_ms: int, ids: tuple[str, int]) -> Recording:
-    """Return a recording of a client that gets metadata of another cluster after 11 ms, and then opens a third connection.
-
-    Args:
-        at_ms: when it is opened.
-        ids: the ids that are given there.
-    """
+    """Return a recording of a client that gets metadata of another cluster after 11 ms, and then opens a third connection."""
     return after_metadata(
         asked(5, at_ms=5, connection=1, ids=RIGHT),
         sent(12, at_ms=11, connection=1),

@@ -7,17 +7,9 @@ from collections.abc import Iterable
 import pytest
 
 from clauses.catalogue import Role, catalogue
-from reference_model.clients.rules.oracle import (
-    ForbiddenMove,
-    begins_below,
-    forbidden_moves,
-)
+from reference_model.clients.rules.oracle import ForbiddenMove, begins_below, forbidden_moves
 from reference_model.clients.scripts.recording import Recording
-from reference_model.clients.scripts.script import (
-    EMPTY,
-    Answer,
-    Table,
-)
+from reference_model.clients.scripts.script import EMPTY, Answer, Table
 from tests.reference_model.clients.recordings import (
     asked,
     listing,

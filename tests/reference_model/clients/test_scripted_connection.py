@@ -21,10 +21,7 @@ from reference_model.clients.scripts.script import (
     one_node,
 )
 from reference_model.clients.scripts.scripted_cluster import ScriptedCluster
-from reference_model.clients.scripts.scripted_connection import (
-    LARGEST_REQUEST_BYTES,
-    Write,
-)
+from reference_model.clients.scripts.scripted_connection import LARGEST_REQUEST_BYTES, Write
 from tests.reference_model.clients.scripted_network import (
     CLOSES,
     NAMED,
@@ -43,10 +40,7 @@ from wire.codec import decode
 from wire.error_codes import ErrorCode
 from wire.frames import encode_frame
 from wire.message_schemas import Api
-from wire.startup_messages import (
-    DESCRIBE_CLUSTER,
-    FIND_COORDINATOR,
-)
+from wire.startup_messages import DESCRIBE_CLUSTER, FIND_COORDINATOR
 
 
 def test_answers_come_one_after_the_other_and_the_last_one_repeats() -> None:

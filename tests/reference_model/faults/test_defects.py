@@ -15,11 +15,7 @@ from hypothesis import strategies as st
 from reference_model.broker.model.state_machine import BrokerConnection, ReferenceBroker
 from reference_model.faults.broker import DEFECTS, Defect
 from reference_model.profiles.profile import KIP_TEXT, NEWEST_RELEASE, Profile, profile_of
-from strategies.api_versions import (
-    api_versions_requests,
-    negative_versions,
-    unknown_versions,
-)
+from strategies.api_versions import api_versions_requests, negative_versions, unknown_versions
 from strategies.broken_requests import frames_with_wrong_size, malformed_requests, mutated_requests
 from strategies.cluster_ids import requests_with_cluster_ids
 from strategies.header_fields import client_ids, correlation_ids, unknown_tagged_fields

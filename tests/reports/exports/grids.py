@@ -71,12 +71,7 @@ def small_tables(out_dir: Path) -> Path:
 
 
 def hostile_tables(out_dir: Path, **failure: str) -> Path:
-    """Write tables with hostile text wherever a target can choose the text, and in more places.
-
-    Args:
-        out_dir: the folder of the tables.
-        failure: other values of the failure's row.
-    """
+    """Write tables with hostile text wherever a target can choose the text, and in more places."""
     return write_tables(
         out_dir,
         targets=[target_row(HOSTILE, implementation=HOSTILE, release=HOSTILE, launcher=HOSTILE)],

@@ -15,13 +15,7 @@ from reports.grid.history_tables import read_history_tables
 from reports.grid.products import products_of
 from reports.records import Verdict
 from tests.reports.exports.grids import CLAUSE, NEW, OLD
-from tests.reports.roll_up_tables import (
-    cell_row,
-    clause_row,
-    failure_row,
-    target_row,
-    write_tables,
-)
+from tests.reports.roll_up_tables import cell_row, clause_row, failure_row, target_row, write_tables
 
 CHILDREN = {
     "testsuites": {"testsuite"},

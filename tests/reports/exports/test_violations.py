@@ -16,13 +16,7 @@ from reports.grid.history_tables import read_history_tables
 from reports.run.failures import READS_FACTS
 from tests.reports.exports.grids import CLAUSE, NEW, OLD, OTHER, SIGNATURE, export, hostile_tables
 from tests.reports.exports.rendered import EXPECTED_TAGS, RenderedTags
-from tests.reports.roll_up_tables import (
-    cell_row,
-    clause_row,
-    failure_row,
-    target_row,
-    write_tables,
-)
+from tests.reports.roll_up_tables import cell_row, clause_row, failure_row, target_row, write_tables
 
 
 def test_binding_violations_come_first(small: Path) -> None:

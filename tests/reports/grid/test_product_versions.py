@@ -10,13 +10,7 @@ from reports.grid.history_tables import read_history_tables
 from reports.grid.product_versions import BugInVersion, ProductVersions, versions_of
 from reports.grid.products import products_of
 from reports.records import Verdict
-from tests.reports.roll_up_tables import (
-    cell_row,
-    clause_row,
-    failure_row,
-    target_row,
-    write_tables,
-)
+from tests.reports.roll_up_tables import cell_row, clause_row, failure_row, target_row, write_tables
 
 OLD, MIDDLE, NEW = (f"some-lib-{version}" for version in ("2.0.2", "2.8.2", "2.16.1"))
 VERSIONS = (NEW, OLD, MIDDLE)

@@ -16,13 +16,7 @@ from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import read_history_tables
 from reports.grid.products import BrokenRules, Product, client_name, products_of, those_counted
 from reports.records import Verdict
-from tests.reports.roll_up_tables import (
-    cell_row,
-    clause_row,
-    failure_row,
-    target_row,
-    write_tables,
-)
+from tests.reports.roll_up_tables import cell_row, clause_row, failure_row, target_row, write_tables
 
 NEW, OLD = "apache-kafka-4.4.0", "apache-kafka-2.3.1"
 CLIENT = "some-lib-2.1"

@@ -176,13 +176,7 @@ def write_small_site(out_dir: Path, **changes: list[dict[str, Any]]) -> Path:
 def write_small_pages(
     out_dir: Path, *writers: Callable[[Site], None], **changes: list[dict[str, Any]]
 ) -> Path:
-    """Write only some pages of the small site, and no exports: much faster than the entire site.
-
-    Args:
-        out_dir: the folder.
-        writers: the functions that write the pages, such as `write_failures`.
-        changes: the tables to replace.
-    """
+    """Write only some pages of the small site, and no exports: much faster than the entire site."""
     return write_pages(write_small_tables(out_dir, **changes), *writers)
 
 

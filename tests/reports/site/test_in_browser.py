@@ -16,14 +16,7 @@ from playwright.sync_api import Browser, Page, ViewportSize
 
 from reports.grid import addresses
 from tests.reports.site.accessibility import SIZES
-from tests.reports.site.sites import (
-    HOSTILE,
-    KEYS,
-    KNOWN_SIGNATURE,
-    NAMES,
-    ORDER,
-    WIDE,
-)
+from tests.reports.site.sites import HOSTILE, KEYS, KNOWN_SIGNATURE, NAMES, ORDER, WIDE
 from tests.reports.site.text_browser import dump_in_w3m
 
 pytestmark = pytest.mark.browser
