@@ -72,10 +72,6 @@ class FrameTooLarge(DecodeError):
     """A size prefix announces more bytes than the reader accepts."""
 
 
-class FrameOverrun(DecodeError):
-    """A size prefix counts bytes of the next frame."""
-
-
 class UnexpectedNull(DecodeError):
     """A field that is not nullable in this version is null."""
 

@@ -115,11 +115,8 @@ def assert_in_order(exchanges: Sequence[Exchange]) -> None:
     assert undue.isdisjoint(answered), "a request with acks 0 got a response"
     one_each = set(answered) <= set(ids) and len(set(answered)) == len(answered)
     if not one_each:
-        other = next(
-            each
-            for each in exchanges
-            if each.payload is not None and _id_of(each.payload) not in ids
-        )
+        got = [each for each in exchanges if each.payload is not None]
+        other = next((each for each in got if _id_of(each.payload or b"") not in ids), got[-1])
         raise MalformedAnswer(
             other,
             "the responses have other correlation ids than the requests",
