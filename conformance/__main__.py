@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import import_module
+from pathlib import Path
 from types import MappingProxyType
 
 import click
 
+from fixtures.cleanup.confinement import kept_from_others
 from fixtures.cleanup.ending_signals import INTERRUPTS
 from proposals import proposed_commands
 from reports.distribution import suite_version
@@ -83,7 +85,9 @@ class Commands(SuiteCommand, click.Group):
         """Run the command; any signal that ends it does what Ctrl-C does."""
         INTERRUPTS.handle()
         check_working_folder()
-        return super().invoke(ctx)
+        # Where runs are kept by default.
+        with kept_from_others(Path("runs")):
+            return super().invoke(ctx)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -1,4 +1,4 @@
-"""Programs that some tests need and that no Python package installs."""
+"""What some tests need of the machine, and no Python package installs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import os
 import shutil
 
 import pytest
+
+from fixtures.cleanup.confinement import OLDEST_VERSION, landlock_version
 
 HOW_TO_GET = {
     "chromium": "apt-get install chromium, or its path in CHROMIUM",
@@ -27,3 +29,9 @@ def require_program(name: str, *alternatives: str) -> str:
             pytest.fail(missing, pytrace=False)
         pytest.skip(missing)
     return path
+
+
+needs_landlock = pytest.mark.skipif(
+    landlock_version() < OLDEST_VERSION,
+    reason="this machine has no Landlock; it needs Linux 5.19 or newer with this security module",
+)

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import click
 
+from clauses.catalogue import Role
 from conformance.commands.errors import UnknownName, reported_as
 from conformance.failures.stored_failures import NoStoredFailure, StoredFailure, read_failure
-from fixtures.registry.targets import BROKERS_FOLDER
 from reports.errors import RunRefused
 from reports.records import VIOLATED_VERDICTS, Verdict
 from reports.run.judged_examples import CellKey
@@ -20,21 +20,24 @@ from reports.run.run_folder import read_run_header
 from reports.run.run_verdicts import run_verdicts
 
 DAYS_UNTIL_STALE = 90
-_CHANGING = re.compile(r"(?<![\w.-])(?:(?:0x)?[0-9a-f]{8,}|-?\d+)(?![\w-])")
+_CHANGING = re.compile(r"(?<![\w.-])(?:(?:0x)?[0-9a-f]{8,}|-?\d+(?:\.\d+)?)(?!\.\d|[\w-])")
 _SPECIAL = re.compile(r"[.^$*+?{}\[\]\\|()]")
 
 
 def match_for(failure: StoredFailure) -> str:
     """Return a regular expression that matches a failure's first line, with any numbers."""
     parts = _CHANGING.split(failure.first_line)
-    numbers = (
-        "[0-9a-fx]+" if len(number) > 7 else r"-?\d+"
-        for number in _CHANGING.findall(failure.first_line)
-    )
+    numbers = map(_pattern_of, _CHANGING.findall(failure.first_line))
     pattern = _escaped(parts[0])
     for number, part in zip(numbers, parts[1:], strict=True):
         pattern += number + _escaped(part)
     return f"^{pattern}"
+
+
+def _pattern_of(number: str) -> str:
+    if "." in number:
+        return r"-?\d+\.\d+"
+    return "[0-9a-fx]+" if len(number) > 7 else r"-?\d+"
 
 
 def _escaped(text: str) -> str:
@@ -93,12 +96,16 @@ expires = {(today + timedelta(days=DAYS_UNTIL_STALE)).isoformat()}
 def expectations(folder: Path) -> None:
     """Print declarations for the violations that a run saw.
 
-    Fill in reason and link, and append the declarations to the target's file in the registry. The registry refuses a
-    declaration without them.
+    Fill in reason and link, and append the declarations to the file of the target or client in the registry, or to one that
+    `--expectations` names. A declaration without them is refused.
     """
     with reported_as(UnknownName, RunRefused, NoStoredFailure):
         entries = entries_for(folder, datetime.now(UTC).date())
+        of_clients = any(
+            clause["role"] == Role.CLIENT for clause in read_run_header(folder)["clauses"]
+        )
     for target, text in entries.items():
-        click.echo(f"# for {BROKERS_FOLDER.name}/{target}.toml{text}")
+        file = f"clients/{target}/client.toml" if of_clients else f"brokers/{target}.toml"
+        click.echo(f"# for {file}, or for the file of --expectations{text}")
     if not entries:
         click.echo("every violation of this run is already declared")

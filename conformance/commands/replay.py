@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -16,6 +16,7 @@ from conformance.failures.stored_failures import NoStoredFailure, StoredFailure,
 from conformance.roles.stored_examples import NoLongerApplies, role_of_failure, still_fails
 from conformance.roles.stored_targets import Wanted
 from fixtures.choosing.listeners import LAUNCHERS
+from fixtures.cleanup.confinement import kept_from_others
 from fixtures.client.command_config import read_properties
 from fixtures.errors import (
     HarnessError,
@@ -100,7 +101,8 @@ def replay(
     with reported_as(UnknownName, NoStoredFailure):
         # One that cannot be read is refused before any is judged.
         failures = [_read(path) for path in paths]
-    statuses = [_replayed(failure, wanted) for failure in failures]
+    with kept_from_others(*(folder for path in paths for folder in runs_of(path))):
+        statuses = [_replayed(failure, wanted) for failure in failures]
     raise SystemExit(min(statuses, key=[1, ExitStatus.HARNESS_ERROR, 0].index))
 
 
@@ -113,6 +115,13 @@ def _read(path: Path) -> StoredFailure:
     failure = read_failure(path)
     role_of_failure(failure)
     return failure
+
+
+def runs_of(path: Path) -> Iterator[Path]:
+    """Yield the folder in which the run of a failure is kept, unless the failure was copied elsewhere."""
+    for folder in path.resolve().parents:
+        if folder.name == "failures":
+            yield folder.parents[1]
 
 
 def _replayed(failure: StoredFailure, wanted: Wanted) -> int:

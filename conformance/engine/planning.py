@@ -22,6 +22,8 @@ from reports.run.recorder import RunRecorder
 from reports.run.run_writer import RunWriter, clause_facts
 from reports.run.target_facts import NOT_STARTED
 
+NOTHING_MALFORMED = "the run sends nothing malformed: see --malformed"
+
 
 def is_judged(item: pytest.Item) -> bool:
     """Return whether an item is a property, that is, names clauses."""
@@ -35,6 +37,11 @@ def is_left_out(item: pytest.Item, tier: Tier, kind: Kind) -> bool:
     if tier is Tier.SMOKE and item.get_closest_marker(marks.STANDARD):
         return True
     return tier is not Tier.DEEP and any(map(item.get_closest_marker, (marks.STORED, marks.DEEP)))
+
+
+def is_malformed_alone(item: pytest.Item, tier: Tier, kind: Kind) -> bool:
+    """Return whether a property is left out, and would not be if the run sent malformed requests too."""
+    return is_left_out(item, tier, kind) and not is_left_out(item, tier, Kind.MALFORMED)
 
 
 def listener_of(item: pytest.Item) -> Chosen:
@@ -59,23 +66,25 @@ def note_started(
 
 
 def planned_run(
-    judged: Sequence[pytest.Item], writer: RunWriter, *, tier: str, role: str
+    judged: Sequence[pytest.Item],
+    writer: RunWriter,
+    *,
+    tier: str,
+    role: str,
+    malformed: Sequence[pytest.Item] = (),
 ) -> RunRecorder:
     """Record the planned cells, in the order of the catalogue or of the operations, before anything is judged.
 
     Args:
         judged: the properties.
+        malformed: properties that are left out because they send malformed requests. A clause that has only such is n/a.
         writer: writes the run's folder.
         tier: the run's tier.
         role: the run's role.
     """
     recorder = RunRecorder(writer, tier=tier, role=role)
-    cells = {
-        CellKey(planned.clause, planned.target, planned.listener): (planned, clause.level.value)
-        for item in judged
-        for clause in clauses_of(item)
-        for planned in [_plan(clause, listener_of(item))]
-    }
+    applying = _cells_of(judged)
+    cells = {**_cells_of(malformed), **applying}
     order = {clause.id: place for place, clause in enumerate(catalogue())}
     # Rows of operations are not in the catalogue; they stay in the order in which they are tried.
     in_order = sorted(cells, key=lambda key: order.get(key.clause, 0))
@@ -86,8 +95,20 @@ def planned_run(
         [clause_facts(clause_or_row(id_), role=role) for id_ in named],
         [target_facts(target, launcher=NOT_STARTED, artefacts={}) for target in targets],
     )
+    for key in cells.keys() - applying.keys():
+        recorder.not_applicable(key, NOTHING_MALFORMED)
     recorder.stale_expectations = stale_expectations(targets)
     return recorder
+
+
+def _cells_of(items: Iterable[pytest.Item]) -> dict[CellKey, tuple[PlannedCell, str]]:
+    """Return the cells of properties, each with the level of its clause."""
+    return {
+        CellKey(planned.clause, planned.target, planned.listener): (planned, clause.level.value)
+        for item in items
+        for clause in clauses_of(item)
+        for planned in [_plan(clause, listener_of(item))]
+    }
 
 
 def _targets(items: Iterable[pytest.Item]) -> list[Target]:

@@ -28,7 +28,7 @@ BLAMED_EXAMPLES = EXAMPLES_PER_PROPERTY
 BYSTANDER_EXAMPLES = 40
 """Examples for properties whose clauses a fault does not break, not counting pinned ones: by far most of the work."""
 QUICK_BYSTANDER_EXAMPLES = 10
-QUICK_BYSTANDER_SHARE = 6
+QUICK_BYSTANDER_SHARE = 12
 """In a quick measurement, each property meets one of this many bystanders, and each bystander one of this many properties."""
 
 T = TypeVar("T")

@@ -31,7 +31,7 @@ PROFILE = "unshrunk"
 TRANSPORT = "over TCP"
 SAMPLE = 2
 """Number of defects that the complete suite runs against, although they could be judged in memory."""
-QUICK_SHARE = 9
+QUICK_SHARE = 18
 """In a quick measurement, of this many defects that break no clause judged here one meets the properties that need sockets."""
 BROKERS_PER_RUN = {Tier.SMOKE: 24, Tier.STANDARD: 7}
 """Chosen so that all runs take about the same time, and there are not too many."""

@@ -19,6 +19,7 @@ from conformance.engine.planning import (
     is_about,
     is_judged,
     is_left_out,
+    is_malformed_alone,
     listener_of,
     planned_run,
 )
@@ -26,10 +27,13 @@ from conformance.engine.pytest_reports import explain
 from conformance.roles.registry import EVERY_ROLE, role_of, role_of_run, roles_of
 from conformance.roles.role import FAILED_ELSEWHERE, PARTLY
 from conformance.runs.run_identity import SUITE, asks_for_everything
+from fixtures.choosing.clients import CLIENTS
 from fixtures.choosing.listeners import TARGETS, kind_of
+from fixtures.cleanup.confinement import kept_from_others
 from fixtures.cleanup.ending_signals import INTERRUPTS, keep_exit_status
 from fixtures.errors import NoCredentials
 from fixtures.tiers import Kind, tier_in, tier_name
+from fixtures.under_test.judged_target import Chosen
 from reports.plugin import RECORDER, clauses_of, show_by_verdict
 from reports.records import Verdict
 from reports.run.allure_results import label_result
@@ -44,6 +48,13 @@ def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
     for name in dict.fromkeys(role.__module__ for role in EVERY_ROLE):
         if not pluginmanager.is_registered(sys.modules[name]):
             pluginmanager.register(sys.modules[name], name)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object]:
+    """Have other people's programs write nothing where the run is kept, from the first that is started."""
+    with kept_from_others(Path(config.getoption("--runs"))):
+        return (yield)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -98,6 +109,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             ),
             tier=name,
             role=role_of(judged[0]).name,
+            malformed=[item for item in left_out if is_malformed_alone(item, tier, kind)],
         )
         if kind is not Kind.MALFORMED:
             config.stash[RECORDER].sends_less()
@@ -219,7 +231,9 @@ def pytest_sessionfinish(
         recorder.stop()
     sends_all = kind_of(session.config) is Kind.MALFORMED
     if recorder is not None and sends_all and exitstatus not in ENDED_EARLY:
-        targets = {chosen.target.id: chosen.target for chosen in session.config.stash[TARGETS]}
+        stash = session.config.stash
+        chosen: tuple[Chosen, ...] = (*stash[TARGETS], *stash[CLIENTS])
+        targets = {each.target.id: each.target for each in chosen}
         drop_unneeded(recorder, targets.values())
         recorder.stale_expectations += unmatched_expectations(recorder, targets.values())
     result = yield

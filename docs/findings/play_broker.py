@@ -690,18 +690,29 @@ def wait_for(broker, process, timeout_s):
         print("the client was still running, and was ended")
         return "still running"
     code = process.returncode
-    word = f"exit status {code}" if code >= 0 else f"signal {-code}"
-    if -code in set(signal.Signals):
-        word = signal.Signals(-code).name
+    word = signal.Signals(-code).name if code < 0 else f"exit status {code}"
     print(f"the client ended: {word}")
     return word
+
+
+def complete(command, bootstrap):
+    """Fill in the places of a command; the arguments of options are to be written by hand."""
+    values = {
+        "bootstrap": bootstrap,
+        "timeout": f"{DATA['timeout_s']:g}",
+        "again": "--again" if DATA.get("keeps_asking") else "",
+        "options": "",
+    }
+    for name, value in values.items():
+        command = command.replace("{" + name + "}", value)
+    return command
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--port", type=int, default=9092, help="of the first broker; others get the next ports")
     parser.add_argument("--timeout", type=float, default=DATA['timeout_s'] + 15, help="seconds until the script ends")
-    parser.add_argument("--run", help="command of the client, with {bootstrap} and {timeout}")
+    parser.add_argument("--run", help="command of the client, with {bootstrap}, {timeout} and {again}")
     try:
         given = parser.parse_args()
     except SystemExit as ended:
@@ -713,11 +724,7 @@ def main():
     print(f"start your client against {bootstrap}", flush=True)
     process = None
     if given.run:
-        values = {"bootstrap": bootstrap, "timeout": f"{DATA['timeout_s']:g}"}
-        command = given.run
-        for name, value in values.items():
-            command = command.replace("{" + name + "}", value)
-        process = subprocess.Popen(shlex.split(command))
+        process = subprocess.Popen(shlex.split(complete(given.run, bootstrap)))
     exit_word = wait_for(broker, process, given.timeout)
     with broker.lock:
         log, recovered = list(broker.log), broker.recovered

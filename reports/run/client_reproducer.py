@@ -48,6 +48,7 @@ def play_data(script: Script, steps: Sequence[Step]) -> Mapping[str, Any]:
     return {
         "heals_after_ms": script.heals_after_ms,
         "heals_after_connections": script.heals_after_connections,
+        "keeps_asking": script.keeps_asking,
         "sasl": script.listener in SASL_LISTENERS,
         "cluster_id": CLUSTER_ID,
         "nodes": nodes,

@@ -169,8 +169,8 @@ def _exchange_lines(failure: Failure, rows_left: int, width: int) -> Iterator[st
     if 2 * shown + (len(exchanges) > shown) > rows_left:
         shown = max(0, rows_left - 1) // 2
     if len(exchanges) > shown:
-        where = "before these: " if shown else ""
-        yield f"  {counted(len(exchanges) - shown, 'exchange')} {where}see exchange.txt"
+        where = " before these" if shown else ""
+        yield f"  {counted(len(exchanges) - shown, 'exchange')}{where}: see exchange.txt"
     most_bytes = max(_FEWEST_BYTES, (width - _BESIDE_BYTES) // 2)
     for exchange in exchanges[len(exchanges) - shown :]:
         received = exchange.received
@@ -212,10 +212,13 @@ def _unexpected_passes(recorder: RunRecorder, width: int) -> Iterator[Line]:
 
 
 def _problems(recorder: RunRecorder, width: int) -> Iterator[Line]:
-    for problem, keys in recorder.problems.items():
+    for problem, affected in recorder.problems.items():
+        # Where another property has found something worse, it is no more than a part that is missing.
+        is_open = [key for key in affected if recorder.cells[key].verdict is Verdict.INCONCLUSIVE]
+        keys, what = (is_open, "inconclusive") if is_open else (affected, "judged only partly")
         targets = list(dict.fromkeys(key.target for key in keys))
         more = f" and {len(targets) - 1} more targets" if len(targets) > 1 else ""
-        head = f"{SYMBOLS[Verdict.INCONCLUSIVE]} {counted(len(keys), 'cell')} on {targets[0]}{more} inconclusive:"
+        head = f"{SYMBOLS[Verdict.INCONCLUSIVE]} {counted(len(keys), 'cell')} on {targets[0]}{more} {what}:"
         clauses = list(dict.fromkeys(key.clause for key in keys))
         lines = [*_problem_lines(problem, width), f"  clauses: {_as_many_as_fit(clauses, width)}"]
         yield from _block(head, lines, Verdict.INCONCLUSIVE)

@@ -28,8 +28,6 @@ from strategies.broker_scripts import (
     refusal_with_metadata,
     table_in_every_refusal,
 )
-from strategies.cluster_scripts import replaced_cluster
-from strategies.connection_scripts import closing_broker
 from strategies.hypothesis_adapter import body_of, is_drawn, pinned_examples
 from strategies.nonsense_scripts import healing
 from strategies.release_scripts import broker_of
@@ -63,11 +61,9 @@ def properties() -> Iterator[Any]:
 
 PROPERTIES = tuple(properties())
 OVERLAP = broker_with(metadata_ranges(0, 4))
-NO_OVERLAP = broker_with(metadata_ranges(60, 70))
 REFUSED = Answer(error_code=42, table=EMPTY)
 MISROUTED = Answer(error_code=129, table=EMPTY)
 HEALS = healing(Answer(cut_to=1))
-OLD_IDS = ("scripted-cluster-00000", 1)
 OK = WELL
 
 
@@ -163,69 +159,3 @@ def test_good_client_passes(
 ) -> None:
     """A client for which the clause asks nothing passes; the model client passes every property in the mutation score."""
     assert judge(property_, script, Play(recording=recording, result=result)) == ""
-
-
-@pytest.mark.parametrize(
-    ("property_", "script", "recording", "result", "message"),
-    [
-        pytest.param(
-            test_fallback.test_table_of_a_refusal_is_not_used,
-            refusal_with_metadata(2, 1),
-            recorded(
-                asked(4, refused((0, 2)), is_served=False), asked(2, at_ms=1), sent(1, at_ms=2)
-            ),
-            OK,
-            "the client sends Metadata up to v1, and not up to v12, as without a refusal",
-            id="keeps-the-table-of-a-refusal",
-        ),
-        pytest.param(
-            test_overlap.test_no_overlap_is_an_error,
-            NO_OVERLAP,
-            recorded(asked(4, listing((3, 60, 70))), sent(6)),
-            FAILED,
-            "the client sends Metadata v6, although the broker lists v60 to v70",
-            id="sends-without-an-overlap",
-        ),
-        pytest.param(
-            test_overlap.test_unknown_keys_change_nothing,
-            broker_up_to(5),
-            recorded(asked(4), sent(1)),
-            OK,
-            "the client sends Metadata up to v1, and not up to v12, as usual",
-            id="unknown-keys-confuse",
-        ),
-        pytest.param(
-            test_broker_releases.test_client_that_never_asks_sends_what_every_release_has,
-            broker_of("4.0.2"),
-            recorded(sent(12), sent(2, api_key=1), script=broker_of("4.0.2")),
-            OK,
-            "the client never asks for versions and sends Fetch v2, of which release 4.0.2 supports v4 to v17",
-            id="sends-what-was-dropped",
-        ),
-        pytest.param(
-            test_first_request.test_client_begins_with_its_newest_version,
-            closing_broker(1),
-            recorded(asked(3), sent(12)),
-            OK,
-            "ApiVersions v3 on connection 0 is the first request there, but the client knows v4",
-            id="begins-low",
-        ),
-        pytest.param(
-            test_rebootstrapping.test_misrouted_client_recovers,
-            replaced_cluster(),
-            recorded(*(asked(5, MISROUTED, connection=n, at_ms=n) for n in range(6))),
-            FAILED,
-            "the client is misrouted again and again: 6 times",
-            id="learns-nothing-from-misrouting",
-        ),
-    ],
-)
-def test_bad_client_fails(
-    property_: Callable[..., None],
-    script: Script,
-    recording: Any,
-    result: DriverResult,
-    message: str,
-) -> None:
-    """A client that breaks the clause fails with a sentence that no assertion or rule has tests for; planted faults fail every property."""
-    assert judge(property_, script, Play(recording=recording, result=result)) == message

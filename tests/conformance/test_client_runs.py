@@ -47,6 +47,30 @@ def test_a_planted_fault_violates_its_clause(run: SuiteRun) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("match", "verdict", "status"),
+    [(".", Verdict.KNOWN_VIOLATION, 0), ("^another", Verdict.VIOLATES, 1)],
+)
+def test_violation_of_a_client_can_be_declared(
+    match: str, verdict: Verdict, status: int, tmp_path: Path
+) -> None:
+    """A declaration excuses what it describes; one that describes nothing is named."""
+    declared = tmp_path / "known.toml"
+    facts = {"clause": CLAUSE, "match": match, "reason": "it is known", "link": "https://x.org"}
+    days = "added = 2026-11-28\nexpires = 9999-12-31\n"
+    lines = "".join(f"{name} = {json.dumps(value)}\n" for name, value in facts.items())
+    declared.write_text(f"[[known_violation]]\n{lines}{days}", encoding="utf-8")
+    again = run_suite(
+        *("--client", FAULTY, "--tier", "smoke", "--expectations", str(declared)),
+        runs=tmp_path / "runs",
+        suite=[f"{SUITE}clients/test_robustness.py::test_refused_name_is_an_error"],
+        every_listener=True,
+    )
+    assert again.verdicts()[FAULTY, CLAUSE] is verdict
+    assert again.status == status, again.output
+    assert ("but no failure matches '^another'" in again.output) == bool(status)
+
+
 def test_the_reason_of_a_client_that_is_not_run_says_what_to_install(run: SuiteRun) -> None:
     """It is in the records, and once on the terminal, for all cells."""
     reasons = {

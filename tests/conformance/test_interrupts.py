@@ -20,7 +20,6 @@ from conformance.roles.plugin import pytest_keyboard_interrupt
 from fixtures.cleanup.ending_signals import (
     AGAIN_AFTER_S,
     ENDING_SIGNALS,
-    INTERRUPTS,
     Interrupts,
     interrupts_held_back,
 )
@@ -161,14 +160,6 @@ def test_an_interrupt_that_was_dropped_ends_shrinking(monkeypatch: pytest.Monkey
     ):
         test()
     assert failed == 3
-
-
-@pytest.mark.parametrize("number", ENDING_SIGNALS, ids=lambda number: number.name)
-def test_an_interrupt_of_a_test_is_not_remembered(number: signal.Signals) -> None:
-    """The suite's own handler does not run in tests: what it remembers would end a later test."""
-    with pytest.raises(KeyboardInterrupt):
-        signal.raise_signal(number)
-    INTERRUPTS.check()
 
 
 def test_interrupt_is_shown_where_it_came() -> None:

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from clauses.tiers import Tier
+from conformance.engine.planning import NOTHING_MALFORMED
 from fixtures.tiers import EXPECTED, Kind
+from reports.records import Verdict
 from tests.conformance.fake_targets import reference_behaviour, serve
 from tests.conformance.suite_runs import SuiteRun, run_suite
 from tests.described_apis import described_api
@@ -51,12 +53,12 @@ def gentle_run(
 
 
 def test_gentle_tier_judges_what_is_well_formed(gentle_run: Recorded) -> None:
-    """The gentle tier passes on a healthy broker, and plans only the cells that it judges."""
+    """The gentle tier passes on a healthy broker, and says of what is malformed that it is not judged."""
     run, _ = gentle_run
     assert run.status == 0, run.output
-    clauses = {clause for _, clause in run.verdicts()}
-    assert "KIP-35.v0-always-served" in clauses
-    assert "PROTOCOL.malformed-hurts-nobody" not in clauses
+    verdicts = {clause: verdict for (_, clause), verdict in run.verdicts().items()}
+    assert verdicts["KIP-35.v0-always-served"] is Verdict.CONFORMS
+    assert verdicts["PROTOCOL.malformed-hurts-nobody"] is Verdict.NOT_APPLICABLE
     assert run.header["tier"] == "gentle"
 
 
@@ -108,6 +110,8 @@ def test_read_only_run_says_what_it_leaves_out(read_only_run: Recorded) -> None:
     produce = cells["PROTOCOL.no-response-to-acks-0"]
     assert not produce["applicable"]
     assert "the run is read-only" in produce["reason"]
+    malformed = cells["PROTOCOL.negative-size-refused"]
+    assert (malformed["applicable"], malformed["reason"]) == (False, NOTHING_MALFORMED)
     served = cells["KIP-35.every-advertised-version-served"]
     assert served["applicable"]
     assert "not requested, because the run is read-only: Produce, " in served["reason"]

@@ -27,7 +27,13 @@ CACHES = shutil.ignore_patterns(
     *(".git", ".hypothesis", ".*_cache", ".nox", ".venv", ".coverage", "__pycache__")
 )
 TOP_FOLDERS_NOT_COPIED = {"dist", "report", "runs", "tests"}
-SLOWEST = ("judge-your-broker.md", "judge-your-client.md", "kip-1313.md", "run-on-a-cluster.md")
+SLOWEST = (
+    "judge-your-broker.md",
+    "judge-your-client.md",
+    "kip-1313.md",
+    "learned-machines.md",
+    "run-on-a-cluster.md",
+)
 """They take two thirds of the time; the night runs them."""
 WITH_COMMANDS = [
     pytest.param(

@@ -122,6 +122,14 @@ def test_facts_of_a_client_name_role_and_script(tmp_path: Path) -> None:
     assert facts["script"] == repr(one_node())
 
 
+@pytest.mark.parametrize(("again", "words"), [(True, ["--again"]), (False, [])])
+def test_places_of_the_recorded_command_are_filled(again: bool, words: list[str]) -> None:
+    """A client that was asked again and again is so here; the arguments of options are not known."""
+    core = core_of(failure_of(Script(keeps_asking=again, timeout_ms=2500)))
+    command = core["complete"]("prog {bootstrap} {timeout} {again} {options}", "h:1")
+    assert command.split() == ["prog", "h:1", "2.5", *words]
+
+
 CLIENT = """
 import os, signal, socket, sys
 

@@ -106,3 +106,16 @@ def test_reason_of_an_inconclusive_cell_is_in_every_output(
 ) -> None:
     """The reason stands there, and a declaration for the same cell does not take its place."""
     assert REASONS[clause] in text_of(outputs, clause)
+
+
+def test_doubt_about_a_violated_clause_leaves_nothing_open(tmp_path: Path) -> None:
+    """The cell is not counted among the inconclusive ones; a reason with no other cell is still shown."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST", key_of(DECLARED): "MUST"})
+    recorder.judged(example_of(Verdict.VIOLATES))
+    for key in recorder.cells:
+        recorder.inconclusive(key, "test_something", "BrokerGone: it ended")
+    recorder.inconclusive(key_of(), "test_other", "no time left")
+    lines = [line.text for line in failure_lines(recorder)]
+    assert "? 1 cell on reference inconclusive:" in lines
+    assert lines[lines.index("  BrokerGone: it ended") + 1] == f"  clauses: {DECLARED}"
+    assert lines[lines.index("  no time left") - 1] == "? 1 cell on reference judged only partly:"

@@ -103,17 +103,6 @@ def test_changed_cell_is_named(site: Path, tmp_path: Path) -> None:
     ]
 
 
-def test_long_values_are_cut(site: Path, tmp_path: Path) -> None:
-    """Sixty characters are shown of each."""
-    again = Path(shutil.copytree(site, tmp_path / "again"))
-    first, second = _rows(site, "cells")
-    _write(site, "cells", [{**first, "verdict": "y" * 60}, second])
-    _write(again, "cells", [{**first, "verdict": "x" * 61}, second])
-    assert _sentences(differing_rows(site, again)) == [
-        f"cells: C.a / t / plaintext: verdict is {'y' * 60}, but the runs give {'x' * 60}..."
-    ]
-
-
 def test_rows_too_few_and_too_many_are_named(site: Path, tmp_path: Path) -> None:
     """A removed row, an added row and a missing table are named."""
     again = Path(shutil.copytree(site, tmp_path / "again"))
@@ -125,16 +114,6 @@ def test_rows_too_few_and_too_many_are_named(site: Path, tmp_path: Path) -> None
         "cells: C.c / t / plaintext: is published, but the runs do not produce it",
         "flakes: the table is missing",
     ]
-
-
-def test_tables_after_one_that_is_not_compared_are(site: Path, tmp_path: Path) -> None:
-    """A table that is missing or taken over ends nothing."""
-    again = Path(shutil.copytree(site, tmp_path / "again"))
-    (site / "tables" / "cells.parquet").unlink()
-    _write(site, "flakes", _rows(site, "flakes") * 2)
-    twice = "flakes: x / x / x: the 2 published rows differ from the 1 rows of the runs"
-    assert _sentences(differing_rows(site, again)) == ["cells: the table is missing", twice]
-    assert _sentences(differing_rows(site, again, taken_over=["cells"])) == [twice]
 
 
 @pytest.mark.parametrize("verdict", ["conforms", None], ids=str)
@@ -178,17 +157,6 @@ def test_row_that_stands_twice_is_named(site: Path, tmp_path: Path) -> None:
     _write(site, "cells", [first, second, {**first, "verdict": "conforms"}])
     assert _sentences(differing_rows(site, again)) == [
         "cells: C.a / t / plaintext: the 2 published rows differ from the 1 rows of the runs"
-    ]
-
-
-def test_other_rows_of_one_key_are_counted(site: Path, tmp_path: Path) -> None:
-    """If there are several on both sides, none of them is the counterpart of another."""
-    again = Path(shutil.copytree(site, tmp_path / "again"))
-    first, second = _rows(site, "cells")
-    _write(site, "cells", [first, {**first, "verdict": "conforms"}, second])
-    _write(again, "cells", [first, first, second])
-    assert _sentences(differing_rows(site, again)) == [
-        "cells: C.a / t / plaintext: the 2 published rows differ from the 2 rows of the runs"
     ]
 
 

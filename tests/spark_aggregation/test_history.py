@@ -383,6 +383,8 @@ def test_second_of_two_writers_comes_too_late(spark: SparkSession, tmp_path: Pat
     assert len(storage.names("facts/cells")) == 1
 
 
+@pytest.mark.nightly
+@pytest.mark.slow
 def test_history_in_another_layout_is_refused_until_it_is_made_anew(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -402,6 +404,7 @@ def test_history_in_another_layout_is_refused_until_it_is_made_anew(
     assert len(rebuilt["runs"]) == 1
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_state_of_the_layout_before_is_read(
     spark: SparkSession, tmp_path: Path, first_night: Path, never_killed: Tables

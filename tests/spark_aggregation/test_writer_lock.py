@@ -120,6 +120,8 @@ def test_state_read_at_the_start_is_the_one_at_the_commit(
         late.commit(batch, state)
 
 
+@pytest.mark.nightly
+@pytest.mark.slow
 def test_tables_need_no_earlier_state_after_the_commit(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

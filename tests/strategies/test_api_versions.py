@@ -1,8 +1,10 @@
-"""Well-formed requests: their bytes, what each dimension reaches, and what they shrink to."""
+"""Well-formed requests: their bytes, and which bounds each dimension keeps.
+
+`conformance/mutation/tails.py` has the rare values that a standard run has to send.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,20 +13,16 @@ from hypothesis import strategies as st
 
 from reference_model.profiles.profile import traits_of
 from strategies.api_versions import (
-    ORDINARY_CORRELATION_IDS,
     UnservedRequest,
     api_versions_requests,
     build_request,
-    distances_above,
     negative_versions,
     unknown_versions,
     unserved_requests,
 )
-from strategies.cluster_ids import requests_with_cluster_ids
 from strategies.software_names import Software
 from tests.reference_model.broker.release_lines import LINES
-from tests.strategies.search import find_any, minimal, unmet
-from wire.api_versions import ApiVersionsRequest
+from tests.strategies.search import find_any
 from wire.exchange import Request
 from wire.frames import encode_frame
 from wire.primitives import TaggedField
@@ -171,18 +169,6 @@ def test_version_right_above_each_maximum_is_among_a_hundred() -> None:
     assert drawn >= {traits_of(release).api_versions_max + 1 for release in LINES}
 
 
-def test_unknown_versions_reach() -> None:
-    """Unknown versions go up to the end of int16."""
-    assert not unmet(
-        unknown_versions(),
-        {
-            "largest": lambda version: version == 32767,
-            "one-byte": lambda version: 6 < version < 256,
-            "large": lambda version: version > 1000,
-        },
-    )
-
-
 @given(drawn=unserved_requests(), highest=st.integers(0, 5))
 def test_unserved_request_is_above_every_maximum(drawn: UnservedRequest, highest: int) -> None:
     """Whatever a target serves, the version is higher and still an int16, and the rest is as drawn."""
@@ -199,87 +185,7 @@ def test_unserved_request_has_the_body_that_is_given(drawn: UnservedRequest) -> 
     assert drawn.above(5).data.endswith(b"\x00\xab")
 
 
-@pytest.mark.parametrize("highest", [0, 5])
-@pytest.mark.parametrize(
-    "condition",
-    [
-        pytest.param(lambda version, highest: version == highest + 1, id="next"),
-        pytest.param(lambda version, highest: version == 32767, id="largest"),
-        pytest.param(lambda version, highest: version & 0xFF == highest, id="low-byte-of-the-highest"),
-        pytest.param(lambda version, highest: version > 255 and version & 0xFF == 0, id="low-byte-zero"),
-        pytest.param(lambda version, highest: highest + 3 < version < 256, id="one-byte"),
-    ],
-)  # fmt: skip
-def test_distances_reach(condition: Callable[[int, int], bool], highest: int) -> None:
-    """The next version, the largest one, and those that a cut to one byte turns into served ones are drawn."""
-    assert find_any(
-        distances_above(), lambda distance: condition(min(highest + distance, 32767), highest)
-    )
-
-
 @given(version=negative_versions())
 def test_negative_version_is_an_int16(version: int) -> None:
     """Negative versions are the lower half of int16."""
     assert -32768 <= version <= -1
-
-
-@pytest.mark.parametrize("wanted", [-32768, -1], ids=str)
-def test_negative_versions_reach_the_ends(wanted: int) -> None:
-    """Both ends are drawn."""
-    assert find_any(negative_versions(), lambda version: version == wanted) == wanted
-
-
-def test_versions_and_requests_shrink_to_the_plainest() -> None:
-    """Versions shrink to the one nearest to those supported, requests to a plain v0."""
-    assert minimal(unknown_versions()) == 6
-    assert minimal(unknown_versions(), lambda version: version > 100) == 101
-    assert minimal(negative_versions()) == -1
-    assert minimal(unserved_requests()) == UnservedRequest(distance=1, correlation_id=0)
-    assert minimal(ORDINARY_CORRELATION_IDS) == 0
-    assert minimal(api_versions_requests()) == build_request(version=0, correlation_id=0)
-    flexible = minimal(api_versions_requests(), lambda sent: sent.api_version >= 3)
-    assert flexible == build_request(version=3, correlation_id=0)
-
-
-@pytest.mark.parametrize(
-    ("cluster_is_given", "node_is_given"),
-    [(False, False), (False, True), (True, False), (True, True)],
-    ids=["neither", "node", "cluster", "both"],
-)
-def test_cluster_ids_reach_every_combination(cluster_is_given: bool, node_is_given: bool) -> None:
-    """Requests with cluster ids have neither, one or both of cluster id and node id."""
-
-    def is_so(sent: Request) -> bool:
-        body = sent.body
-        return body is not None and (
-            (body.cluster_id is not None, body.node_id != -1) == (cluster_is_given, node_is_given)
-        )
-
-    assert find_any(requests_with_cluster_ids(), is_so).api_version == 5
-
-
-@pytest.mark.parametrize(
-    "condition",
-    [
-        pytest.param(lambda body: body.cluster_id == "", id="empty-cluster"),
-        pytest.param(lambda body: len(body.cluster_id or "") == 22, id="cluster-as-long-as-kafkas"),
-        pytest.param(lambda body: body.node_id == -2, id="node-below-minus-1"),
-    ],
-)
-def test_cluster_ids_reach(condition: Callable[[ApiVersionsRequest], bool]) -> None:
-    """Cluster ids are empty or up to 22 characters long, as Kafka's own; node ids may be negative."""
-    assert find_any(
-        requests_with_cluster_ids(), lambda sent: sent.body is not None and condition(sent.body)
-    )
-
-
-def test_cluster_ids_shrink_to_none_given() -> None:
-    """The smallest request has neither id; the smallest with both has an empty cluster id and node 0."""
-    assert minimal(requests_with_cluster_ids()) == build_request(version=5)
-    both = minimal(
-        requests_with_cluster_ids(),
-        lambda sent: (
-            sent.body is not None and sent.body.cluster_id is not None and sent.body.node_id != -1
-        ),
-    )
-    assert both == build_request(version=5, cluster_id="", node_id=0)

@@ -12,10 +12,6 @@ from hypothesis import given
 from strategies.api_versions import build_request
 from strategies.broken_requests import (
     LARGEST_HARMLESS_SIZE,
-    build_with_body_tag_section,
-    build_with_compact_client_id,
-    build_with_null_name,
-    build_with_old_header,
     flexible_requests_with_old_header,
     frames_with_wrong_size,
     malformed_requests,
@@ -252,61 +248,6 @@ def test_mutation_is_the_one_that_the_note_names(sent: Request) -> None:
 def test_broken_requests_reach(strategy: Any, condition: Callable[[Request], bool]) -> None:
     """Every kind that a docstring promises is drawn."""
     assert condition(find_any(strategy, condition))
-
-
-@pytest.mark.parametrize(
-    ("strategy", "smallest"),
-    [
-        pytest.param(
-            requests_with_tag_overrun(), build_with_body_tag_section(3, b"\x01"), id="tag-overrun"
-        ),
-        pytest.param(
-            flexible_requests_with_old_header(), build_with_old_header(3, None), id="old-header"
-        ),
-        pytest.param(
-            requests_with_compact_client_id(), build_with_compact_client_id(3, ""), id="compact"
-        ),
-        pytest.param(
-            requests_with_null_name(),
-            build_with_null_name(3, "client_software_name"),
-            id="null-name",
-        ),
-    ],
-)
-def test_broken_request_shrinks_to_its_builder(strategy: Any, smallest: Request) -> None:
-    """The smallest request of a kind has the first flexible version and no other oddity."""
-    assert minimal(strategy) == smallest
-
-
-@pytest.mark.parametrize(
-    ("strategy", "data", "note"),
-    [
-        pytest.param(truncated_requests(), "00000000", "cut after 0 of 53 bytes", id="truncated"),
-        pytest.param(malformed_requests(), "00000000", "cut after 0 of 53 bytes", id="malformed"),
-        pytest.param(
-            requests_for_unknown_apis(),
-            "0000000a 07d0 0000 00000007 0000",
-            "unknown api key 2000",
-            id="unknown-api",
-        ),
-        pytest.param(
-            frames_with_wrong_size(),
-            "ffffffff 0012 0000 00000007 0011 6b61666b612d636f6e666f726d616e6365",
-            "size prefix -1 on 27 bytes",
-            id="wrong-size",
-        ),
-        pytest.param(
-            mutated_requests(),
-            "0000001b 0012 0000 00000007 0011 6b61666b612d636f6e666f726d616e6365",
-            "0 bytes at 2 replaced by nothing",
-            id="mutated",
-        ),
-    ],
-)
-def test_broken_frame_shrinks_to_the_fewest_bytes(strategy: Any, data: str, note: str) -> None:
-    """The smallest frame of a kind is the shortest, with the first key, size and position."""
-    found = minimal(strategy)
-    assert (found.data, found.broken) == (bytes.fromhex(data), note)
 
 
 def test_shrinking_keeps_what_matters() -> None:

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from strategies.cluster_ids import (
     CLUSTER_ID_VARIANTS,
-    EDGES,
     NO_NODE,
     Given,
     Ids,
@@ -68,15 +67,6 @@ def test_another_node_id_fits_an_int32(node_id: int, offset: int) -> None:
     other = node_id_at(node_id, offset)
     assert other != node_id
     assert -(2**31) <= other < 2**31
-
-
-def test_node_ids_next_to_a_further_byte_are_drawn() -> None:
-    """Offsets and node ids that agree in their low bytes, or take one byte more, are drawn of either sign."""
-    edges = {edge * sign: partial(eq, edge * sign) for edge in EDGES for sign in (1, -1)}
-    neighbours = {1: partial(eq, 1), -1: partial(eq, -1)}
-    assert not unmet(node_offsets(), {**edges, **neighbours})
-    assert not unmet(half_given_ids().map(lambda drawn: drawn.node_id), edges)
-    assert not unmet(requests_with_cluster_ids().map(lambda sent: ids_of(sent).node_id), edges)
 
 
 def test_requests_give_both_ids_one_or_none() -> None:

@@ -14,12 +14,10 @@ from strategies.odd_frames import (
     build_whole_frame_of,
     build_with_frame_inside,
     first_bytes_of_other_protocols,
-    frames_with_negative_size,
     frames_with_small_size,
     is_cut_short,
     partial_frames,
     short_frames,
-    surpluses,
 )
 from tests.strategies.search import find_any, minimal
 from wire.exchange import Request
@@ -28,12 +26,6 @@ from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES
 
 def _size(sent: Request) -> int:
     return int.from_bytes(sent.data[:SIZE_BYTES], signed=True)
-
-
-@given(sent=frames_with_negative_size())
-def test_size_is_negative(sent: Request) -> None:
-    """The size prefix is below zero."""
-    assert _size(sent) < 0
 
 
 @given(sent=short_frames())
@@ -84,12 +76,6 @@ def test_frame_inside_a_client_id_is_a_request_of_its_own() -> None:
     sent = build_with_frame_inside(inner)
     first, second = cut_frames(sent.data).all
     assert (len(first.data), second.data) == (SIZE_BYTES + CLIENT_ID_LENGTH_END, inner.data)
-
-
-@given(surplus=surpluses())
-def test_surplus_is_above_zero(surplus: int) -> None:
-    """A surplus moves a size above the limit."""
-    assert surplus > 0
 
 
 def test_whole_frame_has_the_size_that_was_asked_for() -> None:

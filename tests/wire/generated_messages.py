@@ -132,24 +132,21 @@ LAYOUTS = (*KAFKA_LAYOUTS, *(Layout(EveryType, version) for version in range(3))
 
 
 @functools.cache
-def messages(layout: Layout, *, unknown_tags: bool = True) -> st.SearchStrategy[Any]:
+def messages(layout: Layout) -> st.SearchStrategy[Any]:
     """Messages that only have the fields of their version."""
     message, version = layout
     values = {
-        each.name: _values(each, version, unknown_tags)
-        for each in message.FIELDS
-        if version in each.versions
+        each.name: _values(each, version) for each in message.FIELDS if version in each.versions
     }
-    if unknown_tags and version in message.FLEXIBLE:
+    if version in message.FLEXIBLE:
         values["unknown_tagged_fields"] = _unknown_tagged_fields(message)
     return st.builds(message, **values)
 
 
-def _values(each: Field, version: int, unknown_tags: bool) -> st.SearchStrategy[Any]:
+def _values(each: Field, version: int) -> st.SearchStrategy[Any]:
     values: st.SearchStrategy[Any]
     if each.element is not None:
-        elements = messages(Layout(each.element, version), unknown_tags=unknown_tags)
-        values = st.lists(elements, max_size=3).map(tuple)
+        values = st.lists(messages(Layout(each.element, version)), max_size=3).map(tuple)
     elif each.type is FieldType.STRING:
         values = TEXT
     else:

@@ -40,18 +40,3 @@ def message_of(message: type[Any], fields: Mapping[str, Any]) -> Message:
     tags = tuple(TaggedField(tag, bytes.fromhex(data)) for tag, data in unknown)
     made: Message = message(**values, unknown_tagged_fields=tags)
     return made
-
-
-def plain_fields(message: Any, version: int) -> dict[str, Any]:
-    """Return the plain values of a message's fields in a version."""
-    values = {}
-    for each in type(message).FIELDS:
-        if version not in each.versions:
-            continue
-        value = getattr(message, each.name)
-        if each.type is FieldType.ARRAY and value is not None:
-            value = [plain_fields(element, version) for element in value]
-        elif each.convert is not None:
-            value = int(value)
-        values[each.name] = value
-    return values

@@ -13,7 +13,7 @@ from wire.api_versions import (
     FinalizedFeatureKey,
     SupportedFeatureKey,
 )
-from wire.codec import decode, encode
+from wire.codec import decode
 from wire.error_codes import ErrorCode
 
 REQUEST = ApiVersionsRequest(
@@ -28,40 +28,6 @@ RESPONSE = ApiVersionsResponse(
     finalized_features=(FinalizedFeatureKey(name="f", max_version_level=2, min_version_level=1),),
     zk_migration_ready=True,
 )
-_TAGS = "04 00 08 02 0266 0001 0002 00 01 08 0000000000000003 02 08 02 0266 0002 0001 00 03 01 01"
-
-
-@pytest.mark.parametrize(
-    ("version", "expected"),
-    [
-        pytest.param(0, "", id="v0"),
-        pytest.param(2, "", id="v2"),
-        pytest.param(3, "03 6b63 02 31 00", id="v3"),
-        pytest.param(4, "03 6b63 02 31 00", id="v4"),
-        pytest.param(5, "03 6b63 02 31 02 43 00000002 00", id="v5"),
-    ],
-)
-def test_request_has_its_literal_bytes(version: int, expected: str) -> None:
-    """A request is empty up to v2, names the software from v3 and the cluster from v5."""
-    assert encode(REQUEST, version=version) == bytes.fromhex(expected)
-
-
-@pytest.mark.parametrize(
-    ("version", "expected"),
-    [
-        pytest.param(0, "0023 00000001 0012 0000 0005", id="v0"),
-        pytest.param(1, "0023 00000001 0012 0000 0005 00000009", id="v1"),
-        pytest.param(2, "0023 00000001 0012 0000 0005 00000009", id="v2"),
-        pytest.param(3, f"0023 02 0012 0000 0005 00 00000009 {_TAGS}", id="v3"),
-        pytest.param(4, f"0023 02 0012 0000 0005 00 00000009 {_TAGS}", id="v4"),
-        pytest.param(5, f"0023 02 0012 0000 0005 00 00000009 {_TAGS}", id="v5"),
-    ],
-)
-def test_response_has_its_literal_bytes(version: int, expected: str) -> None:
-    """A response has the throttle time from v1, and the features, maximum level first, from v3."""
-    assert encode(RESPONSE, version=version) == bytes.fromhex(expected)
-    if version >= api_versions.FIRST_FLEXIBLE_VERSION:
-        assert decode(ApiVersionsResponse, bytes.fromhex(expected), version=version) == RESPONSE
 
 
 @pytest.mark.parametrize("code", [0, 35, 129, 4242])

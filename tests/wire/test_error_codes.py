@@ -41,13 +41,6 @@ def test_unknown_code_survives_copies_and_processes(code: int) -> None:
     assert pickle.loads(pickle.dumps(member)) is member
 
 
-@given(UNKNOWN)
-def test_unknown_code_does_not_enter_the_table(code: int) -> None:
-    """An unknown code leaves iteration over the table and its length unchanged."""
-    assert ErrorCode(code) not in list(ErrorCode)
-    assert len(ErrorCode) == len(CODES)
-
-
 @pytest.mark.parametrize("value", ["NONE", None, 0.5])
 def test_what_is_no_number_is_no_code(value: Any) -> None:
     """Only numbers are accepted as codes."""

@@ -21,11 +21,9 @@ from wire.errors import (
     InvalidBoolean,
     InvalidUtf8,
     NegativeLength,
-    NotReadOnly,
     TrailingBytes,
     UnexpectedNull,
     VarintTooLong,
-    WireError,
 )
 from wire.headers import RequestHeader, ResponseHeader
 from wire.primitives import TaggedField
@@ -166,13 +164,6 @@ def test_sentence_of_a_decode_error_has_the_figures(data: str, problem: str) -> 
     assert caught.value.problem == problem
 
 
-def test_sentence_about_a_tag_has_both_sizes() -> None:
-    """The message says how many bytes the tag declares and how many its value has."""
-    with pytest.raises(TrailingBytes) as caught:
-        decode(ApiVersionsResponse, bytes.fromhex(_TAGGED + "01 03 03 010000"), version=3)
-    assert caught.value.problem == "tag 3 names 3 bytes, its value has 1"
-
-
 def test_every_kind_of_decode_error_is_provoked() -> None:
     """The table above covers every kind except that of frames, which test_frames.py covers."""
     provoked = {kind for _, _, _, _, kind, _, _, _ in REFUSED}
@@ -246,11 +237,6 @@ def test_value_that_does_not_fit_is_an_encode_error(
     with pytest.raises(EncodeError) as caught:
         encode(message, version=version)
     assert str(caught.value) == sentence
-
-
-def test_families_are_apart() -> None:
-    """Decode and encode errors are wire errors, as what a run that only reads does not send; none is another one."""
-    assert set(WireError.__subclasses__()) == {DecodeError, EncodeError, NotReadOnly}
 
 
 @pytest.mark.parametrize(

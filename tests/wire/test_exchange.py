@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.vendor.pretty import pretty
 
 from tests.wire.generated_messages import TEXT
 from tests.wire.golden_bytes import load_vectors
@@ -208,26 +207,6 @@ def test_step_keeps_the_order_of_a_response_and_the_sentinels(arrival: Arrival) 
 def test_step_that_does_nothing_else_closes(step: Step, closes: bool) -> None:
     """A step without writes, responses, pause and end of stream closes the connection."""
     assert step.closes is closes
-
-
-def test_exchange_claims_nothing_that_was_not_seen() -> None:
-    """An exchange with only an outcome has no response, no latency and no usable connection."""
-    exchange = Exchange(request=sentinel_for(7), outcome=Outcome.SILENT)
-    assert not exchange.usable
-    assert (exchange.payload, exchange.framing_error, exchange.latency_us) == (None, None, None)
-    assert exchange.stray == b""
-
-
-def test_request_is_printed_by_its_values() -> None:
-    """Hypothesis prints a request as its repr, without the field tables of its classes."""
-    sent = encode_request(_header(3), BODY)
-    assert pretty(sent) == repr(sent)
-    assert "FIELDS" not in pretty(sent)
-
-
-def test_outcome_is_printed_as_its_word() -> None:
-    """The repr of an outcome, as failures print it, is the word that records use."""
-    assert [repr(outcome) for outcome in Outcome] == ["answer", "closed", "ignored", "silent"]
 
 
 @pytest.mark.parametrize(

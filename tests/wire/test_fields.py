@@ -16,7 +16,7 @@ from wire.api_versions import (
     FinalizedFeatureKey,
     SupportedFeatureKey,
 )
-from wire.fields import NO_VERSIONS, FieldType, Versions, versions
+from wire.fields import NO_VERSIONS, Versions, versions
 from wire.headers import RequestHeader, ResponseHeader
 
 TABLES = (
@@ -87,43 +87,6 @@ def test_table_names_the_attributes_in_order(message: Any) -> None:
     attributes = [each.name for each in dataclasses.fields(message)]
     names = [each.name for each in message.FIELDS]
     assert attributes == [*names, "unknown_tagged_fields", "tag_order"]
-
-
-@EACH_TABLE
-def test_default_of_the_table_is_that_of_the_attribute(message: Any) -> None:
-    """A field that can be absent has the same default in the table and in the message."""
-    attributes = {each.name: each.default for each in dataclasses.fields(message)}
-    absent = [
-        each
-        for each in message.FIELDS
-        if each.versions.first > 0 and attributes[each.name] is not dataclasses.MISSING
-    ]
-    assert {each.name: each.default for each in absent} == {
-        each.name: attributes[each.name] for each in absent
-    }
-
-
-@EACH_TABLE
-def test_tags_are_numbered_in_order_without_gap(message: Any) -> None:
-    """The tagged fields of a table are last, with tags 0, 1, 2 and so on."""
-    tags = [each.tag for each in message.FIELDS if each.tag is not None]
-    assert tags == list(range(len(tags)))
-    assert all(each.tag is None for each in message.FIELDS[: len(message.FIELDS) - len(tags)])
-
-
-@EACH_TABLE
-def test_arrays_and_only_arrays_name_their_element(message: Any) -> None:
-    """A field has an element class if and only if it is an array."""
-    for each in message.FIELDS:
-        assert (each.element is not None) is (each.type is FieldType.ARRAY)
-
-
-@EACH_TABLE
-def test_messages_cannot_be_changed(message: Any) -> None:
-    """A message is frozen, has slots, and accepts keyword arguments only."""
-    assert message.__dataclass_params__.frozen
-    assert "__slots__" in vars(message)
-    assert all(each.kw_only for each in dataclasses.fields(message))
 
 
 @EACH_TABLE

@@ -156,6 +156,7 @@ def test_action_judges_and_says_what_came_of_it(tmp_path: Path, target: str, sta
         "INPUT_BROKER": target,
         "INPUT_LISTENER": "plaintext",
         "INPUT_TIER": "smoke",
+        "PYTEST_ADDOPTS": "-k tags_in_answers",
     }
     command = [sys.executable, "-m", "workflows.judge"]
     finished = subprocess.run(

@@ -21,6 +21,9 @@ NEVER_ASKED = "the client connected to the broker, but never asked it for versio
 _TAGS_BEFORE_ERROR = slice(9, 11)
 """Where a client finds the error code in a frame if it reads a tag section, which is not there, after the correlation id."""
 
+_FIXED_HEADER = "KIP-511.client-reads-fixed-header"
+_UNKNOWN_KEYS = "KIP-35.client-tolerates-unknown-keys"
+
 _Reaction = tuple[tuple[int, int], str, str]
 """Connection and place of a request, a clause or "" if it fits none, and what the client did."""
 
@@ -65,11 +68,11 @@ def _dropped_tables(history: History, said: str) -> Iterator[_Reaction]:
         if last.response_kind is not ResponseKind.TABLE:
             continue
         is_flexible = last.request.api_version >= FIRST_FLEXIBLE_VERSION
-        # What kept a client from a table that is not flexible, nothing shows.
-        clause = "KIP-511.client-reads-fixed-header" if is_flexible else ""
-        what = f"nothing was sent after the table that {last} got"
         hint = _misread_header(last, said) if is_flexible else ""
-        yield (last.request.connection, last.number), clause, what + hint
+        # Without a hint nothing shows what kept a client from the table, which also lists keys that it cannot know.
+        clause = _FIXED_HEADER if hint else f"{_FIXED_HEADER} or {_UNKNOWN_KEYS}"
+        what = f"nothing was sent after the table that {last} got"
+        yield (last.request.connection, last.number), clause if is_flexible else "", what + hint
 
 
 def _misread_header(move: Move, said: str) -> str:

@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from conformance.commands.replay import replay
+from conformance.commands.replay import replay, runs_of
 from reference_model.clients.scripts.recording import Recording, SeenConnection
 from reference_model.clients.scripts.steps import steps_of
 from reports.run.failures import Failure, write_failure
 from strategies.api_versions import build_request
 from strategies.broker_scripts import REFUSAL_WITHOUT_RANGE, refuses_everything
+from tests.programs import needs_landlock
 
 SCRIPT = refuses_everything(REFUSAL_WITHOUT_RANGE)
 CLAUSE = "KIP-35.client-falls-back-on-35"
@@ -146,3 +147,15 @@ def test_a_stored_command_needs_no_argument(
     result = CliRunner().invoke(replay, [str(folder)])
     assert result.exit_code == 0, result.output
     assert f"no longer fails: {CLAUSE} on mine-1.2" in result.output
+
+
+@needs_landlock
+def test_a_replayed_client_writes_nothing_where_its_run_is_kept(tmp_path: Path) -> None:
+    """A failure that was copied elsewhere has no run around it."""
+    run = tmp_path / "runs" / "id"
+    assert list(runs_of(run / "failures" / "0123" / "failure.json")) == [tmp_path / "runs"]
+    assert list(runs_of(tmp_path / "0123")) == []
+    folder = run / "failures"
+    folder.mkdir(parents=True)
+    result = replayed(folder, "import pathlib; pathlib.Path(__file__).unlink()")
+    assert "PermissionError" in result.output

@@ -317,6 +317,8 @@ def test_match_is_narrow_and_heeds_no_number() -> None:
 
     pattern = match_for(failure("KIP-35: v3 gave (2, -1) after 0xdeadbeef.\nmore"))
     assert pattern == r"^KIP-35: v3 gave \(-?\d+, -?\d+\) after [0-9a-fx]+\."
+    pattern = match_for(failure("by 4.4.0: 24 requests in 1.2 s, 20 per second"))
+    assert pattern == r"^by 4\.4\.0: -?\d+ requests in -?\d+\.\d+ s, -?\d+ per second"
 
 
 def test_smallest_entry_waits_for_a_reason(defects_run: SuiteRun, tmp_path: Path) -> None:

@@ -44,6 +44,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+@pytest.mark.nightly
 @pytest.mark.slow  # Verifying rolls all runs up again
 def test_true_grid_is_called_true(published: Path) -> None:
     """The tables with single runs, in any order, result in the same grid, and status 0."""

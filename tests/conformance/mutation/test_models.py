@@ -8,17 +8,13 @@ import pytest
 
 from conformance.commands.errors import UnknownName
 from conformance.commands.mutation import is_everything, selected_planted
-from conformance.engine.budgets import CLIENT_EXAMPLES
 from conformance.mutation.in_memory import (
     blames_of,
     kills_of_standard_run,
 )
-from conformance.mutation.properties import client_properties
 from conformance.mutation.subjects import SUBJECTS
 from conformance.mutation.trials import (
     PropertyTrial,
-    blame,
-    examples_to_kill,
 )
 from fixtures.registry.model_clients import MODEL
 from fixtures.under_test.in_memory_proxy import MODEL_PROXY
@@ -29,27 +25,6 @@ from reference_model.profiles.profile import REFERENCE
 
 NULL_TABLE = "null-table-aborts"
 PROPERTY = "test_nonsense_is_survived"
-
-
-def test_trial_names_who_is_caught() -> None:
-    """A property catches its clause's fault, but not another one or the plain model client; a seed decides what is drawn."""
-    faults = ("", NULL_TABLE, "disabled-rebootstrap-is-ignored")
-    plain, null_table, other = blame(SUBJECTS[MODEL], PROPERTY, faults, 5)
-    assert not plain.caught
-    assert not other.caught
-    assert null_table.pinned
-    for seed in (1, 2):
-        killed = examples_to_kill(SUBJECTS[MODEL], PROPERTY, faults[1:], seed)
-        assert killed[faults[-1]] is None
-        assert killed[NULL_TABLE] in (None, *range(1, CLIENT_EXAMPLES + 1))
-        assert killed == examples_to_kill(SUBJECTS[MODEL], PROPERTY, faults[1:], seed)
-
-
-def test_every_property_has_pinned_examples() -> None:
-    """Each property of clients draws a script, and has pinned ones, which every run plays."""
-    for each in client_properties().values():
-        assert each.target == "client"
-        assert {tuple(values) for values in each.pinned} == {("script",)}
 
 
 def test_wrong_clause_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -179,6 +179,7 @@ def test_sample_has_every_element_and_heading(tmp_path: Path) -> None:
     assert [path.name for path in sample_of(tmp_path)] == ["a.html", "e.html", "d.html"]
 
 
+@pytest.mark.nightly  # `.ci/run` looks at the grid that it made
 @pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.parametrize("size", list(SIZES))

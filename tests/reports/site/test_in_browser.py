@@ -15,8 +15,7 @@ import pytest
 from playwright.sync_api import Browser, Page, ViewportSize
 
 from reports.grid import addresses
-from tests.reports.roll_up_tables import cell_row
-from tests.reports.site.accessibility import SIZES, faults_of
+from tests.reports.site.accessibility import SIZES
 from tests.reports.site.sites import (
     HOSTILE,
     KEYS,
@@ -24,8 +23,6 @@ from tests.reports.site.sites import (
     NAMES,
     ORDER,
     WIDE,
-    site_tables,
-    write_small_site,
 )
 from tests.reports.site.text_browser import dump_in_w3m
 
@@ -264,32 +261,6 @@ def test_phone_shows_cards(browser: Browser, small_site: Path) -> None:
         "(cell) => getComputedStyle(cell, '::before').content"
     )
     assert label == '"Kafka 4.4.0"'
-    page.context.close()
-
-
-@pytest.mark.slow
-def test_phone_can_touch_what_stands_close(browser: Browser, tmp_path: Path) -> None:
-    """Stacked cells that were not run, and folded reasons, are large enough for a finger."""
-    tables = site_tables()
-    absent = [
-        cell_row(WIDE, release, "not_applicable", reason=f"{release} has none")
-        for release in ("apache-kafka-3.9.2", "apache-kafka-2.8.2")
-    ]
-    site = write_small_site(tmp_path, cells=[*tables["cells"], *absent])
-    for address in ("brokers.html?view=all", addresses.clause_page(WIDE)):
-        page = _open(browser, f"{site.as_uri()}/{address}", viewport=SIZES["phone"])
-        assert faults_of(page) == [], address
-        page.context.close()
-
-
-@pytest.mark.slow
-def test_phone_can_touch_where_a_page_stands(browser: Browser, small_site: Path) -> None:
-    """Breadcrumb links are high enough for a finger, because long names stack them."""
-    address = (small_site / addresses.failure_page(KNOWN_SIGNATURE)).as_uri()
-    page = _open(browser, address, viewport=SIZES["phone"])
-    boxes = [link.bounding_box() for link in page.locator(".trail a").all()]
-    assert len(boxes) == 3
-    assert all(box is not None and box["height"] >= 24 for box in boxes)
     page.context.close()
 
 

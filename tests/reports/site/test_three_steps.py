@@ -1,4 +1,4 @@
-"""From the home page to the bytes of a violation in three steps: by mouse, by keyboard, and in a text browser.
+"""From the home page to the bytes of a violation in three steps: by mouse, and in a text browser.
 
 Each way does what a reader does: it focuses or opens only elements that the previous page leads to.
 """
@@ -27,7 +27,6 @@ FAILURE = "a.card"
 BYTES = '.scroller:has(td:text-is("00 00 00 20"))'
 CELL_PAGE = addresses.cell_page(NAMES, NEW, "plaintext")
 FAILURE_PAGE = addresses.failure_page(KNOWN_SIGNATURE)
-MOST_TABS = 200
 MOST_TURNS = 100
 
 
@@ -66,31 +65,6 @@ def _seen_by_wheel(page: Page, selector: str) -> bool:
         with suppress(TimeoutError):
             page.wait_for_function("(before) => scrollY > before", arg=before, timeout=1_000)
     return False
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("home", ["desktop"], indirect=True)
-def test_keyboard(home: Page) -> None:
-    """Tab to the grid and Enter, Tab to the cell and Enter, Tab to the failure and Enter, then Tab reaches the bytes."""
-    _tab_to(home, GRID)
-    home.keyboard.press("Enter")
-    home.wait_for_url("**/brokers.html")
-    _tab_to(home, CELL)
-    home.keyboard.press("Enter")
-    home.wait_for_url(f"**/{CELL_PAGE}")
-    _tab_to(home, FAILURE)
-    home.keyboard.press("Enter")
-    home.wait_for_url(f"**/{FAILURE_PAGE}")
-    _tab_to(home, BYTES)
-
-
-def _tab_to(page: Page, selector: str) -> None:
-    """Press Tab until an element has the focus."""
-    for _ in range(MOST_TABS):
-        page.keyboard.press("Tab")
-        if page.locator(f"{selector} >> nth=0").evaluate("(each) => each.matches(':focus')"):
-            return
-    raise AssertionError(f"{MOST_TABS} times Tab do not lead to {selector}")
 
 
 def test_text_browser(small_site: Path) -> None:
