@@ -48,6 +48,11 @@ KNOWN_CLIENTS = (
 """Names and versions as well-known clients send them. Brokers treat some of these specially, to work round their bugs."""
 
 
+def is_illegal_text(text: str) -> bool:
+    """Return whether a name or version is illegal by every reading of the KIP: empty, or with another character than these."""
+    return not text or any(each not in _LEGAL for each in text)
+
+
 def legal_software_texts() -> st.SearchStrategy[str]:
     """Texts that a broker must accept as name or version: up to 200 characters, or as long as a buffer."""
     edge = st.sampled_from(_ALPHANUMERIC)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 
+from conformance.assertions.controls import ILLEGAL_SOFTWARE, KEPT, SIZE_EXACT, explanations
 from conformance.assertions.judging import (
     JudgedElsewhere,
     MalformedAnswer,
@@ -25,6 +26,9 @@ from conformance.assertions.judging import (
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
 from proposals import proposals
+from reference_model.judging.flexible_headers import response_after_tag_section
+from strategies.api_versions import build_request
+from strategies.software_names import PLAIN_SOFTWARE
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
@@ -38,9 +42,7 @@ BEFORE_AUTHENTICATION = "KIP-35.table-before-authentication"
 UNKNOWN_REFUSED = "KIP-35.unknown-version-gives-35"
 ERROR_CODE = "KIP-35.error-code-first"
 RESPONSE_HEADER = "KIP-511.response-header-fixed"
-SIZE_EXACT = "PROTOCOL.size-prefix-exact"
 ID_ECHOED = "PROTOCOL.correlation-id-echoed"
-KEPT = "PROTOCOL.well-formed-never-closed"
 
 ABOUT_PLAIN_REQUESTS = {
     "PROXY.newer-api-versions-answered",
@@ -62,29 +64,39 @@ def judged_elsewhere(
             return None if RESPONSE_HEADER in clauses else JudgedElsewhere(reason)
         plain = _plain_fault_like(broker, error)
         if plain is not None:
-            return _unless_in(clauses, plain, _clause_of(broker, plain))
+            version = plain.exchange.request.api_version
+            what = f"a plain request of ApiVersions v{version}"
+            return _unless_in(clauses, what, plain, _clause_of(broker, plain))
+        for what, fault, clause, also_about in explanations(broker, error):
+            if also_about.isdisjoint(clauses):
+                return _unless_in(clauses, what, fault, clause)
     return None
 
 
 def _has_flexible_header(broker: Broker, error: MalformedAnswer) -> bool:
     """Return whether a response has a flexible header that the clause about it sees as well.
 
-    That clause is about served requests with any legal names, but without tags in their header.
+    That clause is about served versions with any software names, legal or not, but without tags in their header.
     """
     layout = error.layout or 0
     if layout < FIRST_FLEXIBLE_VERSION or error.exchange.payload is None:
         return False
     answer = answer_after_flexible_header(error.exchange, api_version=layout)
-    if answer is None:
+    if answer is None or layout > broker.max_version:
         return False
     request = error.exchange.request
     has_tags = bool(request.header.unknown_tagged_fields) or "header" in request.broken
     if not has_tags and answer.error_code is ErrorCode.NONE:
         return True
-    plain = broker.plain_exchange(layout)
-    if plain.payload is None:
-        return False
-    return answer_after_flexible_header(plain, api_version=layout) is not None
+    controls = (
+        broker.exchange_apart(build_request(version=layout, software=software))
+        for software in (PLAIN_SOFTWARE, ILLEGAL_SOFTWARE)
+    )
+    return any(
+        control.payload is not None
+        and answer_after_flexible_header(control, api_version=layout) is not None
+        for control in controls
+    )
 
 
 def _plain_fault_like(broker: Broker, error: MalformedAnswer) -> MalformedAnswer | None:
@@ -129,15 +141,12 @@ def _plain_error_like(broker: Broker, error: MalformedAnswer) -> MalformedAnswer
 
 
 def _unless_in(
-    clauses: Collection[str], plain: MalformedAnswer, clause: str
+    clauses: Collection[str], what: str, found: MalformedAnswer, clause: str
 ) -> JudgedElsewhere | None:
     if clause in clauses or not ABOUT_PLAIN_REQUESTS.isdisjoint(clauses):
         return None
-    version = plain.exchange.request.api_version
-    problem = str(plain).partition("\n")[0]
-    return JudgedElsewhere(
-        f"a plain request of ApiVersions v{version} fails in the same way: {problem} (judged by {clause})"
-    )
+    problem = str(found).partition("\n")[0]
+    return JudgedElsewhere(f"{what} fails in the same way: {problem} (judged by {clause})")
 
 
 def _suspects(broker: Broker, error: MalformedAnswer) -> Iterator[Exchange]:
@@ -218,7 +227,9 @@ def _clause_of_served(plain: MalformedAnswer, every_version: str) -> str:
 def _clause_of_refused(plain: MalformedAnswer) -> str:
     if plain.fault in (ResponseFault.NO_ANSWER, ResponseFault.FRAME):
         return UNKNOWN_REFUSED
-    code = read_error_code(plain.exchange.payload or b"")
+    payload = plain.exchange.payload or b""
+    flexible = response_after_tag_section(plain.exchange.request, payload)
+    code = read_error_code(payload) if flexible is None else flexible.error_code
     if code is None:
         return ERROR_CODE
     # A version that is served instead is not written in the layout of a refusal either.

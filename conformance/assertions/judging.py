@@ -17,10 +17,14 @@ from hypothesis import assume
 from fixtures.client.patience import SMALL_ANSWER_BYTES
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
-from reference_model.judging.agreement import what_it_did
+from reference_model.judging.agreement import part_of_response, what_it_did
+from reference_model.judging.flexible_headers import (
+    FLEXIBLE_RESPONSE_HEADER,
+    response_after_tag_section,
+)
 from strategies.api_versions import UnservedRequest
 from strategies.cluster_ids import Ids
-from wire.api_versions import ApiVersionsResponse
+from wire.api_versions import NEWEST_VERSION, ApiVersionsResponse
 from wire.codec import decode, decode_prefix
 from wire.error_codes import ErrorCode
 from wire.errors import BufferUnderflow, DecodeError
@@ -29,7 +33,6 @@ from wire.fields import Message
 from wire.headers import CORRELATION_ID_BYTES, ResponseHeader, read_correlation_id, read_error_code
 from wire.primitives import INT16_MAX
 
-FLEXIBLE_RESPONSE_HEADER = 1
 _DUMP_BYTES = 48
 _SAYS_WHY = re.compile(
     r"panic|fatal error|SIG[A-Z]{3,}|Segmentation|FATAL|OutOfMemoryError|Uncaught"
@@ -122,20 +125,17 @@ def payload_of(exchange: Exchange) -> bytes:
     Raises:
         MalformedAnswer: there is no complete response.
     """
-    if exchange.framing_error is not None and exchange.payload is None:
-        raise MalformedAnswer(
-            exchange,
-            f"the response's frame: {exchange.framing_error}",
-            fault=ResponseFault.FRAME,
-        )
-    if exchange.payload is None:
-        stray = f" after {exchange.stray[:_DUMP_BYTES].hex()}" if exchange.stray else ""
-        raise MalformedAnswer(
-            exchange,
-            f"{what_it_did(exchange)} instead of answering{stray}",
-            fault=ResponseFault.NO_ANSWER,
-        )
-    return exchange.payload
+    if exchange.payload is not None:
+        return exchange.payload
+    frame = exchange.framing_error or part_of_response(exchange)
+    if frame:
+        raise MalformedAnswer(exchange, f"the response's frame: {frame}", fault=ResponseFault.FRAME)
+    stray = f" after {exchange.stray[:_DUMP_BYTES].hex()}" if exchange.stray else ""
+    raise MalformedAnswer(
+        exchange,
+        f"{what_it_did(exchange)} instead of answering{stray}",
+        fault=ResponseFault.NO_ANSWER,
+    )
 
 
 def decode_answer(
@@ -241,9 +241,17 @@ def error_code_of(exchange: Exchange) -> ErrorCode:
     """Read the error code of a response; its offset is the same in every version.
 
     Raises:
-        MalformedAnswer: there is no response, or it is too short for an error code.
+        MalformedAnswer: there is no response, it is too short for an error code, or that stands after a tag section.
     """
     payload = payload_of(exchange)
+    flexible = response_after_tag_section(exchange.request, payload)
+    if flexible is not None:
+        version = exchange.request.api_version
+        raise MalformedAnswer(
+            exchange,
+            f"the error code {flexible.error_code.name} stands after a tag section in the response's header",
+            layout=version if version <= NEWEST_VERSION else 0,
+        )
     code = read_error_code(payload)
     if code is None:
         error = BufferUnderflow(
@@ -260,7 +268,9 @@ def error_code_of(exchange: Exchange) -> ErrorCode:
 def assert_answered(exchange: Exchange, problem: str) -> None:
     """Fail unless a request got a response; `problem` says what it means if it did not."""
     if exchange.payload is None:
-        raise MalformedAnswer(exchange, problem, fault=ResponseFault.NO_ANSWER)
+        frame = exchange.framing_error or part_of_response(exchange)
+        fault = ResponseFault.FRAME if frame else ResponseFault.NO_ANSWER
+        raise MalformedAnswer(exchange, problem, fault=fault)
 
 
 def decode_elsewhere(exchange: Exchange, *, api_version: int) -> ApiVersionsResponse:

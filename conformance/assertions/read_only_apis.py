@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from conformance.assertions.items import Item
+from conformance.assertions.judging import MalformedAnswer, ResponseFault
 from conformance.assertions.other_apis import SLOWEST_ANSWER_S, advertised_table, api_of
 from fixtures.artefacts.message_schemas import api_catalogue
 from fixtures.errors import HarnessError
@@ -113,14 +114,25 @@ def assert_in_order(exchanges: Sequence[Exchange]) -> None:
     undue = {each.request.correlation_id for each in exchanges}.difference(ids)
     assert undue.isdisjoint(answered), "a request with acks 0 got a response"
     one_each = set(answered) <= set(ids) and len(set(answered)) == len(answered)
-    assert one_each, "the responses have other correlation ids than the requests"
+    if not one_each:
+        got = [each for each in exchanges if each.payload is not None]
+        other = next((each for each in got if _id_of(each.payload or b"") not in ids), got[-1])
+        raise MalformedAnswer(
+            other,
+            "the responses have other correlation ids than the requests",
+            fault=ResponseFault.OTHER_ID,
+        )
     missing = [each for each in ids if each not in answered]
     details = f"\nsent: {_in_words(exchanges, ids)}\nanswered: {_in_words(exchanges, answered)}"
     if missing:
         later = answered and ids.index(missing[0]) < ids.index(answered[-1])
         assert not later, f"a request was ignored, although a later one was answered{details}"
         first = next(each for each in awaited if each.payload is None)
-        raise AssertionError(f"{what_it_did(first)} before every request was answered{details}")
+        raise MalformedAnswer(
+            first,
+            f"{what_it_did(first)} before every request was answered{details}",
+            fault=ResponseFault.NO_ANSWER,
+        )
     late = " and late" if _came_late(awaited, ids, answered) else ""
     raise AssertionError(f"the responses came in another order than the requests{late}{details}")
 

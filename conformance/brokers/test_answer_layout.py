@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given, reject
 from hypothesis import strategies as st
 
+from conformance.assertions.controls import ILLEGAL_SOFTWARE
 from conformance.assertions.judging import (
     answer_after_flexible_header,
     assert_error,
@@ -16,6 +17,7 @@ from fixtures.under_test.broker import Broker
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.cluster_ids import Ids, build_request_with, requests_with_cluster_ids
 from strategies.software_names import PLAIN_SOFTWARE, Software, legal_software, software_with_one
+from strategies.weights import one_branch
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
 from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Request
@@ -81,12 +83,20 @@ def test_body_is_flexible_from_v3(broker: Broker, sent: Request) -> None:
 
 
 @pytest.mark.clause("KIP-511.response-header-fixed")
-@given(sent=api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION, software=legal_software()))
+@given(
+    sent=api_versions_requests(
+        min_version=FIRST_FLEXIBLE_VERSION, software=legal_software() | one_branch(PLAINLY_ILLEGAL)
+    )
+)
 @example(sent=build_request(version=3))
 @example(sent=build_request(version=3, software=Software("n" * 30, "1")))
+@example(sent=build_request(version=3, software=ILLEGAL_SOFTWARE))
 def test_response_header_has_no_tag_section(broker: Broker, sent: Request) -> None:
-    """The body directly follows the correlation id, without a tag section between them."""
+    """The body directly follows the correlation id, without a tag section between them, also if a name is refused."""
     assume_served(broker, sent)
     exchange = broker.exchange(sent)
+    if exchange.payload is None and not is_plain(sent):
+        # What has no response has no header: a separate clause judges whether a name is answered.
+        reject()
     flexible = answer_after_flexible_header(exchange, api_version=sent.api_version)
     assert flexible is None, "there is a tag section between the correlation id and the body"

@@ -19,7 +19,7 @@ from conformance.assertions.client_software import (
     fresh_name,
     reading_request,
 )
-from conformance.assertions.judging import Unjudged, violation_context
+from conformance.assertions.judging import Unjudged, payload_of, violation_context
 from fixtures.client.connection import Connection
 from fixtures.errors import HarnessError
 from fixtures.kafka_setup.connection_metrics import ConnectionsBean, Counts, counts_of, gauges_of
@@ -177,7 +177,9 @@ def test_last_name_counts_for_the_connection(broker: Broker, version: int, later
     with broker.connect() as connection:
         connection.converse([named])
         assert_soon(miscount(broker, first, 1), software=first, when=AFTER_FIRST_NAME)
-        connection.converse([sent])
+        (exchange,) = connection.converse([sent])
+        # A connection that has ended is not counted.
+        payload_of(exchange)
         if second.name != first.name:
             when = f"the first name, after {later}"
             assert_soon(miscount(broker, first, first_count), software=first, when=when)

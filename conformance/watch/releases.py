@@ -37,7 +37,13 @@ class Release:
     profile: Profile
 
     def serves(self, api_key: int, api_version: int) -> bool:
-        """Return whether it serves a request, listed or not; a version that is listed but refused is not served."""
+        """Return whether it serves a request, listed or not; a version that is listed but refused is not served.
+
+        Of an API whose requests older code reads, it closes on no version, but it serves only those of its table.
+        """
+        if self.profile.skips_unreadable(api_key):
+            listed = self.served(api_key)
+            return listed is not None and listed.lowest <= api_version <= listed.highest
         return self.profile.accepts(api_key, api_version)
 
     def served(self, api_key: int) -> Range | None:

@@ -12,6 +12,7 @@ from dataclasses import is_dataclass
 from reference_model.broker.rules.connection_states import ConnectionEvent
 from reference_model.broker.rules.reaction import AnswerKind, Listing, Reaction
 from reference_model.broker.rules.responses import response_for
+from reference_model.judging.flexible_headers import response_after_tag_section
 from reference_model.judging.same_response import (
     StablePart,
     differing_fields,
@@ -24,13 +25,14 @@ from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
 from wire.exchange import Exchange, Outcome
 from wire.fields import FieldType
-from wire.frames import SIZE_BYTES
+from wire.frames import DEFAULT_MAX_FRAME_BYTES, SIZE_BYTES, read_size
 from wire.headers import (
     CORRELATION_ID_BYTES,
     ERROR_CODE_BYTES,
     correlation_id_bytes,
     read_error_code,
 )
+from wire.hidden_tokens import is_token
 from wire.message_schemas import Api, error_codes_in
 from wire.sasl import FIRST_FLEXIBLE_AUTHENTICATE
 from wire.startup_messages import SASL_HANDSHAKE
@@ -184,6 +186,16 @@ def what_it_did(exchange: Exchange) -> str:
     return f"the target {what}{_arrival_of(exchange)}"
 
 
+def part_of_response(exchange: Exchange) -> str:
+    """Describe a response of which only a part came; empty if there is none of which this is known."""
+    if len(exchange.stray) < SIZE_BYTES or exchange.framing_error is not None:
+        return ""
+    size, came = read_size(exchange.stray), len(exchange.stray) - SIZE_BYTES
+    if not came < size <= DEFAULT_MAX_FRAME_BYTES:
+        return ""
+    return f"its size is {size}, {came} bytes came, and then {what_it_did(exchange)}"
+
+
 def _arrival_of(exchange: Exchange) -> str:
     return f" {exchange.arrival.value}" if exchange.arrival else ""
 
@@ -196,8 +208,22 @@ def summary_of(exchange: Exchange) -> str:
     if code is None:
         return f"the target answered {exchange.payload.hex() or 'with an empty frame'}"
     following = "answered" if exchange.usable else "not answered"
-    answered = f"the target answered {ErrorCode(code)!r}{_arrival_of(exchange)}"
+    flexible = response_after_tag_section(exchange.request, exchange.payload)
+    what = repr(ErrorCode(code))
+    if flexible is not None:
+        what = f"{flexible.error_code!r} after a tag section in the response's header"
+    answered = f"the target answered {what}{_other_id_in(exchange)}{_arrival_of(exchange)}"
     return f"{answered}; the next request was {following}"
+
+
+def _other_id_in(exchange: Exchange) -> str:
+    """Return that a response has another correlation id than its request; empty if it has the same."""
+    sent = correlation_id_bytes(exchange.request.data[SIZE_BYTES:])
+    seen = (exchange.payload or b"")[:CORRELATION_ID_BYTES]
+    if is_token(exchange.request) or len(sent) < CORRELATION_ID_BYTES or sent == seen:
+        return ""
+    own, other = (int.from_bytes(id_, signed=True) for id_ in (sent, seen))
+    return f" with the correlation id {other} instead of {own}"
 
 
 def difference(exchange: Exchange, allowed: Sequence[Reaction]) -> str:

@@ -27,6 +27,7 @@ from reference_model.broker.model.stages import Stage, Tampering
 from reference_model.faults.broker.registry import replace_reaction, replace_response
 from strategies.api_versions import build_request
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
+from strategies.software_names import Software
 from tests.conformance.in_memory_runs import broker_with
 from wire.api_keys import API_VERSIONS_KEY
 from wire.error_codes import ErrorCode
@@ -122,6 +123,25 @@ def cost_the_connection(context: RequestContext) -> None:
         context.connection.drop()
 
 
+def close_on_refused_names(context: RequestContext) -> None:
+    """Close the connection instead of refusing a name."""
+    if context.reaction.error_code is ErrorCode.INVALID_REQUEST:
+        replace_reaction(context, outcome=Outcome.CLOSED)
+
+
+def refuse_names_with_another_error(context: RequestContext) -> None:
+    """Refuse a name with another error than INVALID_REQUEST."""
+    if context.reaction.error_code is ErrorCode.INVALID_REQUEST:
+        replace_response(context, error_code=ErrorCode.NETWORK_EXCEPTION)
+
+
+def enlarge_size_after_a_client_id(context: RequestContext) -> None:
+    """Count a byte too many in the size of the response to one client id."""
+    if b"odd" in context.payload:
+        payload = context.answer[SIZE_BYTES:]
+        context.answer = encode_frame(payload, size=len(payload) + 1)
+
+
 CASES = {
     "v0-in-another-layout": (
         with_body(lambda body: body[:2] + b"\x7f" + body[3:], 0),
@@ -198,6 +218,42 @@ CASES = {
         error_code_of,
         "KIP-35.error-code-first",
     ),
+    "refused-name-closed": (
+        faulty(close_on_refused_names, Stage.REACTION),
+        build_request(version=3, correlation_id=-2, software=Software("a/b", "1")),
+        payload_of,
+        "KIP-511.names-refused",
+    ),
+    "refused-edge-closed": (
+        faulty(close_on_refused_names, Stage.REACTION),
+        build_request(version=3, software=Software("-a", "1")),
+        payload_of,
+        "KIP-511.names-refused",
+    ),
+    "refused-name-with-another-error": (
+        faulty(refuse_names_with_another_error, Stage.RESPONSE),
+        build_request(version=4, software=Software("a b", "1")),
+        lambda exchange: assert_error(exchange, ErrorCode.INVALID_REQUEST),
+        "KIP-511.names-refused",
+    ),
+    "refused-name-with-a-flexible-header": (
+        with_body(lambda body: b"\0" + body if body[1] else body, 3),
+        build_request(version=3, software=Software("a b", "1")),
+        lambda exchange: assert_error(exchange, ErrorCode.INVALID_REQUEST),
+        "KIP-511.response-header-fixed",
+    ),
+    "unknown-refused-with-a-flexible-header": (
+        with_body(lambda body: b"\0" + body, 99),
+        PLAIN_V99,
+        lambda exchange: assert_error(exchange, ErrorCode.UNSUPPORTED_VERSION),
+        "KIP-511.unsupported-version-answered-in-v0",
+    ),
+    "size-one-too-large-after-a-client-id": (
+        faulty(enlarge_size_after_a_client_id),
+        build_request(version=1, client_id="odd", correlation_id=8),
+        decoded(1),
+        "PROTOCOL.size-prefix-exact",
+    ),
     "connection-lost-after-v3": (
         faulty(cost_the_connection),
         PLAIN_V3,
@@ -261,6 +317,36 @@ def test_a_request_before_it_may_have_cost_a_response() -> None:
     assert reason is not None
     assert "v99" in str(reason)
     assert "KIP-35.unknown-version-gives-35" in str(reason)
+
+
+def test_a_second_request_is_blamed_on_the_clause_about_connections() -> None:
+    """A connection that serves one request, whatever it is, says nothing about what a property sends as its second one."""
+
+    def act(context: RequestContext) -> None:
+        if context.connection.memory.get("served"):
+            replace_reaction(context, outcome=Outcome.CLOSED)
+        context.connection.memory["served"] = True
+
+    broker = faulty(act, Stage.REACTION)
+    broker.ask_for_table()
+    broker.begin_example()
+    *_, last = broker.converse_in_turn([PLAIN_V3, build_request(version=4)])
+    with pytest.raises(MalformedAnswer) as failed:
+        decode_answer(last, api_version=4)
+    steps = len(broker.journal)
+    reason = judged_elsewhere(broker, failed.value, (OWN,))
+    assert str(reason) == (
+        "a second plain request on a connection fails in the same way: the target closed the connection instead of "
+        "answering (judged by PROTOCOL.well-formed-never-closed)"
+    )
+    assert len(broker.journal) == steps
+    for clause in ("PROTOCOL.well-formed-never-closed", "PROTOCOL.answers-in-order"):
+        assert judged_elsewhere(broker, failed.value, (clause,)) is None
+    # The first request on a connection has another cause.
+    broker.begin_example()
+    first = replace(failed.value.exchange, request=build_request(version=4, client_id="odd"))
+    error = MalformedAnswer(first, "closed", fault=ResponseFault.NO_ANSWER)
+    assert judged_elsewhere(broker, error, (OWN,)) is None
 
 
 def test_other_errors_and_other_apis_are_not_blamed_on_plain_requests() -> None:

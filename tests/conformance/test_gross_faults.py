@@ -12,7 +12,8 @@ import pytest
 from fixtures.client.patience import Patience
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage, Tampering
-from reference_model.faults.broker.registry import replace_reaction, replace_response
+from reference_model.faults.broker.kip_511 import has_refused_name
+from reference_model.faults.broker.registry import replace_reaction, replace_response, succeeds
 from tests.conformance.in_memory_runs import broker_with, outcomes, properties_of_a_run
 from wire.api_keys import API_VERSIONS_KEY
 from wire.error_codes import ErrorCode
@@ -80,21 +81,47 @@ def _in_layout(layout: int, only: Callable[[int], bool]) -> Tampering:
     return Tampering(stage=Stage.ANSWER, act=act)
 
 
+def _flexible_header() -> Tampering:
+    def act(context: RequestContext) -> None:
+        if context.response is not None and context.reaction.response_version >= 3:
+            context.answer = context.encode_answer(header_version=1)
+
+    return Tampering(stage=Stage.ANSWER, act=act)
+
+
+def _close_on_refused_names() -> Tampering:
+    def act(context: RequestContext) -> None:
+        if context.reaction.error_code is ErrorCode.INVALID_REQUEST and has_refused_name(context):
+            replace_reaction(context, outcome=Outcome.CLOSED)
+
+    return Tampering(stage=Stage.REACTION, act=act)
+
+
+def _close_on_second_table() -> Tampering:
+    def act(context: RequestContext) -> None:
+        if succeeds(context):
+            if context.connection.memory.get("served"):
+                replace_reaction(context, outcome=Outcome.CLOSED)
+            context.connection.memory["served"] = True
+
+    return Tampering(stage=Stage.REACTION, act=act)
+
+
 FAULTS: dict[str, tuple[Tampering, set[str], int]] = {
     "ids-have-16-bits": (_change_ids(lambda own: bytes(2) + own[2:]), {AGREES, ECHOED}, 0),
     "ids-are-zero": (_change_ids(lambda own: bytes(4)), {*MODEL, ECHOED}, 3),
-    "v0-closes": (_close_on(lambda version: version == 0), {*MODEL, V0, HALF_CLOSE}, 24),
+    "v0-closes": (_close_on(lambda version: version == 0), {*MODEL, V0}, 25),
     "only-v3": (
         _close_on(lambda version: version != 3),
-        {*MODEL, *REFUSED, V0, HALF_CLOSE, SERVED, VARINTS},
-        37,
+        {*MODEL, *REFUSED, V0, SERVED, VARINTS},
+        38,
     ),
     "only-v0": (
         _close_on(lambda version: version != 0),
-        {*MODEL, *REFUSED, HALF_CLOSE, SERVED, VARINTS, IN_ORDER, "KIP-482.tag-order-in-requests"},
+        {*MODEL, *REFUSED, SERVED, VARINTS, IN_ORDER, "KIP-482.tag-order-in-requests"},
         41,
     ),
-    "every-version-closes": (_close_on(lambda version: True), {*MODEL, V0, HALF_CLOSE}, 61),
+    "every-version-closes": (_close_on(lambda version: True), {*MODEL, V0}, 62),
     "a-surplus-byte": (
         _change_answer(lambda sent: encode_frame(sent[SIZE_BYTES:] + b"\0")),
         {*MODEL, "PROTOCOL.size-prefix-exact", SERVED, IN_V0},
@@ -103,17 +130,40 @@ FAULTS: dict[str, tuple[Tampering, set[str], int]] = {
     "a-byte-short": (
         _change_answer(lambda sent: encode_frame(sent[SIZE_BYTES:-1])),
         {*MODEL, V0},
-        53,
+        56,
     ),
     "sizes-one-too-small": (
         _change_answer(lambda sent: (len(sent) - SIZE_BYTES - 1).to_bytes(4) + sent[SIZE_BYTES:]),
         {*MODEL, *IDS_OF_CLUSTER, V0, HALF_CLOSE, IN_ORDER},
-        54,
+        57,
+    ),
+    "sizes-one-too-large": (
+        _change_answer(lambda sent: (len(sent) - SIZE_BYTES + 1).to_bytes(4) + sent[SIZE_BYTES:]),
+        {*MODEL, V0, "KIP-1242.refusal-shape"},
+        61,
+    ),
+    "sizes-that-count-themselves": (
+        _change_answer(lambda sent: len(sent).to_bytes(4) + sent[SIZE_BYTES:]),
+        {
+            *MODEL,
+            V0,
+            "KIP-1242.older-versions-unchecked",
+            "KIP-1242.only-one-given",
+            "KIP-1242.refusal-shape",
+        },
+        60,
+    ),
+    "flexible-headers": (_flexible_header(), {AGREES, "KIP-511.response-header-fixed"}, 36),
+    "refused-names-close": (_close_on_refused_names(), {*MODEL, "KIP-511.names-refused"}, 4),
+    "one-table-per-connection": (
+        _close_on_second_table(),
+        {*MODEL, IN_ORDER, "PROTOCOL.well-formed-never-closed"},
+        11,
     ),
     "sizes-little-endian": (
         _change_answer(lambda sent: sent[:SIZE_BYTES][::-1] + sent[SIZE_BYTES:]),
-        {*MODEL, V0, HALF_CLOSE, "PROTOCOL.partial-frame-waits"},
-        60,
+        {*MODEL, V0},
+        62,
     ),
     "35-to-everything": (
         _respond_with(error_code=ErrorCode.UNSUPPORTED_VERSION),
@@ -141,8 +191,20 @@ FAULTS: dict[str, tuple[Tampering, set[str], int]] = {
         22,
     ),
 }
-"""Each fault, with the clauses that turn red, and how many are inconclusive."""
-IN_EVERY_RUN = ("ids-are-zero", "v0-closes", "a-surplus-byte", "everything-in-v0")
+"""Each fault, with the clauses that turn red, and how many are inconclusive.
+
+Here every property is tried. In a run, only V0 is judged if no table can be read.
+"""
+IN_EVERY_RUN = (
+    "ids-are-zero",
+    "v0-closes",
+    "a-surplus-byte",
+    "everything-in-v0",
+    "sizes-one-too-large",
+    "flexible-headers",
+    "refused-names-close",
+    "one-table-per-connection",
+)
 """One for each way in which a broker gets something wrong."""
 
 

@@ -63,10 +63,10 @@ def reactions_of_broker(
     data = memoryview(payload)
     try:
         header = parse_header(data, traits)
-    except Unreadable:
+    except Unreadable as error:
         if profile.skips_unreadable(read_request_start(payload).api_key):
             return (Reaction(outcome=Outcome.IGNORED, clause="PROTOCOL.short-frame-refused"),)
-        return (closed("PROTOCOL.short-frame-refused"),)
+        return (closed("PROTOCOL.short-frame-refused", unreadable=str(error)),)
     if header.api_key != API_VERSIONS_KEY:
         return _reactions_to_other_api(data, header, profile)
     usual: tuple[Reaction, ...] = (unsupported(profile),)
@@ -125,8 +125,8 @@ def reactions_to_served_version(
         return (_success(header),)
     try:
         body = parse_body(data, header, profile.traits)
-    except Unreadable:
-        return (closed("KIP-511.null-name-refused"),)
+    except Unreadable as error:
+        return (closed("KIP-511.null-name-refused", unreadable=str(error)),)
     version = header.api_version
     if body.ids_are_half_given or not body.name_is_valid:
         clause = "KIP-511.refusal-in-request-version"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from reference_model.broker.rules.choices import Choice
 from reference_model.broker.rules.connection_states import ConnectionEvent
@@ -73,6 +73,7 @@ class Reaction:
         before_authentication: whether the SASL authenticator answers, not the broker itself.
         moves: the event that a response causes on the connection; None if the state does not change.
         reason: why other reactions are allowed too; None if this is the only one.
+        unreadable: why the broker cannot decode the request; empty if it can. The clause is then only the nearest one.
     """
 
     outcome: Outcome
@@ -84,6 +85,7 @@ class Reaction:
     before_authentication: bool = False
     next_event: ConnectionEvent | None = None
     reason: Choice | None = None
+    unreadable: str = field(default="", compare=False)
 
     @property
     def event(self) -> ConnectionEvent:
@@ -93,7 +95,10 @@ class Reaction:
         return _EVENT_OF[self.outcome]
 
     def __str__(self) -> str:
-        why = f"{self.clause}; {self.reason.reason}" if self.reason else self.clause
+        rule = (
+            f"it cannot decode the request: {self.unreadable}" if self.unreadable else self.clause
+        )
+        why = f"{rule}; {self.reason.reason}" if self.reason else rule
         if self.outcome is not Outcome.ANSWER:
             return f"{self.outcome.value} ({why})"
         closes = ", then closed" if self.event is ConnectionEvent.REFUSED else ""
@@ -105,6 +110,6 @@ class Reaction:
         return f"{self.error_code!r} in v{self.response_version} listing {listing}{closes} ({why})"
 
 
-def closed(clause: str) -> Reaction:
+def closed(clause: str, *, unreadable: str = "") -> Reaction:
     """Return the reaction that closes the connection without a response."""
-    return Reaction(outcome=Outcome.CLOSED, clause=clause)
+    return Reaction(outcome=Outcome.CLOSED, clause=clause, unreadable=unreadable)

@@ -174,8 +174,8 @@ def reactions_of_authenticator(
     data = memoryview(payload)
     try:
         header = parse_header(data, profile.traits)
-    except Unreadable:
-        return (closed("PROTOCOL.short-frame-refused"),)
+    except Unreadable as error:
+        return (closed("PROTOCOL.short-frame-refused", unreadable=str(error)),)
     if state is ConnectionState.WRAPPED_TOKENS:
         return _after_handshake(data, header, profile)
     if header.api_key == API_VERSIONS_KEY:

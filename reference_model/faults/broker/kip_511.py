@@ -72,6 +72,20 @@ def digits_in_front_get_a_flexible_response_header(context: RequestContext) -> N
         context.answer = context.encode_answer(header_version=1)
 
 
+@defect(Stage.ANSWER, "KIP-511.response-header-fixed", listeners=OPEN_LISTENERS)
+def refused_names_get_a_flexible_response_header(context: RequestContext) -> None:
+    """The response that refuses a name has a tag section in its header, so that its error code seems to be NONE."""
+    if context.reaction.error_code is ErrorCode.INVALID_REQUEST and has_refused_name(context):
+        context.answer = context.encode_answer(header_version=1)
+
+
+@defect(Stage.REACTION, "KIP-511.names-refused", listeners=OPEN_LISTENERS)
+def refused_names_cost_the_connection(context: RequestContext) -> None:
+    """A client software name or version that is not legal closes the connection instead of getting INVALID_REQUEST."""
+    if context.reaction.error_code is ErrorCode.INVALID_REQUEST and has_refused_name(context):
+        replace_reaction(context, outcome=Outcome.CLOSED)
+
+
 @defect(Stage.RESPONSE, "KIP-511.names-accepted")
 def dots_in_names_are_refused(context: RequestContext) -> None:
     """A dot in the client software name gets INVALID_REQUEST."""

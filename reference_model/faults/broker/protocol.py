@@ -86,6 +86,31 @@ def answers_to_long_client_ids_are_padded(context: RequestContext) -> None:
             context.answer = encode_frame(context.answer[SIZE_BYTES:] + bytes(padding))
 
 
+@defect(Stage.ANSWER, "PROTOCOL.size-prefix-exact")
+def sizes_after_long_client_ids_are_one_too_large(context: RequestContext) -> None:
+    """From v1 on, the size of a response counts one byte too many if the client id has 21 to 40 characters."""
+    header = context.header
+    if not context.answer or header is None or context.reaction.response_version < 1:
+        return
+    if 20 < len(header.client_id or "") <= 40:
+        payload = context.answer[SIZE_BYTES:]
+        context.answer = encode_frame(payload, size=len(payload) + 1)
+
+
+@defect(
+    Stage.REACTION,
+    "PROTOCOL.well-formed-never-closed",
+    "PROTOCOL.answers-in-order",
+    listeners=OPEN_LISTENERS,
+)
+def a_connection_serves_one_table(context: RequestContext) -> None:
+    """A second request that would be served closes the connection."""
+    if succeeds(context):
+        if context.connection.memory.get("served"):
+            replace_reaction(context, outcome=Outcome.CLOSED)
+        context.connection.memory["served"] = True
+
+
 @defect(Stage.REACTION, "PROTOCOL.split-independent")
 def frames_in_many_segments_are_refused(context: RequestContext) -> None:
     """A request that arrives in eight or more pieces closes the connection."""

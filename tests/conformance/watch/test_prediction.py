@@ -156,3 +156,13 @@ def test_a_release_without_a_table_is_refused_by_name() -> None:
     """The message lists the releases that are known."""
     with pytest.raises(NoSuchRelease, match=r"'apache-kafka-9\.9\.9'.*apache-kafka-4\.4\.0"):
         release_named("apache-kafka-9.9.9")
+
+
+def test_what_older_code_reads_is_not_served() -> None:
+    """0.10.0 and 0.10.1 close on no version of Fetch, but serve only those that they list, so no newer one is refused since then."""
+    served = [
+        each for each in range(20) if release_named("apache-kafka-0.10.1.1").serves(FETCH, each)
+    ]
+    assert served == [0, 1, 2, 3]
+    assert release_named("apache-kafka-2.3.1").refused_since(FETCH, 16) == ""
+    assert release_named("apache-kafka-4.4.0").refused_since(FETCH, 3) == "4.0"

@@ -1,0 +1,60 @@
+"""Recognises responses to ApiVersions that have a tag section in their header, which no version of them has."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsResponse
+from wire.codec import decode, decode_prefix
+from wire.errors import DecodeError
+from wire.exchange import Request
+from wire.headers import CORRELATION_ID_BYTES, ResponseHeader
+
+FLEXIBLE_RESPONSE_HEADER = 1
+LARGEST_KEPT_BYTES = 4096
+_ANY_ID = bytes(CORRELATION_ID_BYTES)
+
+
+def response_after_tag_section(request: Request, payload: bytes) -> ApiVersionsResponse | None:
+    """Return a response that decodes exactly with a tag section in its header, and not without one; None for any other.
+
+    It decodes in the version of its request, or in v0, in which versions are refused that are not supported.
+    """
+    if request.api_key != API_VERSIONS_KEY or request.api_version < FIRST_FLEXIBLE_VERSION:
+        return None
+    body = payload[CORRELATION_ID_BYTES:]
+    read = _read_small if len(body) <= LARGEST_KEPT_BYTES else _read
+    return read(body, request.api_version)
+
+
+def _read(body: bytes, version: int) -> ApiVersionsResponse | None:
+    layouts = [layout for layout in (version, 0) if layout <= NEWEST_VERSION]
+    if any(_decoded(_without_tags, body, layout) for layout in layouts):
+        return None
+    found = (_decoded(_after_tags, body, layout) for layout in layouts)
+    return next((response for response in found if response is not None), None)
+
+
+_read_small = functools.lru_cache(maxsize=1024)(_read)
+"""Cached, because a target sends the same few bodies again and again."""
+
+
+def _without_tags(body: bytes, layout: int) -> ApiVersionsResponse:
+    return decode_prefix(ApiVersionsResponse, body, version=layout)[0]
+
+
+def _after_tags(body: bytes, layout: int) -> ApiVersionsResponse:
+    header = _ANY_ID + body
+    _, end = decode_prefix(ResponseHeader, header, version=FLEXIBLE_RESPONSE_HEADER)
+    return decode(ApiVersionsResponse, header[end:], version=layout)
+
+
+def _decoded(
+    read: Callable[[bytes, int], ApiVersionsResponse], body: bytes, layout: int
+) -> ApiVersionsResponse | None:
+    try:
+        return read(body, layout)
+    except DecodeError:
+        return None
