@@ -118,7 +118,9 @@ def example_of(
 def finished_session(recorder: RunRecorder, status: int, *options: str) -> Any:
     """Let the plugin finish a session of pytest that ended with a status, with flags; return the session, which then has that of the run."""
     config: Any = SimpleNamespace(
-        stash=pytest.Stash(), getoption=options.__contains__, get_verbosity=lambda: 0
+        stash=pytest.Stash(),
+        getoption=lambda name: name in options or None,
+        get_verbosity=lambda: 0,
     )
     config.stash[plugin.RECORDER] = recorder
     session: Any = SimpleNamespace(config=config, exitstatus=status)
