@@ -184,7 +184,7 @@ def the_next_version_is_served_as_the_newest(context: RequestContext) -> None:
         context.reaction = success_in(NEWEST_VERSION)
 
 
-@defect(Stage.REACTION, GIVES_35, "PROTOCOL.half-close-answers-complete", listeners=OPEN_LISTENERS)
+@defect(Stage.REACTION, GIVES_35, listeners=OPEN_LISTENERS)
 def the_next_version_closes_the_connection(context: RequestContext) -> None:
     """The version after the newest closes the connection (streamnative/kop#166, kroxylicious#1611)."""
     if version_of(context) == NEWEST_VERSION + 1:
