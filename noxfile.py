@@ -5,7 +5,6 @@ Every session has its own environment, built from the pinned and hashed requirem
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import nox
@@ -67,9 +66,8 @@ def nightly(session: nox.Session) -> None:
 
 
 def run_slow_tests(session: nox.Session, which: str) -> None:
-    """Run those tests of the project that a mark expression chooses, three for two cores: much of their time they wait."""
-    workers = str((os.cpu_count() or 1) * 3 // 2)
-    chosen = ("-m", which, "-p", "randomly", "-n", workers, "--dist", "loadfile")
+    """Run those tests of the project that a mark expression chooses."""
+    chosen = ("-m", which, "-p", "randomly", "-n", "auto", "--dist", "loadfile")
     session.run("pytest", *TESTS, *chosen, *session.posargs)
 
 
