@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.vendor.pretty import pretty
 
 from tests.wire.generated_messages import TEXT
 from tests.wire.golden_bytes import load_vectors
@@ -219,3 +220,15 @@ def test_kind_of_a_request_is_one_of_few(
     """`kind` names known versions of ApiVersions, and marks bytes that are wrong on purpose."""
     header = _header(api_version, api_key)
     assert encode_request(header, b"", header_version=1, broken=broken).kind == kind
+
+
+def test_request_is_printed_by_its_values() -> None:
+    """Hypothesis prints a request as its repr, without the field tables of its classes."""
+    sent = encode_request(_header(3), BODY)
+    assert pretty(sent) == repr(sent)
+    assert "FIELDS" not in pretty(sent)
+
+
+def test_outcome_is_printed_as_its_word() -> None:
+    """The repr of an outcome, as failures print it, is the word that records use."""
+    assert [repr(outcome) for outcome in Outcome] == ["answer", "closed", "ignored", "silent"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.wire.logged_requests import ENTRIES, FORWARDED, USER, counted
 from wire import request_log, request_log_counts
-from wire.request_log import API_KEYS_BY_NAME, LoggedRequest, read_entry
+from wire.request_log import API_KEYS_BY_NAME, LoggedRequest, read_entry, read_table
 from wire.request_log_counts import LogCounts
 
 CASES = pytest.mark.parametrize(
@@ -194,3 +194,8 @@ def test_the_names_of_apis_are_those_of_their_keys() -> None:
         56,
     ]
     assert API_KEYS_BY_NAME["ELECT_PREFERRED_LEADERS"] == API_KEYS_BY_NAME["ELECT_LEADERS"] == 43
+
+
+def test_an_entry_in_no_form_of_kafkas_has_no_table() -> None:
+    """Such as one that an operator's layout has wrapped."""
+    assert read_table(b"something else") == ("", {})
