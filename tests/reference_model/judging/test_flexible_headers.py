@@ -1,4 +1,4 @@
-"""A response with a tag section in its header, which no response to ApiVersions has, is told from all others."""
+"""A response with a tag section in its header, which no response to ApiVersions has, is distinguished from all others."""
 
 from __future__ import annotations
 
