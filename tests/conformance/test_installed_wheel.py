@@ -27,7 +27,7 @@ THEIRS = ("clauses", "conformance", "conftest", "fixtures", "reports", "wire")
 """Modules of the other project, in its environment and in its folder."""
 SHOWS_ITS_PATH = """
 import json, os, sys
-with open("seen.json", "w") as seen:
+with open("theirs/seen.json", "w") as seen:
     json.dump([sys.path, os.environ.get("PYTHONPATH"), "PYTHONSAFEPATH" in os.environ], seen)
 """
 
@@ -182,9 +182,11 @@ def test_judged_clients_do_not_see_the_suite(programs: Path, project: Path) -> N
     command = programs / "kafka-conformance"
     judge = ("judge", "--client", "model", "--tier", "smoke", "-k", "refused_name")
     run(command, *judge, cwd=project)
-    (project / "client.py").write_text(SHOWS_ITS_PATH, encoding="utf-8")
-    client = f"{programs / 'python'} client.py {{bootstrap}}"
+    theirs = project / "theirs"
+    theirs.mkdir()
+    (theirs / "client.py").write_text(SHOWS_ITS_PATH, encoding="utf-8")
+    client = f"{programs / 'python'} theirs/client.py {{bootstrap}}"
     run(command, "judge", "--client-cmd", client, "--client-check", cwd=project, status=11)
-    path, own, is_safe = json.loads((project / "seen.json").read_text(encoding="utf-8"))
+    path, own, is_safe = json.loads((theirs / "seen.json").read_text(encoding="utf-8"))
     assert not any("kafka_conformance" in folder for folder in path)
     assert (own, is_safe) == (None, False)
