@@ -128,7 +128,7 @@ def suite_options(environment: Mapping[str, str]) -> list[str]:
     for name in ("tier", "listener", "like", "bootstrap-controller"):
         if given(environment, name):
             options += [f"--{name}", given(environment, name)]
-    for name in ("read-only", "strict-should"):
+    for name in ("read-only", "strict-should", "client-unconfined"):
         options += [f"--{name}"] if _is_true(environment, name) else []
     workspace = _workspace(environment)
     if given(environment, "expectations"):

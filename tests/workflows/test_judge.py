@@ -65,8 +65,12 @@ def options(**inputs: str) -> list[str]:
             {"broker": "a", "expectations": "ci/known.toml", "strict_should": "false"},
             ["--broker", "a", "--expectations", f"{WORKSPACE}/ci/known.toml"],
         ),
+        (
+            {"client_command": "./c {bootstrap}", "client_unconfined": "true"},
+            ["--client-cmd", "./c {bootstrap}", "--client-unconfined"],
+        ),
     ],
-    ids=["address", "secured-addresses", "build", "ids", "image", "options", "expectations"],
+    ids=["address", "secured-addresses", "build", "ids", "image", "options", "expectations", "client"],
 )
 def test_inputs_become_options(inputs: dict[str, str], expected: list[str]) -> None:
     """Each input is one option of the suite, and paths are relative to the project's workspace."""
