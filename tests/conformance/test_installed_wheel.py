@@ -81,9 +81,14 @@ def environment(folder: Path, wheel: Path, requirements: str) -> Path:
 def link_distribution(name: str, packages: Path) -> None:
     """Link the files and folders of an installed distribution into another environment."""
     installed = distribution(name)
-    for top in {file.parts[0] for file in installed.files or ()} - {"..", "__pycache__"}:
-        if not (packages / top).exists():
-            (packages / top).symlink_to(str(installed.locate_file(top)))
+    # An old pip installs from a source archive without a list of what it installs: its metadata is found by name.
+    tops = {file.parts[0] for file in installed.files or ()} | {
+        f"{name}-{installed.version}.egg-info"
+    }
+    for top in tops - {"..", "__pycache__"}:
+        source = Path(str(installed.locate_file(top)))
+        if source.exists() and not (packages / top).exists():
+            (packages / top).symlink_to(source)
 
 
 @pytest.fixture(scope="module")
