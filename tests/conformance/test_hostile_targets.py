@@ -28,7 +28,7 @@ from tests.conformance.fake_targets import (
 )
 from tests.conformance.suite_runs import SuiteRun, finish, start_suite
 
-pytestmark = pytest.mark.slow  # Seven runs
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]  # Seven runs
 
 FLOODING: dict[str, Behaviour] = {
     "flooding": flood,

@@ -169,6 +169,7 @@ def test_grid_says_what_to_install(few_programs: Path, project: Path) -> None:
     assert printed.count("\n") == 1
 
 
+@pytest.mark.nightly  # Two runs, and Spark starts
 def test_wheel_does_what_the_checkout_does(programs: Path, project: Path) -> None:
     """A failure of a broker that the suite starts is judged again, comes to a grid, and its defect is caught in memory."""
     command = programs / "kafka-conformance"

@@ -238,6 +238,7 @@ def body_without_examples() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_killed_run_leaves_no_process(tmp_path: Path) -> None:
     """The processes of a run that is killed end by themselves."""
     with silenced_run(tmp_path) as (process, shares):

@@ -131,6 +131,7 @@ def _make_planned(connection: duckdb.DuckDBPyConnection, cells: list[dict[str, o
     )
 
 
+@pytest.mark.nightly
 def test_counted_tables_equal_duckdb_queries_over_the_same_rows(
     spark: SparkSession, tmp_path: Path
 ) -> None:

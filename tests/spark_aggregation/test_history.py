@@ -73,18 +73,19 @@ def _merged(
 def test_merged_history_equals_the_one_made_anew(spark: SparkSession, tmp_path: Path) -> None:
     """Every table is equal with a late run, a night given twice, a corrected run and a cut-off run."""
     first = [SmallRun(number=1, day=0), SmallRun(number=2, day=2, verdicts=("violates", None))]
-    late = [SmallRun(number=3, day=1, verdicts=("violates",), flaky=True), first[0]]
-    corrected = [
+    second = [
+        SmallRun(number=3, day=1, verdicts=("violates",), flaky=True),
+        first[0],
         SmallRun(number=4, day=3, corrects=2),
         SmallRun(number=5, day=4, verdicts=("violates",), broken=True),
         SmallRun(number=6, day=5, tier="smoke", whole=False, target="apache-kafka-3.8.1"),
     ]
-    merged, rebuilt = _merged(spark, tmp_path, [first, late, corrected])
+    merged, rebuilt = _merged(spark, tmp_path, [first, second])
     assert merged is not None
     assert merged == rebuilt
     assert len(merged["runs"]) == 5
     batches = (tmp_path / "history" / "facts" / "cells").glob("batch=*")
-    assert [path.name.partition("-")[0] for path in batches] == ["batch=00000004"]
+    assert [path.name.partition("-")[0] for path in batches] == ["batch=00000003"]
 
 
 @pytest.mark.nightly

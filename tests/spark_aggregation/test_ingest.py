@@ -114,6 +114,7 @@ def test_file_that_is_too_large_costs_its_run(
     assert refused_folders(spark, tmp_path) == {"without hashes": differs, "with hashes": differs}
 
 
+@pytest.mark.nightly
 def test_folders_and_files_with_odd_names_are_read(spark: SparkSession, tmp_path: Path) -> None:
     """Spaces, percent signs and names of a run's subfolders in a path confuse neither rows nor headers nor hashes.
 

@@ -136,6 +136,7 @@ def test_tables_become_a_page_with_evidence(spark: SparkSession, tmp_path: Path)
     assert any("<dt>Declared because</dt><dd>open as KAFKA-1</dd>" in page for page in pages)
 
 
+@pytest.mark.nightly  # `.ci/run` makes a grid of runs with packets
 def test_packets_of_a_run_come_to_table_and_site(judged_run: SuiteRun, tmp_path: Path) -> None:
     """The capture that a run writes is in the roll-up's table and next to the failure's page, byte for byte."""
     (failure,) = judged_run.failures().values()
