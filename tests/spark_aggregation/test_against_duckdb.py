@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import duckdb
+import pytest
 from pyspark.sql import SparkSession
 
 from benchmarks.duckdb_grid import COUNTED_TABLES, by_key, counted_table

@@ -70,7 +70,16 @@ def options(**inputs: str) -> list[str]:
             ["--client-cmd", "./c {bootstrap}", "--client-unconfined"],
         ),
     ],
-    ids=["address", "secured-addresses", "build", "ids", "image", "options", "expectations", "client"],
+    ids=[
+        "address",
+        "secured-addresses",
+        "build",
+        "ids",
+        "image",
+        "options",
+        "expectations",
+        "client",
+    ],
 )
 def test_inputs_become_options(inputs: dict[str, str], expected: list[str]) -> None:
     """Each input is one option of the suite, and paths are relative to the project's workspace."""
