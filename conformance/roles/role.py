@@ -28,7 +28,6 @@ from fixtures.under_test.judged_target import Chosen, JudgedTarget
 from proposals import proposals
 from reports.run.recorder import RunRecorder
 from reports.run.repeats import Repeats
-from strategies.hypothesis_adapter import body_of
 
 FAILED_ELSEWHERE = pytest.StashKey[Collection[str]]()
 """Clauses that an example of the property violated, other than the property's own."""
@@ -79,7 +78,7 @@ class RoleInRun(ABC, Generic[Judged]):
 
     @classmethod
     def property_named(cls, name: str) -> Callable[..., None]:
-        """Return the body of a property of the role, or one of the checks that a property makes.
+        """Return a property of the role with its marks, as pytest collects it, or one of the checks that a property makes.
 
         Raises:
             NoStoredFailure: there is no longer a property or check of that name.
@@ -88,7 +87,7 @@ class RoleInRun(ABC, Generic[Judged]):
             for module in property_modules(folder):
                 found = getattr(import_module(module), name, None)
                 if found is not None:
-                    return body_of(found)
+                    return found  # type: ignore[no-any-return]
         raise NoStoredFailure(f"the property {name} no longer exists")
 
     @abstractmethod

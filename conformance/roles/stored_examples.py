@@ -9,6 +9,8 @@ from typing import Any
 
 from hypothesis.errors import UnsatisfiedAssumption
 
+from clauses import marks
+from clauses.catalogue import catalogue
 from conformance.assertions.items import Check, Item, check_item
 from conformance.assertions.judging import Unjudged
 from conformance.assertions.other_apis import (
@@ -27,6 +29,7 @@ from conformance.roles.role import RoleInRun
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.judged_target import JudgedTarget
 from reports.records import Verdict
+from strategies.hypothesis_adapter import body_of
 
 STORED_INPUT_CHECKS = {
     "entry": "answered_alone",
@@ -48,7 +51,7 @@ SWEEPS: Mapping[str, tuple[_Items, Check]] = MappingProxyType(
 
 
 class NoLongerApplies(Exception):
-    """The stored failure no longer applies: the property rejects its example for this target."""
+    """The stored failure does not apply: this target lacks what the property needs, or the property rejects its example."""
 
 
 def role_of_failure(failure: StoredFailure) -> type[RoleInRun[Any]]:
@@ -73,7 +76,7 @@ def still_fails(failure: StoredFailure, target: JudgedTarget) -> AssertionError 
         NoStoredFailure: the role is unknown, or the property no longer exists.
         UnreadableValues: the values cannot be read back, or there are none.
         HarnessError: the example could not be judged.
-        NoLongerApplies: the property rejects the example for this target.
+        NoLongerApplies: a run would not judge the property on this target, or not with this example.
     """
     if not failure.example:
         raise UnreadableValues(
@@ -88,6 +91,9 @@ def still_fails(failure: StoredFailure, target: JudgedTarget) -> AssertionError 
     values: dict[str, Any] = dict(read_values(failure.example))
     role = role_of_failure(failure)
     body = _body_for(failure, values, role)
+    reason = _why_not_applicable(failure, role, target)
+    if reason is not None:
+        raise NoLongerApplies(reason)
     example = FailingExample(body, {role.parameter: target, **values})
     try:
         run_again(target, example)
@@ -104,6 +110,20 @@ def still_fails(failure: StoredFailure, target: JudgedTarget) -> AssertionError 
     return None
 
 
+def _why_not_applicable(
+    failure: StoredFailure, role: type[RoleInRun[Any]], target: JudgedTarget
+) -> str | None:
+    """Return why a run would not judge a failure's property on a target; None if it would."""
+    if role.only_check:
+        # An operation is no clause; `from_stored` refuses one that cannot be tried.
+        return None
+    if failure.clause not in catalogue():
+        raise NoStoredFailure(f"the clause {failure.clause} no longer exists")
+    marked = getattr(role.property_named(failure.property_name), "pytestmark", ())
+    needs = [need for mark in marked if mark.name == marks.NEEDS for need in mark.args]
+    return role.why_not_applicable(catalogue()[failure.clause], needs, target)
+
+
 def _body_for(
     failure: StoredFailure, values: Mapping[str, Any], role: type[RoleInRun[Any]]
 ) -> Callable[..., None]:
@@ -112,7 +132,7 @@ def _body_for(
         items, check = SWEEPS[failure.property_name]
         return partial(_check_if_among, items=items, check=check)
     stored = (check for name, check in STORED_INPUT_CHECKS.items() if name in values)
-    return role.property_named(next(stored, role.only_check or failure.property_name))
+    return body_of(role.property_named(next(stored, role.only_check or failure.property_name)))
 
 
 def _check_if_among(broker: Broker, item: Item, *, items: _Items, check: Check) -> None:

@@ -31,9 +31,11 @@ from conformance.mutation import properties as mutation_properties
 from conformance.mutation.properties import Property, all_properties, holds, properties_of
 from conformance.mutation.subjects import broker_with
 from conformance.roles.registry import ROLES
-from conformance.roles.stored_examples import SWEEPS
+from conformance.roles.stored_examples import SWEEPS, NoLongerApplies, still_fails
 from fixtures.errors import InvalidTargetFile
 from fixtures.registry.targets import load_target
+from fixtures.under_test.in_memory_client import in_memory_client
+from fixtures.under_test.judged_target import JudgedTarget
 from proposals import proposals
 from reference_model.clients.scripts.script import Answer, ConnectionScript, Table, all_connections
 from reference_model.faults.broker import DEFECTS
@@ -130,6 +132,41 @@ def test_whatever_was_drawn_can_be_judged_again(
     assert result.exit_code == 1, result.output
     healthy = CliRunner().invoke(replay, [str(folder), "--broker", "reference"])
     assert healthy.exit_code == 0, healthy.output
+
+
+@pytest.mark.parametrize(
+    ("target", "property_name", "clause", "reason"),
+    [
+        pytest.param(
+            broker_with("", release="2.4.1"),
+            "test_the_right_half_of_an_identity_is_refused",
+            "KIP-1242.only-one-given",
+            "applies from ApiVersions v5 on",
+            id="version",
+        ),
+        pytest.param(
+            in_memory_client("newest-version-is-sent-unasked"),
+            "test_no_overlap_is_an_error",
+            "KIP-35.client-uses-overlap",
+            "the client ",
+            id="need",
+        ),
+    ],
+)
+def test_what_a_run_does_not_judge_does_not_fail_again(
+    target: JudgedTarget, property_name: str, clause: str, reason: str, tmp_path: Path
+) -> None:
+    """A clause that does not apply to another target is not violated there."""
+    judged = {**all_properties(), **mutation_properties.client_properties()}[property_name]
+    role = "client" if judged.target == "client" else "broker"
+    key = CellKey(clause, "some-target", "plaintext")
+    example = repr(dict(judged.pinned[0]))
+    stored = replace(
+        failure_of(key, "seen"), property_name=property_name, example=example, role=role
+    )
+    failure = read_failure(write_failure(tmp_path, stored))
+    with pytest.raises(NoLongerApplies, match=reason):
+        still_fails(failure, target)
 
 
 def test_note_on_a_whole_property_says_how_to_go_on(stored: Path, tmp_path: Path) -> None:
@@ -245,7 +282,7 @@ def proposed_properties() -> Iterator[tuple[str, Property]]:
 )
 def test_property_of_a_proposal_is_found_again(role: str, judged: Property) -> None:
     """`replay` searches the folders of proposals as well."""
-    assert ROLES[role].property_named(judged.name) is judged.body
+    assert ROLES[role].property_named(judged.name) is judged.function
 
 
 @pytest.mark.parametrize("judged", list(client_properties()), ids=lambda each: each.name)
