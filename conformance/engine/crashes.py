@@ -46,7 +46,7 @@ class CrashJudge:
         self._is_confirmed = False
 
     def run(self, body: Body, values: Mapping[str, Any]) -> None:
-        """Run a body; if that ends a target that we can restart, find out whether the example is the cause.
+        """Run a body; if that ends a target that is started again, by us or by others, find out whether the example is the cause.
 
         Raises:
             TargetEnded: the example ends the target, and ends a fresh one as well.
@@ -56,9 +56,10 @@ class CrashJudge:
         try:
             run_body(self._broker, body, values)
         except BrokerGone as gone:
-            if not self._broker.can_restart:
+            if self._broker.can_restart:
+                self._broker.restart()
+            elif not self._broker.comes_back():
                 raise self.blame_for_end(gone, values) from gone
-            self._broker.restart()
             if not self._is_confirmed:
                 self._confirm(body, values, gone)
             raise _crash_error(gone) from gone
@@ -70,7 +71,7 @@ class CrashJudge:
             self._record(clause, error, steps, self._examples.drawn(values))
 
     def blame_for_end(self, gone: BrokerGone, values: Mapping[str, Any]) -> BrokerGone:
-        """Record the end of a target that cannot be started again, and end all judging of it.
+        """Record the end of a target that is not started again, and end all judging of it.
 
         The latest example that sent anything is to blame: the current one, or the one before it. No example is blamed for the
         end of a target to which other processes sent requests as well.
@@ -110,9 +111,10 @@ class CrashJudge:
             self._is_confirmed = True
             # If it does not start again, the next connection reports that.
             with suppress(HarnessError):
-                self._broker.restart()
+                if self._broker.can_restart:
+                    self._broker.restart()
             return
-        raise HarnessError(f"{gone}; the same bytes did not end a fresh process") from gone
+        raise HarnessError(f"{gone}; the same bytes did not end it again") from gone
 
     def _record(
         self, clause: Clause, error: TargetEnded, steps: tuple[Step, ...], drawn: str

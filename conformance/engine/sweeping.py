@@ -125,7 +125,7 @@ def _check_all(
             problem = _check_one(judge, broker, item, check_now)
         except HarnessError as error:
             crashing = None
-            if isinstance(error, BrokerGone) and not broker.can_restart:
+            if isinstance(error, BrokerGone) and not (broker.can_restart or broker.comes_back()):
                 error = judge.blame_for_end(error, {"item": item})
             elif isinstance(error, BrokerGone):
                 # If the target does not start again, the cause stays unknown; earlier results are kept.
@@ -190,9 +190,12 @@ def _find_crashing_item(broker: Broker, last: Sequence[Item], check: Check) -> _
     """
     crashing = None
     for item in reversed(last):
-        if crashing is not None or not broker.can_restart:
+        if crashing is not None:
             break
-        broker.restart()
+        if broker.can_restart:
+            broker.restart()
+        elif not broker.comes_back():
+            break
         broker.begin_example()
         try:
             with suppress(Problem, Unjudged):

@@ -57,6 +57,7 @@ class FakeBroker:
     patience: Patience = field(default_factory=Patience)
     is_alive: bool = True
     revivals: int = 0
+    is_started_by_others: bool = False
     unreadable: HarnessError | None = None
     last_sent: tuple[Any, ...] = ()
     script: None = None
@@ -65,7 +66,14 @@ class FakeBroker:
     @property
     def can_restart(self) -> bool:
         """Whether the broker can be started again."""
-        return self.revivals > 0
+        return self.revivals > 0 and not self.is_started_by_others
+
+    def comes_back(self) -> bool:
+        """Return whether others started it again."""
+        if not self.is_started_by_others or self.revivals == 0:
+            return False
+        self.restart()
+        return True
 
     def restart(self) -> None:
         """Start again."""

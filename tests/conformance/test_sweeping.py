@@ -34,6 +34,10 @@ class Journal:
         """Return another one, for a thread."""
         return Journal()
 
+    def comes_back(self) -> bool:
+        """Return whether others started it again."""
+        return self.can_restart
+
     def begin_example(self) -> None:
         """Begin a new journal."""
         self.journal = []

@@ -220,7 +220,9 @@ def test_broker_that_dies_leaves_what_was_judged(tmp_path: Path) -> None:
     assert len({row["property"] for row in in_doubt}) == 1
     assert run.header["footer"]["example_rows"] == len(run.rows())
     assert run.header["targets"][0]["id"] == "reference"
-    reason = "reference ended while it was judged: exit status -9; the same bytes did not end a fresh process"
+    reason = (
+        "reference ended while it was judged: exit status -9; the same bytes did not end it again"
+    )
     explained = run.output[run.output.index("= verdicts =") :]
     assert explained.count(reason) == 1
     assert "Traceback" not in run.output
