@@ -123,6 +123,9 @@ def _check_all(
         broker.begin_example()
         try:
             problem = _check_one(judge, broker, item, check_now)
+            if isinstance(problem, Problem) and broker.was_away():
+                broker.begin_example()
+                problem = _check_one(judge, broker, item, check)
         except HarnessError as error:
             crashing = None
             if isinstance(error, BrokerGone) and not (broker.can_restart or broker.comes_back()):

@@ -58,6 +58,7 @@ class FakeBroker:
     is_alive: bool = True
     revivals: int = 0
     is_started_by_others: bool = False
+    is_away: bool = False
     unreadable: HarnessError | None = None
     last_sent: tuple[Any, ...] = ()
     script: None = None
@@ -79,6 +80,11 @@ class FakeBroker:
         """Start again."""
         self.revivals -= 1
         self.is_alive = True
+
+    def was_away(self) -> bool:
+        """Return whether it closed every connection for a while, which is so once."""
+        was_away, self.is_away = self.is_away, False
+        return was_away
 
     def check_alive(self) -> None:
         """Raise an error unless the broker lives."""

@@ -193,6 +193,23 @@ def test_target_that_ends_once_leaves_a_doubt(is_started_by_others: bool, tmp_pa
     assert case.ran == [1, 1]
 
 
+@pytest.mark.parametrize("fails_again", [False, True])
+def test_what_a_target_does_while_it_is_away_does_not_count(
+    fails_again: bool, tmp_path: Path
+) -> None:
+    """Something in front of it closes connections meanwhile; the example is judged again when it is back."""
+    case = judged(tmp_path, FakeBroker(is_away=True))
+    fails = iter([True, fails_again])
+
+    def close(value: int) -> None:
+        assert not next(fails), "the target closed the connection"
+
+    with pytest.raises(AssertionError if fails_again else HarnessError, match="the target closed"):
+        case.run(close, 1)
+    assert (case.verdict is Verdict.VIOLATES) == fails_again
+    assert case.ran == [1, 1]
+
+
 def test_reports_know_the_errors_of_a_crash() -> None:
     """The kind of a failure is the name of its exception class."""
     assert {TargetEnded.__name__, ClientAborted.__name__} == CRASH_KINDS

@@ -29,6 +29,7 @@ class Journal:
         self.patience = Patience()
         self.can_restart = False
         self.is_shared = False
+        self.is_away = False
 
     def apart(self) -> Journal:
         """Return another one, for a thread."""
@@ -37,6 +38,11 @@ class Journal:
     def comes_back(self) -> bool:
         """Return whether others started it again."""
         return self.can_restart
+
+    def was_away(self) -> bool:
+        """Return whether it closed every connection for a while, which is so once."""
+        was_away, self.is_away = self.is_away, False
+        return was_away
 
     def begin_example(self) -> None:
         """Begin a new journal."""
@@ -204,6 +210,21 @@ def test_the_end_of_a_target_that_is_not_ours_ends_the_sweep() -> None:
     judge, ended = run({ITEMS[2]: "gone"})
     assert (judge.conforming, str(judge.ended)) == (2, "it ended")
     assert ended == "BrokerGone: requesting Produce v2: it ended"
+
+
+def test_an_item_is_checked_again_if_the_target_was_away() -> None:
+    """Something in front of it closed the connection; what the target does when it is back counts."""
+    judge, broker = Verdicts(), Journal()
+    broker.is_away = True
+
+    def check(_: object, item: Item) -> Exchange:
+        exchange = broker.note(Outcome.ANSWER)
+        if broker.is_away:
+            raise Problem("closed", "details") from ValueError("closed")
+        return exchange
+
+    sweep(judge, broker, ITEMS, check)  # type: ignore[arg-type]
+    assert (judge.conforming, judge.failures) == (len(ITEMS), [])
 
 
 class StreamEnd(Journal):
