@@ -13,7 +13,6 @@ from conformance.learning.querying import Listening
 from fixtures.client.running_broker import SaslAccess
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.in_memory import LAUNCHER, NOWHERE, InMemoryBroker, InMemoryTarget
-from reference_model.broker.model.stages import Tampering
 from reference_model.broker.model.state_machine import ReferenceBroker
 from reference_model.broker.rules.oracle import NO_CREDENTIALS
 from reference_model.broker.rules.sasl import Credentials, SaslConfiguration
@@ -67,13 +66,8 @@ def abstraction_of(broker: Broker) -> Abstraction:
     )
 
 
-def model_for(broker: Broker, tampering: Tampering | None = None) -> Broker:
-    """Return the reference model of a listener, in memory, with the ids and credentials of the target.
-
-    Args:
-        broker: the listener of the target.
-        tampering: a defect that the model gets, if it is to have one.
-    """
+def model_for(broker: Broker) -> Broker:
+    """Return the reference model of a listener, in memory, with the ids and credentials of the target."""
     access = broker.running.sasl
     return InMemoryBroker(
         InMemoryTarget(
@@ -88,7 +82,6 @@ def model_for(broker: Broker, tampering: Tampering | None = None) -> Broker:
                 broker.listener: ReferenceBroker(
                     profile=model_of(broker),
                     identity=broker.identity,
-                    tampering=tampering,
                     authentication=_authentication(access, broker.running.offered_mechanisms),
                 )
             },

@@ -39,13 +39,10 @@ def issue_title(product: Product, bug: Bug) -> str:
     return cut(one_line(f"{product.name}: {bug.title}{where}"), _LONGEST_TITLE)
 
 
-def issue_body(
-    product: Product, bug: Bug, *, suite: str, pages: str, with_script: bool = True
-) -> str:
+def issue_body(bug: Bug, *, suite: str, pages: str, with_script: bool = True) -> str:
     """Return the body of an issue about a bug, for the tracker of the product.
 
     Args:
-        product: whose bug it is.
         bug: the bug.
         suite: what found it, and when, in words.
         pages: the address at which the site is published, with a slash at its end; empty if it is not published.

@@ -366,12 +366,3 @@ def failure_files(failure: Failure) -> Iterator[tuple[str, bytes]]:
     if failure.example:
         yield "example.txt", f"{failure.example}\n".encode()
     yield FACTS_FILE, render_facts(failure).encode()
-
-
-def write_failure(folder: Path, failure: Failure) -> Path:
-    """Write the files of a failure and return their folder."""
-    failure_folder = folder / failure.signature
-    failure_folder.mkdir(parents=True, exist_ok=True)
-    for name, data in failure_files(failure):
-        (failure_folder / name).write_bytes(data)
-    return failure_folder

@@ -161,7 +161,7 @@ def _shown_bug(
     failure = bug.first.failure
     run = runs.get(failure.run_id) if failure else next(iter(runs.values()), None)
     title = issue_title(product, bug)
-    body = partial(issue_body, product, bug, suite=found_by(run), pages=site.folded.grid.pages)
+    body = partial(issue_body, bug, suite=found_by(run), pages=site.folded.grid.pages)
     text = body()
     stem = addresses.target_page(product.id).removesuffix(".html")
     file = f"{stem}-bug-{number}.md"

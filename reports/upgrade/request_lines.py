@@ -123,7 +123,7 @@ def request_lines(before: RecordedRelease, after: RecordedRelease) -> RequestLin
     by_kind: dict[RequestKind, list[RequestLine]] = {kind: [] for kind in RequestKind}
     with_quorum = []
     for change in request_changes(before.table(), after.table()):
-        line = _line(change, before, after)
+        line = _line(change, after)
         if change.api_key in _keys_of_quorum(before, after) and None in change.served:
             with_quorum.append(line)
         else:
@@ -134,8 +134,8 @@ def request_lines(before: RecordedRelease, after: RecordedRelease) -> RequestLin
     )
 
 
-def _line(change: RequestChange, before: RecordedRelease, after: RecordedRelease) -> RequestLine:
-    too_old = _too_old(change, before) if change.kind in LOSSES else ""
+def _line(change: RequestChange, after: RecordedRelease) -> RequestLine:
+    too_old = _too_old(change) if change.kind in LOSSES else ""
     is_for_clients = is_sent_by_clients(change.api_key, until=too_old)
     return RequestLine(
         change=change,
@@ -147,7 +147,7 @@ def _line(change: RequestChange, before: RecordedRelease, after: RecordedRelease
     )
 
 
-def _too_old(change: RequestChange, before: RecordedRelease) -> str:
+def _too_old(change: RequestChange) -> str:
     """Return the newest line of releases that know only versions that are not served any more; a client knows what its release serves."""
     _, left = change.served
     if left is None:

@@ -24,13 +24,13 @@ from fixtures.under_test.broker import Broker
 from reference_model.broker.model.scram import SCRAM
 from reference_model.broker.rules.sasl import CREDENTIALS
 from reference_model.profiles.listeners import SASL_PLAINTEXT, SASL_SSL
-from reports.run.failures import write_failure
 from strategies.api_versions import build_request
 from strategies.conversations import Handshake, PlainToken, Say
 from tests.conformance.echoing_broker import MECHANISMS, NAMES, TOKEN, echoing_broker
 from tests.conformance.suite_runs import SUITE, SuiteRun, run_suite
 from tests.fixtures.running_targets import running_at
 from tests.reports.test_failures import failure_of
+from tests.written_failures import write_failure
 from wire.exchange import Exchange, Outcome, Step
 from wire.hidden_tokens import MARK
 from wire.sasl import PLAIN, authenticate_request

@@ -13,11 +13,12 @@ from reference_model.clients.scripts.script import HEALTHY_SCRIPT
 from reference_model.clients.scripts.steps import steps_of
 from reports.run import failures
 from reports.run.exchange_dump import FIRST_STEPS, LAST_STEPS, render_play
-from reports.run.failures import Failure, render_dump, write_failure
+from reports.run.failures import Failure, render_dump
 from reports.run.packet_capture import render_capture
 from reports.site.byte_tables import read_dump
 from strategies.api_versions import build_request
 from tests.reports.captures import segments_of, stream_of
+from tests.written_failures import write_failure
 from wire.exchange import Step
 from wire.frames import encode_frame
 

@@ -28,8 +28,9 @@ from reference_model.clients.scripts.script import (
     one_node,
 )
 from reference_model.clients.scripts.steps import steps_of
-from reports.run.failures import LONGEST_REPRODUCER_BYTES, Failure, render_reproducer, write_failure
+from reports.run.failures import LONGEST_REPRODUCER_BYTES, Failure, render_reproducer
 from strategies.api_versions import build_request
+from tests.written_failures import write_failure
 from wire.frames import SIZE_BYTES, encode_frame
 
 REFUSES = Answer(error_code=35, table=ITSELF, layout=0)

@@ -18,13 +18,13 @@ from reports.run.failures import (
     recorded_answers,
     render_reproducer,
     signature_of,
-    write_failure,
 )
 from reports.run.packet_capture import render_capture
 from strategies.api_versions import build_request
 from strategies.minimal_requests import minimal_request
 from tests.described_apis import described_api
 from tests.reports.dumps import LIST_GROUPS, LIST_GROUPS_V3_NOTES, LIST_GROUPS_V3_PAYLOAD, notes_of
+from tests.written_failures import write_failure
 from wire.api_keys import API_VERSIONS_KEY
 from wire.errors import FrameTooLarge
 from wire.exchange import Arrival, Exchange, Outcome, Request, Step

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from itertools import takewhile
 
 from reference_model.clients.model.asking import OWN_RANGES
 from reference_model.clients.model.client_connections import KnownBroker, Link, Range
@@ -299,12 +301,8 @@ class TableEndsAtTheFirstUnknownKey(ModelClient):
     """Ignores all entries after the first one with an unknown key."""
 
     def ranges_in(self, link: Link, response: ApiVersionsResponse) -> Mapping[int, Range]:
-        known: dict[int, Range] = {}
-        for entry in response.api_keys:
-            if not 0 <= entry.api_key < FIRST_UNKNOWN_KEY:
-                break
-            known[entry.api_key] = (entry.min_version, entry.max_version)
-        return {key: known[key] for key in known.keys() & OWN_RANGES.keys()}
+        before = takewhile(lambda each: 0 <= each.api_key < FIRST_UNKNOWN_KEY, response.api_keys)
+        return super().ranges_in(link, replace(response, api_keys=tuple(before)))
 
 
 @fault("KIP-35.client-tolerates-unknown-keys")

@@ -14,10 +14,11 @@ from click.testing import CliRunner, Result
 from conformance.commands.replay import replay, runs_of
 from reference_model.clients.scripts.recording import Recording, SeenConnection
 from reference_model.clients.scripts.steps import steps_of
-from reports.run.failures import Failure, write_failure
+from reports.run.failures import Failure
 from strategies.api_versions import build_request
 from strategies.broker_scripts import REFUSAL_WITHOUT_RANGE, refuses_everything
 from tests.programs import needs_landlock
+from tests.written_failures import write_failure
 
 SCRIPT = refuses_everything(REFUSAL_WITHOUT_RANGE)
 CLAUSE = "KIP-35.client-falls-back-on-35"

@@ -23,9 +23,10 @@ from fixtures.recording_proxy.rerouting import ReroutedPlay
 from fixtures.under_test import trial as trial_module
 from reference_model.profiles.listeners import PLAINTEXT
 from reports.records import OPERATION
-from reports.run.failures import Failure, write_failure
+from reports.run.failures import Failure
 from tests.conformance.client_plays import FAILED, HEALTHY, STOPPED, WELL
 from tests.conformance.test_rerouting import ROUTES, SILENT_AT_HOME, SWAP, led, on
+from tests.written_failures import write_failure
 
 CLIENT, CLUSTER = "kafka-python-3.0.12", "kafka-cluster-4.4.0"
 PLACE = Address("127.0.0.1", 9)

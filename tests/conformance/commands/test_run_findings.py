@@ -12,7 +12,6 @@ from conformance.commands import matrix
 from conformance.commands.matrix import LONGEST_SEEN, finding_lines, verdicts_of
 from conformance.runs.target_runs import TargetRun
 from reports.records import Verdict
-from reports.run.failures import write_failure
 from tests.reports.recorders import failure_of, key_of
 from tests.run_folders import (
     DEFAULT_CLAUSE,
@@ -22,6 +21,7 @@ from tests.run_folders import (
     run_header,
     write_run,
 )
+from tests.written_failures import write_failure
 
 SIGNATURE = "0123456789abcdef"
 

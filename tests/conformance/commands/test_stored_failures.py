@@ -39,7 +39,6 @@ from fixtures.under_test.judged_target import JudgedTarget
 from proposals import proposals
 from reference_model.clients.scripts.script import Answer, ConnectionScript, Table, all_connections
 from reference_model.faults.broker import DEFECTS
-from reports.run.failures import write_failure
 from reports.run.judged_examples import CellKey
 from strategies.api_versions import build_request
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis, strategies_of
@@ -53,6 +52,7 @@ from tests.run_folders import (
     run_header,
     write_run,
 )
+from tests.written_failures import write_failure
 from wire.api_keys import METADATA_KEY
 from wire.error_codes import ErrorCode
 from wire.headers import PLAIN_CLIENT_ID

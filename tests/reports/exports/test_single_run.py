@@ -11,9 +11,9 @@ import pytest
 from reports.errors import RunRefused
 from reports.exports.single_run import failures_of_run, grid_of_run
 from reports.records import Verdict
-from reports.run.failures import write_failure
 from tests.reports.recorders import answered_step, failure_of, key_of
 from tests.run_folders import example_row, planned_cell, run_header, write_run
+from tests.written_failures import write_failure
 
 SIGNATURE, NOTE = "0123456789abcdef", "00000000000000ab"
 FACTS = {
