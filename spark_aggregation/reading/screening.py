@@ -70,8 +70,8 @@ def _faults(root: Path) -> Iterator[tuple[Path, RefusedRun]]:
             if is_special(status):
                 reason = f"it is {kind_of(status)}; give the run folder itself"
                 yield _refused(path, RunRefusal.SPECIAL_FILE, reason)
-            elif (fault := fault_of_path(path, called="its path")) and not _has_runs(path):
-                yield _refused(path, RunRefusal.UNUSABLE_NAME, fault)
+            elif (unusable := fault_of_path(path, called="its path")) and not _has_runs(path):
+                yield _refused(path, RunRefusal.UNUSABLE_NAME, unusable)
                 if path.name in folders:
                     folders.remove(path.name)
 
