@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from reports.record_paths import shown_path
 from reports.records import RunRefusal
 
 
@@ -24,7 +25,7 @@ class RunRefused(Exception):
         self.detail = detail
 
     def __str__(self) -> str:
-        return f"{self.folder}: {self.detail}"
+        return f"{shown_path(self.folder)}: {self.detail}"
 
 
 class StatementWithoutEvidence(Exception):

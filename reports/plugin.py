@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 import traceback
 import warnings
@@ -16,6 +17,7 @@ from clauses.catalogue import CatalogueError, Clause
 from clauses.marks import CLAUSE, MARKS
 from clauses.operations import clause_or_row
 from reports.job_log import commands_stopped
+from reports.record_paths import fault_of_runs
 from reports.records import VERDICTS_WITH_FAILURES, Verdict
 from reports.run.exit_status import ENDED_EARLY, ExitStatus, exit_status_of
 from reports.run.recorder import RunRecorder
@@ -33,11 +35,23 @@ RUN_FOLDER_FILE = "--run-folder-file"
 """The option with which a program that starts the suite learns the run folder."""
 
 
+def folder_for_runs(text: str) -> str:
+    """Return the value of `--runs`.
+
+    Raises:
+        argparse.ArgumentTypeError: no reader could use a run in that folder.
+    """
+    if fault := fault_of_runs(text):
+        raise argparse.ArgumentTypeError(fault)
+    return text
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options of the records."""
     group = parser.getgroup("kafka-conformance", "Kafka conformance: records")
     group.addoption(
         "--runs",
+        type=folder_for_runs,
         default="runs",
         metavar="DIR",
         help="folder in which the run creates its own folder (default: runs)",

@@ -111,6 +111,7 @@ class RunRefusal(enum.StrEnum):
     own. A run contradicts itself if its times, its exit status or its role cannot be those of its rows.
     """
 
+    UNUSABLE_NAME = "unusable_name"
     SPECIAL_FILE = "special_file"
     BEYOND_LIMITS = "beyond_limits"
     NO_HEADER = "no_header"

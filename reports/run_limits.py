@@ -4,7 +4,8 @@ Run folders may come from strangers, and a small file can hold a lot: compressed
 link to something else. Real folders stay far below the limits: the largest had 1,200 files and 20 MB, their tables 20,000
 rows and 6 MB in a file.
 
-Nor may a folder have files that only some readers see: Spark lists no empty and no hidden ones.
+Nor may a folder have files that only some readers see: Spark lists no empty and no hidden ones, and none of a name that
+is not UTF-8.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
+from reports.record_paths import fault_of_path, fault_of_place
 from reports.records import HEADER_FILE, MACHINES_FOLDER, RunRefusal
 from wire.foreign_json import read_foreign_json
 
@@ -50,10 +52,14 @@ def fault_of_files(folder: Path) -> tuple[RunRefusal, str] | None:
     Returns:
         The kind of reason and the reason as a sentence; None if there is none.
     """
+    if unusable := fault_of_place(folder, called="its path"):
+        return RunRefusal.UNUSABLE_NAME, unusable
     size, unseen = 0, []
     for files, (path, status) in enumerate(_content(folder), start=1):
         name = path.relative_to(folder).as_posix()
         is_folder = stat.S_ISDIR(status.st_mode)
+        if unusable := fault_of_path(name):
+            return RunRefusal.UNUSABLE_NAME, unusable
         if is_special(status):
             return RunRefusal.SPECIAL_FILE, f"{name} is {kind_of(status)}, and no plain file"
         size += 0 if is_folder else status.st_size

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import click
 
 from reports.disk_faults import DISK_FAULTS, sentence_of
+from reports.record_paths import fault_of_place
 from reports.suite_command import CannotWork
 
 
@@ -21,6 +22,10 @@ class RollUpError(click.ClickException):
 
 class PathNotFound(RollUpError):
     """A path that was given does not exist."""
+
+
+class UnusablePath(RollUpError):
+    """A path that was given is not UTF-8, so Spark cannot be given it."""
 
 
 class UnreadableReport(RollUpError):
@@ -47,6 +52,16 @@ class CannotWrite(RollUpError):
     """A disk is full, or a folder cannot be written to: nothing can be said of the runs."""
 
     exit_code = CannotWork.exit_code
+
+
+def check_path(path: str | None) -> None:
+    """Check that Spark can be given a path or URI, if there is one.
+
+    Raises:
+        UnusablePath: it is not UTF-8.
+    """
+    if path is not None and (fault := fault_of_place(path)):
+        raise UnusablePath(fault)
 
 
 @contextmanager

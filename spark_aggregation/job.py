@@ -20,7 +20,12 @@ import click
 from reports.disk_faults import check_writable
 from reports.refused_runs import RunLists
 from reports.suite_command import SuiteCommand
-from spark_aggregation.errors import RollUpError, SparkUnavailable, disk_faults_explained
+from spark_aggregation.errors import (
+    RollUpError,
+    SparkUnavailable,
+    check_path,
+    disk_faults_explained,
+)
 from spark_aggregation.reading.screening import screened
 from spark_aggregation.reading.storage import Storage, is_small, is_uri
 from spark_aggregation.run_roll_up import RollUpRequest, RollUpResult, aggregate
@@ -87,6 +92,8 @@ def command(
         raise click.UsageError("give run folders, or a --history of earlier runs")
     if rebuild and history is None:
         raise click.UsageError("--rebuild needs --history")
+    for path in (out, history, mutation, changes):
+        check_path(path)
     given = screened(runs)
     asked = RollUpRequest(
         roots=given.roots,

@@ -24,7 +24,7 @@ from reference_model.profiles.profile import PINNED_IMPLEMENTATIONS
 from reports.disk_faults import check_writable
 from reports.records import Phase
 from reports.suite_command import SuiteCommand
-from spark_aggregation.errors import disk_faults_explained
+from spark_aggregation.errors import check_path, disk_faults_explained
 from spark_aggregation.history.ingest import ingest
 from spark_aggregation.history.state import empty_state
 from spark_aggregation.reading.partials import CELL
@@ -128,6 +128,7 @@ def write_differences(found: DataFrame, out: Storage, name: str) -> None:
 @click.option("--out", required=True, help="File for the differences, as JSON lines.")
 def command(runs: tuple[str, ...], out: str) -> None:
     """Judge the stored exchanges of run folders again, with today's oracle."""
+    check_path(out)
     given = screened(runs)
     for run in given.refused:
         click.echo(f"refused {run.folder}: {run.reason}", err=True)

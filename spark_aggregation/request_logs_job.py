@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
 from reports.suite_command import SuiteCommand
-from spark_aggregation.errors import PathNotFound, disk_faults_explained
+from spark_aggregation.errors import PathNotFound, check_path, disk_faults_explained
 from spark_aggregation.session import start_session
 from wire.request_log_counts import LogCounts
 
@@ -62,6 +62,8 @@ def _count_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
 @click.argument("uris", nargs=-1, required=True)
 def command(uris: tuple[str, ...]) -> None:
     """Count the requests in request logs of brokers, at any URI that Hadoop knows."""
+    for uri in uris:
+        check_path(uri)
     with disk_faults_explained("the requests could not be counted"):
         counts = count_logs(start_session(), uris)
     click.echo(counts.to_json())

@@ -30,6 +30,8 @@ from tests.run_folders import (
 from wire.foreign_json import MOST_DEPTH
 
 ROWS = 3
+NOT_UTF8 = os.fsdecode(b"bad\xff")
+"""A name of a file that is not UTF-8."""
 
 
 def write_whole_run(folder: Path, run_id: str = "20261121T143000Z-1a2b3c4d") -> Path:
@@ -216,6 +218,10 @@ def _copy_rows(dump: Path, *, name: str) -> None:
     shutil.copy(_rows_file(folder), copy)
 
 
+def _rename_rows(folder: Path) -> None:
+    _hide_rows(folder, name=f"{NOT_UTF8}.parquet")
+
+
 def _hide_rows(folder: Path, *, name: str) -> None:
     rows = _rows_file(folder)
     rows.rename(rows.with_name(name))
@@ -231,6 +237,11 @@ BROKEN: Mapping[str, tuple[Callable[[Path], object], RunRefusal]] = {
         RunRefusal.SPECIAL_FILE,
     ),
     "a pipe": (lambda folder: os.mkfifo(write_failure_file(folder)), RunRefusal.SPECIAL_FILE),
+    "rows in a file whose name is not UTF-8": (_rename_rows, RunRefusal.UNUSABLE_NAME),
+    "a dump whose name is not UTF-8": (
+        lambda folder: write_failure_file(folder).with_name(NOT_UTF8).touch(),
+        RunRefusal.UNUSABLE_NAME,
+    ),
     "a dump that is too large": (_write_large_dump, RunRefusal.BEYOND_LIMITS),
     "rows in another compression": (_compress_with_another_method, RunRefusal.BEYOND_LIMITS),
     "no header": (lambda folder: (folder / "run.json").unlink(), RunRefusal.NO_HEADER),

@@ -33,6 +33,7 @@ from fixtures.registry.likeness import LIKE_HELP
 from fixtures.tiers import TIERS
 from fixtures.under_test.trial import rows_of
 from reports.escaping import printable
+from reports.record_paths import fault_of_runs
 from reports.records import FACTS_FILE, OPERATION, UNEXPECTED_VERDICTS, Verdict
 from reports.run.exit_status import ExitStatus
 from reports.run.judged_examples import CellKey
@@ -103,6 +104,13 @@ def parse_shard(context: click.Context, parameter: click.Parameter, value: str) 
     if match is None or not 1 <= int(match[1]) <= int(match[2]):
         raise click.BadParameter(f"{value!r} is not i/n with 1 <= i <= n")
     return int(match[1]), int(match[2])
+
+
+def folder_for_runs(context: click.Context, parameter: click.Parameter, value: Path) -> Path:
+    """Return the folder, if readers can use runs in it."""
+    if fault := fault_of_runs(value):
+        raise click.BadParameter(fault)
+    return value
 
 
 def shard_of(targets: Sequence[str], number: int, shards: int) -> list[str]:
@@ -227,6 +235,7 @@ class _Display:
     "--runs",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("runs"),
+    callback=folder_for_runs,
     show_default=True,
     help="folder for the run folders; targets that already have a complete run there are not run again if tier, seed, "
     "launcher and kind of image are the same",

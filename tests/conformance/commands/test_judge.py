@@ -14,6 +14,7 @@ from conformance.commands import spark_jobs
 from conformance.commands.judge import QUIET, WrongTargets, pytest_arguments
 from conformance.commands.suite_options import nearest_options, suite_options
 from conformance.runs.run_identity import SUITE
+from tests.broken_run_folders import NOT_UTF8
 from tests.conformance.suite_runs import REPOSITORY
 
 HERE = Path("/somewhere")
@@ -112,6 +113,13 @@ def test_mistyped_option_gets_the_nearest() -> None:
             "`kafka-conformance judge --help` lists all\n",
             marks=pytest.mark.slow,
         ),
+        pytest.param(
+            ["reference", "--runs", NOT_UTF8],
+            4,
+            "Error: argument --runs: bad\\xff is not UTF-8, so neither Spark nor Arrow can open it; give it another name; "
+            "`kafka-conformance judge --help` lists all\n",
+            marks=pytest.mark.slow,
+        ),
         (
             ["localhost:1"],
             10,
@@ -119,7 +127,7 @@ def test_mistyped_option_gets_the_nearest() -> None:
             "check the host and port, and that the broker is running\n",
         ),
     ],
-    ids=["option", "address"],
+    ids=["option", "runs", "address"],
 )
 def test_error_is_one_sentence(
     arguments: list[str], status: int, message: str, tmp_path: Path

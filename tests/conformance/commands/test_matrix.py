@@ -24,6 +24,7 @@ from fixtures.errors import InvalidTargetFile
 from fixtures.launchers.built_in import reference_targets
 from reports.run.exit_status import ExitStatus
 from reports.run.run_writer import suite_facts
+from tests.broken_run_folders import NOT_UTF8
 from tests.conformance.suite_runs import REPOSITORY, children_of, survivors
 from tests.run_folders import (
     clause_entry,
@@ -334,11 +335,12 @@ def test_run_without_records_keeps_its_last_lines(
         pytest.param(["no-such-target"], id="target"),
         pytest.param(["reference", "--shard", "3/2"], id="shard"),
         pytest.param(["reference", "--shard", "2/2"], id="empty-shard"),
+        pytest.param(["reference", "--runs", NOT_UTF8], id="runs"),
     ],
 )
 def test_wrong_command_line_is_refused(arguments: list[str], tmp_path: Path) -> None:
-    """An unknown target or an invalid shard is refused before anything runs."""
-    result = CliRunner().invoke(matrix, [*arguments, "--runs", str(tmp_path)])
+    """An unknown target, an invalid shard, or a folder whose runs none can read is refused before anything runs."""
+    result = CliRunner().invoke(matrix, ["--runs", str(tmp_path), *arguments])
     assert result.exit_code in (2, 4)
     assert list(tmp_path.iterdir()) == []
 
