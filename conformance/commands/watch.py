@@ -16,7 +16,7 @@ from rich.live import Live
 
 from conformance.commands.errors import CouldNotTell, InvalidFile, UnknownName, reported_as
 from conformance.commands.output_console import output_console
-from conformance.commands.selection import address_of, addresses_of
+from conformance.commands.selection import addresses_of, listening_address_of
 from conformance.commands.spark_jobs import count_with_spark
 from conformance.watch.carrying import Ways, tls_for_application
 from conformance.watch.files import ReportFolder
@@ -157,7 +157,7 @@ def watch(
             )
         if command and shutil.which(command[0]) is None:
             raise click.UsageError(f"{command[0]!r} is no command; what follows -- is run")
-        place = address_of(listen, may_be_any_port=True)
+        place = listening_address_of(listen)
         plan = WatchPlan(
             brokers=addresses_of(bootstrap_server),
             listen=place,

@@ -144,7 +144,7 @@ def test_a_rehearsal_says_how_to_read_it() -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "sentence"),
     [
-        (["--listen", "nowhere"], 2, "'nowhere' is no address: expected HOST:PORT"),
+        (["--listen", "nowhere"], 2, "--listen 'nowhere' is not HOST:PORT"),
         (["--for", "apache-kafka-9"], 4, "'apache-kafka-9' is no release whose table is known"),
         (["--", "no-such-program"], 2, "'no-such-program' is no command"),
         (["--listen", "127.0.0.1:0"], 10, "127.0.0.1:1"),
