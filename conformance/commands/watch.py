@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -40,6 +41,12 @@ _OF_THE_PROXY = ("command", "bootstrap_server", "listen", "rehearse", "command_c
 WIDTH_WHEN_PIPED = 160
 WRITE_EVERY_REPORTS = 20
 """How many reports are shown for each that is written: one in about ten seconds."""
+
+
+def _finite(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not math.isfinite(value):
+        raise click.BadParameter(f"{value} is no number of seconds")
+    return value
 
 
 @click.command()
@@ -101,6 +108,7 @@ WRITE_EVERY_REPORTS = 20
     "--time",
     "time_s",
     type=click.FloatRange(min=0, min_open=True),
+    callback=_finite,
     metavar="S",
     help="end watching, or following, after so many seconds",
 )
