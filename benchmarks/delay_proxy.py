@@ -13,8 +13,8 @@ from collections.abc import Callable
 
 import click
 
+from fixtures.client.given_address import parse_address
 from fixtures.client.running_broker import Address
-from fixtures.launchers.given_broker import parse_address
 from reports.suite_command import SuiteCommand
 
 READ_BYTES = 65536

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
@@ -79,7 +80,10 @@ class Commands(SuiteCommand, click.Group):
             near = " or ".join(get_close_matches(args[0], COMMANDS, n=2))
             hint = f" Did you mean {near}?" if near else ""
             ctx.fail(f"No such command {args[0]!r}.{hint}")
-        return super().resolve_command(ctx, args)
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None:
+            _check_given_once(click.Context(command, ctx, name, **command.context_settings), rest)
+        return name, command, rest
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; any signal that ends it does what Ctrl-C does."""
@@ -88,6 +92,24 @@ class Commands(SuiteCommand, click.Group):
         # Where runs are kept by default.
         with kept_from_others(Path("runs")):
             return super().invoke(ctx)
+
+
+def _check_given_once(ctx: click.Context, arguments: Sequence[str]) -> None:
+    """Check that no option with one value is given several times: click would use the last one without a word.
+
+    Raises:
+        click.UsageError: one is.
+    """
+    _, _, given = ctx.command.make_parser(ctx).parse_args([*arguments])
+    for option, times in Counter(given).items():
+        if (
+            times > 1
+            and isinstance(option, click.Option)
+            and not (option.multiple or option.is_flag)
+        ):
+            takes_several = (option.metavar or "").endswith(",...")
+            commas = ", with commas between several values" if takes_several else ""
+            ctx.fail(f"{option.opts[0]} is given {times} times: give it once{commas}")
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

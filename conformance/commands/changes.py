@@ -155,7 +155,8 @@ def changes(
     for listener in listeners:
         if sum(listener in target.listeners for target in targets) < 2:
             raise click.UsageError(
-                f"fewer than two of the {len(targets)} releases have the listener {listener}"
+                f"two different releases with the listener {listener} are needed; given: "
+                f"{', '.join(target.id for target in targets) or 'none'}"
             )
     with reported_as(InvalidFile, InvalidCorpus):
         corpus = load_corpus()

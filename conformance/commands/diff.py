@@ -47,8 +47,8 @@ def diff(before: Path, after: Path, form: str, pages: str | None) -> None:
 
     A and B are run folders, or folders that `grid` wrote. If each has one release of a product that the other lacks, the two
     releases are compared with each other. The exit status is 1 if a clause whose violation fails a run
-    (MUST, or PIN if it binds the target) regressed or became flaky, 10 if one could be judged in A and not in B, and
-    otherwise 0.
+    (MUST, or PIN if it binds the target) regressed or became flaky, 10 if one could be judged in A and not in B or if no
+    cell is in both, and otherwise 0.
     """
     old, new = read_results(before), read_results(after)
     names = (printable(old.name), printable(new.name))
@@ -66,10 +66,10 @@ def diff(before: Path, after: Path, form: str, pages: str | None) -> None:
 
 
 def status_of(comparison: GridComparison) -> int:
-    """Return the exit status: 1 for a regression, 10 if a cell can no longer be judged, else 0."""
+    """Return the exit status: 1 for a regression, 10 if a cell can no longer be judged or nothing is in both grids, else 0."""
     if comparison.regressed:
         return 1
-    return ExitStatus.HARNESS_ERROR if comparison.untold else 0
+    return ExitStatus.HARNESS_ERROR if comparison.untold or not comparison.cells else 0
 
 
 def new_violations(
@@ -97,4 +97,4 @@ def _print(comparison: GridComparison, names: tuple[str, str]) -> None:
         console.print()
         console.print(table)
     click.echo("")
-    click.echo(comparison.sentence)
+    click.echo(printable(comparison.sentence))

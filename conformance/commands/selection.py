@@ -9,6 +9,7 @@ import click
 
 from conformance.commands.errors import InvalidFile, UnknownName, reported_as
 from fixtures.client.command_config import COMMAND_CONFIG_HELP
+from fixtures.client.given_address import parse_address, parse_addresses
 from fixtures.client.running_broker import Address
 from fixtures.errors import InvalidTargetFile, UnknownClient, UnknownTarget
 from fixtures.launchers.kafka_home import targets_named
@@ -19,26 +20,29 @@ from fixtures.registry.targets import Target
 from fixtures.under_test.client import target_of
 
 
-def addresses_of(text: str) -> list[Address]:
+def addresses_of(text: str) -> Sequence[Address]:
     """Return the addresses in a text, separated by commas.
 
     Raises:
         click.UsageError: one of them is no address.
     """
-    return [address_of(part.strip()) for part in text.split(",")]
+    try:
+        return parse_addresses(text)
+    except ValueError as error:
+        hint = "; name a protocol as security.protocol in the file of --command-config"
+        raise click.UsageError(f"{error}{hint if '://' in text else ''}") from error
 
 
-def address_of(text: str, *, may_be_any_port: bool = False) -> Address:
-    """Return the address in a text; an IPv6 address has brackets.
+def listening_address_of(text: str) -> Address:
+    """Return the address in a text at which to listen: port 0 is any free one.
 
     Raises:
         click.UsageError: it is no address.
     """
-    host, _, port = text.rpartition(":")
-    lowest = 0 if may_be_any_port else 1
-    if not host or not port.isdecimal() or not lowest <= int(port) < 65_536:
-        raise click.UsageError(f"{text!r} is no address: expected HOST:PORT")
-    return Address(host.removeprefix("[").removesuffix("]"), int(port))
+    try:
+        return parse_address(text, lowest_port=0)
+    except ValueError as error:
+        raise click.UsageError(f"--listen {error}") from error
 
 
 command_config_option = click.option(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from rich.live import Live
 
 from conformance.commands.errors import CouldNotTell, InvalidFile, UnknownName, reported_as
 from conformance.commands.output_console import output_console
-from conformance.commands.selection import address_of, addresses_of
+from conformance.commands.selection import addresses_of, listening_address_of
 from conformance.commands.spark_jobs import count_with_spark
 from conformance.watch.carrying import Ways, tls_for_application
 from conformance.watch.files import ReportFolder
@@ -40,6 +41,12 @@ _OF_THE_PROXY = ("command", "bootstrap_server", "listen", "rehearse", "command_c
 WIDTH_WHEN_PIPED = 160
 WRITE_EVERY_REPORTS = 20
 """How many reports are shown for each that is written: one in about ten seconds."""
+
+
+def _finite(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not math.isfinite(value):
+        raise click.BadParameter(f"{value} is no number of seconds")
+    return value
 
 
 @click.command()
@@ -101,6 +108,7 @@ WRITE_EVERY_REPORTS = 20
     "--time",
     "time_s",
     type=click.FloatRange(min=0, min_open=True),
+    callback=_finite,
     metavar="S",
     help="end watching, or following, after so many seconds",
 )
@@ -157,7 +165,7 @@ def watch(
             )
         if command and shutil.which(command[0]) is None:
             raise click.UsageError(f"{command[0]!r} is no command; what follows -- is run")
-        place = address_of(listen, may_be_any_port=True)
+        place = listening_address_of(listen)
         plan = WatchPlan(
             brokers=addresses_of(bootstrap_server),
             listen=place,

@@ -114,12 +114,16 @@ def _announce(config: pytest.Config, broker: Broker, jobs: int) -> None:
     if reporter is None:
         return
     at_once = examples_at_once(broker)
+    expected = EXPECTED[tier_in(config), kind_of(config)]
     duration = expected_duration(
-        EXPECTED[tier_in(config), kind_of(config)].connections,
+        expected.connections,
         per_second=connections_per_second_in(config, is_elsewhere=judges_elsewhere(config)),
         jobs=jobs,
         examples_at_once=at_once,
         exchange_s=broker.exchange_s,
+        further_requests=expected.requests - expected.connections,
+        # Of a far target, an exchange is two round trips: one for the connection, one for the answer.
+        own_delay_s=max(broker.exchange_s - 2 * broker.patience.round_trip_s, 0.0),
     )
     each = f", each {at_once} examples at the same time" if at_once > 1 else ""
     reporter.write_line(

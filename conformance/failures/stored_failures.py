@@ -97,12 +97,22 @@ def read_failure(path: Path) -> StoredFailure:
             **{name: str(facts[name]) for name in _TEXTS},
         )
     except OSError as error:
-        if (folder / HEADER_FILE).is_file():
-            raise NoStoredFailure(
-                f"{folder} is the folder of a run: give failures of it, such as {folder}/failures/*"
-            ) from error
-        raise NoStoredFailure(f"{folder} contains no failure: {error}") from error
+        raise NoStoredFailure(_what_is_there(path, folder, error)) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise NoStoredFailure(
             f"{folder / FACTS_FILE} does not describe a failure: {error!r}"
         ) from error
+
+
+def _what_is_there(path: Path, folder: Path, error: OSError) -> str:
+    """Return a sentence about a path that leads to no failure, with what to give instead."""
+    if not isinstance(error, FileNotFoundError):
+        return f"{folder / FACTS_FILE} cannot be read: {error.strerror}"
+    if (folder / HEADER_FILE).is_file():
+        if not any(folder.glob("failures/*")):
+            return f"{folder} is the folder of a run without failures"
+        return f"{folder} is the folder of a run: give failures of it, such as {folder}/failures/*"
+    return (
+        f"{path} {'contains' if path.is_dir() else 'is'} no failure: "
+        "give a folder failures/SIGNATURE of a run, or a file in it"
+    )

@@ -9,10 +9,11 @@ import click
 
 from conformance.failures.stored_failures import StoredFailure
 from fixtures.choosing.listeners import is_loopback
+from fixtures.client.given_address import parse_address
 from fixtures.client.running_broker import Address
 from fixtures.errors import InvalidClientCommand, UnknownClient
 from fixtures.launchers.address import address_target
-from fixtures.launchers.given_broker import GivenListener, found_targets, parse_address
+from fixtures.launchers.given_broker import GivenListener, found_targets
 from fixtures.launchers.kafka_home import folder_name, is_folder, origin_of, targets_named
 from fixtures.registry.clients import RINGS, Client, select_clients
 from fixtures.registry.foreign_clients import ClientCommand, command_from, foreign_client

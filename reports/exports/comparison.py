@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from reports.grid.grid_tables import Grid, GridCell
 from reports.records import UNSETTLED_VERDICTS, TransitionKind, Verdict, gates, transition_kind
 from reports.run.judged_examples import CellKey
-from reports.verdict_labels import SYMBOLS, counted
+from reports.verdict_labels import SYMBOLS, counted, some_of
 
 
 class ChangeKind(enum.StrEnum):
@@ -104,12 +104,26 @@ class GridComparison:
         )
 
     @property
+    def lost(self) -> tuple[CellChange, ...]:
+        """The cells that had a verdict, and that the other grid lacks."""
+        return tuple(
+            change
+            for change in self.of_kind(ChangeKind.GONE)
+            if change.before not in UNSETTLED_VERDICTS
+        )
+
+    @property
     def sentence(self) -> str:
         """The most important result, in one sentence."""
         counts = Counter(change.kind for change in self.changes)
         others = ", ".join(
             f"{counts[kind]} {TITLES[kind].lower()}" for kind in ChangeKind if counts[kind]
         )
+        if not self.cells:
+            return (
+                f"{SYMBOLS[Verdict.INCONCLUSIVE]} Nothing could be compared, as no cell is in both "
+                f"(cells: {others or 'none'})."
+            )
         if self.regressed:
             clauses = len({change.clause for change in self.regressed})
             targets = len({change.target for change in self.regressed})
@@ -124,7 +138,9 @@ class GridComparison:
             )
         if not others:
             return f"{SYMBOLS[Verdict.CONFORMS]} Nothing changed in {counted(self.cells, 'cell')}."
-        return f"{SYMBOLS[Verdict.CONFORMS]} No binding clause regressed (cells: {others})."
+        clauses_gone = [*dict.fromkeys(change.clause for change in self.lost)]
+        lost = f", but judged cells are gone: {some_of(clauses_gone, 2)}" if clauses_gone else ""
+        return f"{SYMBOLS[Verdict.CONFORMS]} No binding clause regressed{lost} (cells: {others})."
 
 
 def compare(before: Grid, after: Grid) -> GridComparison:

@@ -16,9 +16,9 @@ import pytest
 
 from clauses.tiers import Tier
 from conformance.engine.repeating import REPEATS_IF_ALL_FAIL, FailingExample, Repeater
+from fixtures.client.given_address import parse_address
 from fixtures.errors import ConnectionFailed
 from fixtures.launchers.address import address_target, launch_address
-from fixtures.launchers.given_broker import parse_address
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.spare_target import SpareTarget
 from reports.failure_classes import FailureClass

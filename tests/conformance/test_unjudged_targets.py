@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from fixtures.client import preflight
+from fixtures.client.given_address import parse_address
 from fixtures.client.preflight import check_address
 from fixtures.client.running_broker import Address
 from fixtures.errors import NotJudgeable
-from fixtures.launchers.given_broker import parse_address
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage, Tampering
 from reference_model.faults.broker.registry import replace_reaction

@@ -431,8 +431,9 @@ def test_other_protocols_are_named(response: bytes, said: str) -> None:
         ((), 2, "give one of --bootstrap-server"),
         (("--bootstrap-server", "a:1", "--bootstrap-controller", "a:1"), 2, "give one of"),
         (("--compare", "a:1", "b:1", "--client", "x"), 2, "leave out --compare"),
-        (("--bootstrap-server", "a"), 2, "'a' is no address: expected HOST:PORT"),
-        (("--bootstrap-server", "a:99999"), 2, "expected HOST:PORT"),
+        (("--bootstrap-server", "a:99999"), 2, "with a port from 1 to 65535"),
+        (("--bootstrap-server", "[::1"), 2, "'[::1' is not HOST:PORT"),
+        (("--bootstrap-server", "FOO://a:1"), 2, "security.protocol in the file"),
         (("--compare", "nothing", "apache-kafka-4.4.0"), 2, "neither HOST:PORT, nor a file"),
         (("--bootstrap-server", "a:1", "--client", "sarama-1.61.1"), 2, "is not known"),
         (

@@ -96,6 +96,15 @@ def test_two_releases_are_compared_with_each_other(tmp_path: Path) -> None:
     assert "1 binding clause regressed on 1 target (cells: 1 regressed)" in result.output
 
 
+def test_runs_that_share_nothing_are_not_compared(tmp_path: Path) -> None:
+    """For example those of a broker and of a client: nothing is known to be as good as before."""
+    before = _run(tmp_path / "a", "conforms")
+    result = _invoke(diff, before, _run(tmp_path / "b", "conforms", listener="ssl"))
+    assert result.exit_code == 10
+    said = "? Nothing could be compared, as no cell is in both (cells: 1 new, 1 gone)."
+    assert result.output.splitlines()[-1] == said
+
+
 def test_piped_text_is_plain(tmp_path: Path) -> None:
     """Without a terminal there is no colour, and each change is one line."""
     result = _invoke(diff, _run(tmp_path / "a", "conforms"), _run(tmp_path / "b", "violates"))
@@ -131,6 +140,7 @@ def test_two_nights_are_compared(tmp_path: Path) -> None:
     assert "**✓ Nothing changed in 5 cells.**" in result.stdout
     mixed = _invoke(diff, grid, _run(tmp_path / "run", "conforms"))
     assert mixed.exit_code == 0
+    assert "regressed, but judged cells are gone: KIP-" in mixed.output
     assert "1 otherwise changed, 4 gone" in mixed.output
 
 
@@ -139,7 +149,7 @@ def test_hostile_names_do_not_act(form: str, tmp_path: Path) -> None:
     """No target name can send escape sequences to the terminal."""
     run, grid = _run(tmp_path / "run", "conforms"), hostile_tables(tmp_path / "grid")
     result = _invoke(diff, run, grid, "--format", form)
-    assert result.exit_code == 0
+    assert result.exit_code == 10, "no cell is in both"
     assert not any(character in result.output for character in TERMINAL_ESCAPES)
 
 

@@ -219,10 +219,30 @@ def test_properties_that_cannot_be_used_are_a_mistake_of_the_command(
 
 def test_folder_without_a_failure_is_refused(tmp_path: Path) -> None:
     """A folder without a failure, or with an incomplete one, is refused by name."""
-    with pytest.raises(NoStoredFailure, match="contains no failure"):
+    instead = ": give a folder failures/SIGNATURE of a run, or a file in it"
+    with pytest.raises(NoStoredFailure, match=f"{tmp_path} contains no failure{instead}"):
         read_failure(tmp_path)
+    (tmp_path / "afile").touch()
+    with pytest.raises(NoStoredFailure, match=f"{tmp_path}/afile is no failure{instead}"):
+        read_failure(tmp_path / "afile")
+    (tmp_path / "failure.json").mkdir()
+    with pytest.raises(NoStoredFailure, match=r"failure\.json cannot be read: Is a directory"):
+        read_failure(tmp_path)
+    (tmp_path / "failure.json").rmdir()
     (tmp_path / "failure.json").write_text("[]")
     with pytest.raises(NoStoredFailure, match="does not describe a failure"):
+        read_failure(tmp_path)
+
+
+def test_run_in_place_of_its_failures_is_recognised(tmp_path: Path) -> None:
+    """The sentence says whether it has some."""
+    (tmp_path / "run.json").touch()
+    with pytest.raises(
+        NoStoredFailure, match=f"{tmp_path} is the folder of a run without failures"
+    ):
+        read_failure(tmp_path)
+    (tmp_path / "failures" / "x").mkdir(parents=True)
+    with pytest.raises(NoStoredFailure, match=f"such as {tmp_path}/failures/"):
         read_failure(tmp_path)
 
 

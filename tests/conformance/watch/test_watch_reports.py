@@ -144,12 +144,14 @@ def test_a_rehearsal_says_how_to_read_it() -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "sentence"),
     [
-        (["--listen", "nowhere"], 2, "'nowhere' is no address: expected HOST:PORT"),
+        (["--time", "nan"], 2, "nan is no number of seconds"),
+        (["--time", "inf"], 2, "inf is no number of seconds"),
+        (["--listen", "nowhere"], 2, "--listen 'nowhere' is not HOST:PORT"),
         (["--for", "apache-kafka-9"], 4, "'apache-kafka-9' is no release whose table is known"),
         (["--", "no-such-program"], 2, "'no-such-program' is no command"),
         (["--listen", "127.0.0.1:0"], 10, "127.0.0.1:1"),
     ],
-    ids=["address", "release", "command", "cluster"],
+    ids=["no-number", "endless", "address", "release", "command", "cluster"],
 )
 def test_bad_input_gets_a_sentence(arguments: list[str], status: int, sentence: str) -> None:
     """Each mistake has a sentence and the exit status of its kind, before anything is watched."""
