@@ -20,7 +20,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from reference_model.judging.rejudging import RecordedExchange, differences, oracles_for
-from reference_model.profiles.profile import PINNED_IMPLEMENTATIONS
+from reference_model.profiles.profile import IMPLEMENTATIONS_WITH_PROFILE
 from reports.disk_faults import check_writable
 from reports.records import Phase
 from reports.suite_command import SuiteCommand
@@ -70,7 +70,7 @@ def stored_examples(spark: SparkSession, roots: Sequence[str], accepted: DataFra
         F.col("entry.implementation"),
         F.col("entry.release"),
     )
-    judged = targets.where(F.col("implementation").isin(*PINNED_IMPLEMENTATIONS))
+    judged = targets.where(F.col("implementation").isin(*IMPLEMENTATIONS_WITH_PROFILE))
     answers = read_rows(spark, roots, "answers", ANSWERS)
     distinct = answers.groupBy("folder", "answer_sha256").agg(F.max("received").alias("received"))
     exchange = F.struct("step", "sent", "outcome", "received")

@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 
 from strategies.api_versions import build_request
 from strategies.software_names import PLAIN_SOFTWARE
-from wire.api_versions import FIRST_VERSION_WITH_CLUSTER_CHECK
+from wire.api_versions import FIRST_VERSION_WITH_CLUSTER_CHECK, NO_NODE
 from wire.exchange import Request
 from wire.primitives import INT32_MAX, INT32_MIN
 
-NO_NODE = -1
 EDGES = (255, 256, 257, 65535, 65536, 65537)
 """Numbers next to those from which a node id takes another byte: what is cut to one or two bytes goes wrong here."""
 _INT32_VALUES = 2**32

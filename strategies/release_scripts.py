@@ -22,11 +22,9 @@ from strategies.broker_scripts import (
     SUCCESS_MS,
     broker_with,
 )
-from wire.api_keys import API_VERSIONS_KEY
+from wire.api_keys import API_VERSIONS_KEY, GET_TELEMETRY_SUBSCRIPTIONS_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
 from wire.startup_messages import CLUSTER_APIS, SASL_APIS
-
-GET_TELEMETRY_SUBSCRIPTIONS_KEY = 71
 
 BEGINNING_KEYS = frozenset(
     {API_VERSIONS_KEY, *CLUSTER_APIS, *SASL_APIS, GET_TELEMETRY_SUBSCRIPTIONS_KEY}

@@ -17,6 +17,8 @@ NEWEST_VERSION = 5
 FIRST_FLEXIBLE_VERSION = 3
 FIRST_VERSION_WITH_THROTTLE_TIME = 1
 FIRST_VERSION_WITH_CLUSTER_CHECK = 5
+NO_NODE = -1
+"""The node id of a client that knows none."""
 
 _FLEXIBLE = versions(f"{FIRST_FLEXIBLE_VERSION}+")
 _ALWAYS = versions("0+")
@@ -29,7 +31,7 @@ class ApiVersionsRequest:
     client_software_name: str = ""
     client_software_version: str = ""
     cluster_id: str | None = None
-    node_id: int = -1
+    node_id: int = NO_NODE
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
     tag_order: tuple[int, ...] = field(default=(), compare=False, repr=False)
 
@@ -38,7 +40,7 @@ class ApiVersionsRequest:
         Field("client_software_name", FieldType.STRING, _FLEXIBLE, default=""),
         Field("client_software_version", FieldType.STRING, _FLEXIBLE, default=""),
         Field("cluster_id", FieldType.STRING, versions("5+"), nullable=versions("5+")),
-        Field("node_id", FieldType.INT32, versions("5+"), default=-1),
+        Field("node_id", FieldType.INT32, versions("5+"), default=NO_NODE),
     )
 
 

@@ -17,11 +17,12 @@ from fixtures.client_processes.driver_process import DriverResult
 from fixtures.errors import HarnessError
 from fixtures.scripted_broker.playing import Play
 from reference_model.clients.rules.limits import left_open, loop_in
-from reference_model.clients.rules.moves import SASL_KEYS, History
+from reference_model.clients.rules.moves import History
 from reference_model.clients.rules.oracle import begins_below, forbidden_moves
 from reference_model.clients.rules.software_rules import software_named_in
 from reference_model.clients.scripts.script import Script
 from reference_model.profiles.known_apis import label_of
+from wire.api_keys import SASL_KEYS
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
 from wire.sasl import BARE_TOKEN

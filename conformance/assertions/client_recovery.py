@@ -6,8 +6,8 @@ from conformance.assertions.client_moves import PlayableClient, assert_works
 from conformance.assertions.play_summary import metadata_requests, recovered_after_ms
 from fixtures.scripted_broker.playing import Play
 from reference_model.clients.rules.limits import reconnects_in
-from reference_model.clients.rules.moves import SASL_KEYS
 from reference_model.clients.rules.read_response import ResponseKind, read_response
+from wire.api_keys import SASL_KEYS
 
 
 def assert_keeps_working(play: Play, *, after_ms: int = -1) -> None:

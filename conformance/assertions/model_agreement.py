@@ -27,7 +27,7 @@ def model_of(broker: Broker) -> Profile:
     A target of another implementation has a table of its own, which replaces that of the release: a table that differs
     would hide every other difference. Other clauses judge whether the table is the same in every version.
     """
-    return broker.profile if broker.is_pinned else broker.with_own_table(broker.profile)
+    return broker.profile if broker.pin_is_binding else broker.with_own_table(broker.profile)
 
 
 def agreement_of(broker: Broker) -> Agreement:

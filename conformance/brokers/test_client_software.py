@@ -98,7 +98,7 @@ def test_name_that_is_not_utf_8_is_refused(broker: Broker, sent: Request) -> Non
     assume_served(broker, sent)
     with violation_context(sent.broken, sent.data.hex()):
         exchange = broker.exchange(sent)
-        if broker.is_pinned:
+        if broker.pin_is_binding:
             assert_error(exchange, ErrorCode.INVALID_REQUEST)
         else:
             assert_refused(exchange)
@@ -117,11 +117,11 @@ def test_punctuation_at_an_edge_is_refused(broker: Broker, sent: Request) -> Non
     """Apache Kafka refuses a dot or hyphen at an edge; another broker consistently serves or refuses it."""
     assume_served(broker, sent)
     allowed = [ErrorCode.INVALID_REQUEST]
-    if not broker.is_pinned:
+    if not broker.pin_is_binding:
         allowed.append(ErrorCode.NONE)
     with naming_software(sent):
         seen = assert_error(broker.exchange(sent), *allowed)
-        if not broker.is_pinned:
+        if not broker.pin_is_binding:
             assert error_code_of(broker.exchange(sent)) is seen, (
                 "the response to the repeated request differs"
             )

@@ -24,7 +24,6 @@ from strategies.cluster_ids import (
     CLUSTER_ID_VARIANTS,
     HALF_GIVEN,
     MISROUTED,
-    NO_NODE,
     Given,
     Ids,
     build_request_with,
@@ -36,7 +35,7 @@ from strategies.cluster_ids import (
     node_offsets,
 )
 from strategies.software_names import Software, software_with_one
-from wire.api_versions import FIRST_VERSION_WITH_CLUSTER_CHECK
+from wire.api_versions import FIRST_VERSION_WITH_CLUSTER_CHECK, NO_NODE
 from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Outcome, Request
 

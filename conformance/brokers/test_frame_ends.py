@@ -57,7 +57,7 @@ MOST_REQUESTS_BEFORE_A_HANG = 1
 """The limit if the connection may hang: two requests hung 39 of 40 times on 0.11.0.3, one request never did."""
 LARGEST_SENT_BYTES = 1 << 20
 """A release without its own limit before authentication would otherwise be sent 100 MB again and again."""
-PLAIN = build_request(version=0)
+V0 = build_request(version=0)
 FLEXIBLE = build_request(version=3, correlation_id=9)
 FLEXIBLE_BYTES = len(FLEXIBLE.data) - SIZE_BYTES
 MAX_EXAMPLES_SLOW = 10
@@ -130,15 +130,15 @@ def test_frame_within_the_limit_is_taken_before_authentication(
 @pytest.mark.malformed
 @pytest.mark.clause("PROTOCOL.size-prefix-decides")
 @given(sent=frames_with_small_size())
-@example(sent=build_cut_short(PLAIN, CLIENT_ID_LENGTH_END + 2, FLEXIBLE.data))
-@example(sent=build_cut_short(FLEXIBLE, FLEXIBLE_BYTES - 8, PLAIN.data + PLAIN.data))
-@example(sent=build_with_frame_inside(PLAIN))
+@example(sent=build_cut_short(V0, CLIENT_ID_LENGTH_END + 2, FLEXIBLE.data))
+@example(sent=build_cut_short(FLEXIBLE, FLEXIBLE_BYTES - 8, V0.data + V0.data))
+@example(sent=build_with_frame_inside(V0))
 def test_request_ends_where_its_size_says(broker: Broker, sent: Request) -> None:
     """What follows a request that its size prefix cuts short does not change what becomes of that request."""
     cut, *others = as_read([sent])
     assume(len(cut.data) - SIZE_BYTES >= SKIPPED_FRAME_BYTES and not is_unfinished(others[-1]))
     # A refused size may cost the response before it; of other implementations this is not known.
-    may_lose_answers = broker.profile.traits.early_end_loses_answers or not broker.is_pinned
+    may_lose_answers = broker.profile.traits.early_end_loses_answers or not broker.pin_is_binding
     assume(not (may_lose_answers and has_refused_size(others[0].data)))
     (alone,) = broker.converse([cut])
     if alone.outcome is Outcome.SILENT:
@@ -211,20 +211,20 @@ def test_end_of_stream_inside_a_frame_closes(broker: Broker, part: Request) -> N
 
 
 @pytest.mark.clause("PROTOCOL.partial-frame-waits")
-@given(kept=st.integers(1, len(PLAIN.data) - 1))
+@given(kept=st.integers(1, len(V0.data) - 1))
 @example(kept=3)
 @example(kept=9)
 def test_rest_of_a_frame_is_awaited(broker: Broker, kept: int) -> None:
     """A broker waits for the rest of a frame and answers when it has arrived, while other connections are served."""
     with broker.connect(authenticate=False) as connection:
-        connection.send(build_part(PLAIN, kept))
+        connection.send(build_part(V0, kept))
         # A complete exchange on another connection: during that time nothing may happen on this one.
-        other = broker.exchange(PLAIN)
+        other = broker.exchange(V0)
         assert_answered(other, f"on another connection {what_it_did(other)}")
         assert connection.early_bytes() == b"", (
             "the target sent bytes before the frame was complete"
         )
-        rest = Request(data=PLAIN.data[kept:], header=PLAIN.header)
+        rest = Request(data=V0.data[kept:], header=V0.header)
         (exchange,) = connection.converse([rest])
     assert_error(exchange, ErrorCode.NONE)
     decode_answer(exchange, api_version=0)

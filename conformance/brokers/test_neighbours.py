@@ -18,7 +18,7 @@ from strategies.api_versions import build_request
 from strategies.odd_frames import build_part, partial_frames
 from wire.exchange import Outcome, Request
 
-PLAIN = build_request(version=0)
+V0 = build_request(version=0)
 MAX_EXAMPLES_FEW = 2
 """Examples of a property that opens dozens of connections, or sends hundreds of requests."""
 MOST_UNREAD_REQUESTS = 2000
@@ -41,7 +41,7 @@ TLS_CROWD = 3
     part=st.none() | partial_frames(),
     resets=st.booleans(),
 )
-@example(versions=[], part=build_part(PLAIN, 9), resets=True)
+@example(versions=[], part=build_part(V0, 9), resets=True)
 @example(versions=[0, 3], part=None, resets=True)
 @example(versions=[3, 99, 0], part=None, resets=False)
 def test_client_that_breaks_off_hurts_nobody(
@@ -86,7 +86,7 @@ def test_client_that_reads_late_gets_every_answer(broker: Broker, version: int) 
         finish = slow.begin(sent)
         # Meanwhile the responses fill the buffers; whether others are served then is judged by another property.
         with suppress(HarnessError):
-            broker.converse_in_turn([PLAIN] * bystander_requests(broker))
+            broker.converse_in_turn([V0] * bystander_requests(broker))
         exchanges = finish()
     answered = sum(exchange.outcome is Outcome.ANSWER for exchange in exchanges)
     assert answered == len(sent), f"{answered} of {len(sent)} requests are answered"
@@ -127,7 +127,7 @@ def test_many_connections_hurt_nobody(
         for _ in range(unused):
             # Over TLS this one is half open: it begins no handshake.
             crowd.enter_context(broker.connect(authenticate=False, plain=True))
-        for sent, count in ((build_part(PLAIN, 9), unfinished), (PLAIN, served)):
+        for sent, count in ((build_part(V0, 9), unfinished), (V0, served)):
             for _ in range(count):
                 crowd.enter_context(broker.connect(authenticate=False)).send(sent)
 

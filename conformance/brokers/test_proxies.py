@@ -41,8 +41,8 @@ from wire.exchange import Request
 from wire.frames import SIZE_BYTES
 from wire.headers import read_correlation_id
 
-PLAIN = build_request(version=0)
-PLAIN_BYTES = len(PLAIN.data) - SIZE_BYTES
+V0 = build_request(version=0)
+V0_BYTES = len(V0.data) - SIZE_BYTES
 FLEXIBLE = build_request(version=3, correlation_id=9)
 LAST = build_request(version=0, correlation_id=77)
 OWN_KEYS = {API_VERSIONS_KEY, SASL_HANDSHAKE_KEY, SASL_AUTHENTICATE_KEY}
@@ -127,9 +127,9 @@ def test_response_arrives_unchanged(broker: Broker, passed: PassedRequest) -> No
 @pytest.mark.needs("upstream")
 @pytest.mark.clause("PROXY.frames-as-upstream")
 @given(sent=frames_with_small_size())
-@example(sent=build_with_frame_inside(PLAIN))
-@example(sent=build_cut_short(PLAIN, PLAIN_BYTES, b"\xff\xff\xff\xff"))
-@example(sent=build_cut_short(FLEXIBLE, len(FLEXIBLE.data) - SIZE_BYTES - 4, PLAIN.data))
+@example(sent=build_with_frame_inside(V0))
+@example(sent=build_cut_short(V0, V0_BYTES, b"\xff\xff\xff\xff"))
+@example(sent=build_cut_short(FLEXIBLE, len(FLEXIBLE.data) - SIZE_BYTES - 4, V0.data))
 def test_frames_are_those_of_the_upstream(broker: Broker, sent: Request) -> None:
     """If size prefixes are wrong, a proxy answers no request that its upstream does not find in the same bytes."""
     frames = as_read([sent, LAST])

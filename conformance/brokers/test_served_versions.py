@@ -138,4 +138,6 @@ def is_served(broker: Broker, sent: Request) -> bool:
         entry.api_key == sent.api_key and entry.min_version <= sent.api_version <= entry.max_version
         for entry in advertised_table(broker)
     )
-    return listed or (broker.is_pinned and broker.profile.accepts(sent.api_key, sent.api_version))
+    return listed or (
+        broker.pin_is_binding and broker.profile.accepts(sent.api_key, sent.api_version)
+    )

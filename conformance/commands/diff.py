@@ -69,7 +69,7 @@ def status_of(comparison: GridComparison) -> int:
     """Return the exit status: 1 for a regression, 10 if a cell can no longer be judged or nothing is in both grids, else 0."""
     if comparison.regressed:
         return 1
-    return ExitStatus.HARNESS_ERROR if comparison.untold or not comparison.cells else 0
+    return ExitStatus.HARNESS_ERROR if comparison.no_longer_judged or not comparison.cells else 0
 
 
 def new_violations(

@@ -27,6 +27,7 @@ from conformance.watch.releases import NoSuchRelease, Release, release_named
 from conformance.watch.report import EXIT_STATUS, WatchReport, as_json
 from conformance.watch.running import CannotWatch, WatchPlan, watch_until_ended
 from conformance.watch.terminal import show_result, table_of
+from fixtures.cleanup.ending_signals import INTERRUPTED
 from fixtures.client.command_config import command_config as config_of
 from fixtures.client.command_config import read_properties
 from fixtures.client.given_tls import GivenTls
@@ -34,8 +35,6 @@ from fixtures.client.running_broker import Address
 from fixtures.errors import InvalidCommandConfig
 from reports.escaping import printable
 
-INTERRUPTED = 2
-"""Exit status of a command that was interrupted before it watched anything."""
 LISTEN = "127.0.0.1:9999"
 _OF_THE_PROXY = ("command", "bootstrap_server", "listen", "rehearse", "command_config", "tls_ca")
 WIDTH_WHEN_PIPED = 160

@@ -105,7 +105,7 @@ class ExampleRecorder:
         """Return whether an error is a violation; a PIN binds only Apache Kafka and the reference broker."""
         if isinstance(error, Unjudged):
             return False
-        return self._broker.is_pinned or any(c.level is not Level.PIN for c in self.clauses)
+        return self._broker.pin_is_binding or any(c.level is not Level.PIN for c in self.clauses)
 
     def is_declared(self, error: AssertionError) -> bool:
         """Return whether an error is declared for every clause of the property."""

@@ -34,7 +34,7 @@ from strategies.odd_frames import CLIENT_ID_LENGTH_END, OTHER_PROTOCOLS, is_cut_
 from strategies.odd_strings import BEYOND_THE_FRAME, CLUSTER_ID, NOT_TEXT, ODD_LENGTH, TOO_LONG
 from strategies.software_names import KNOWN_CLIENTS, Software
 from strategies.tagged_headers import NO_TAGS, TaggedHeader
-from wire.api_keys import API_VERSIONS_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
+from wire.api_keys import API_VERSIONS_KEY, SASL_KEYS
 from wire.api_versions import (
     FIRST_FLEXIBLE_VERSION,
     FIRST_VERSION_WITH_CLUSTER_CHECK,
@@ -60,9 +60,6 @@ class Pipeline(NamedTuple):
 
     length: int
     ids: int
-
-
-SASL_KEYS = (SASL_HANDSHAKE_KEY, SASL_AUTHENTICATE_KEY)
 
 
 def _after_frame(data: bytes) -> bytes:

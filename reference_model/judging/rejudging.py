@@ -72,7 +72,7 @@ def oracles_for(
 
     Args:
         target: the target's id. It ends in "-zookeeper" if the release supports both quorums and runs with ZooKeeper.
-        implementation: one of `PINNED_IMPLEMENTATIONS`; for others not even the version table is known.
+        implementation: one of `IMPLEMENTATIONS_WITH_PROFILE`; for others not even the version table is known.
         release: its release.
         listener: the listener's name.
     """

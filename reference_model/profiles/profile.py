@@ -36,7 +36,7 @@ FOLDER = files("reference_model") / "profiles"
 APACHE_KAFKA = "apache-kafka"
 REFERENCE = "reference"
 KIP_TEXT = "kip-text"
-PINNED_IMPLEMENTATIONS = (APACHE_KAFKA, REFERENCE)
+IMPLEMENTATIONS_WITH_PROFILE = (APACHE_KAFKA, REFERENCE)
 """Implementations that have a profile of their own; for others a PIN is only informational."""
 KRAFT = "kraft"
 ZOOKEEPER = "zookeeper"
@@ -333,9 +333,9 @@ def profile_of(
 
 
 def profile_of_target(implementation: str, release: str, *, quorum: str, listener: str) -> Profile:
-    """Return the profile of a target: that of the newest Apache Kafka unless it is among `PINNED_IMPLEMENTATIONS`."""
+    """Return the profile of a target: that of the newest Apache Kafka unless it is among `IMPLEMENTATIONS_WITH_PROFILE`."""
     return profile_of(
-        release if implementation in PINNED_IMPLEMENTATIONS else NEWEST_RELEASE,
+        release if implementation in IMPLEMENTATIONS_WITH_PROFILE else NEWEST_RELEASE,
         quorum=quorum,
         listener=listener,
         follows=KIP_TEXT if implementation == REFERENCE else APACHE_KAFKA,

@@ -93,7 +93,7 @@ class GridComparison:
         return tuple(change for change in self.changes if change.kind in worse and change.gates)
 
     @property
-    def untold(self) -> tuple[CellChange, ...]:
+    def no_longer_judged(self) -> tuple[CellChange, ...]:
         """The cells that had a verdict and have none now, of clauses whose violation fails a run."""
         return tuple(
             change
@@ -131,9 +131,9 @@ class GridComparison:
                 f"{SYMBOLS[Verdict.VIOLATES]} {counted(clauses, 'binding clause')} regressed on "
                 f"{counted(targets, 'target')} (cells: {others})."
             )
-        if self.untold:
+        if self.no_longer_judged:
             return (
-                f"{SYMBOLS[Verdict.INCONCLUSIVE]} {counted(len(self.untold), 'cell')} of binding clauses "
+                f"{SYMBOLS[Verdict.INCONCLUSIVE]} {counted(len(self.no_longer_judged), 'cell')} of binding clauses "
                 f"can no longer be judged (cells: {others})."
             )
         if not others:

@@ -26,8 +26,8 @@ from reports.grid.grid_tables import (
 from reports.records import OPERATION, WORST_FIRST, Verdict
 from reports.verdict_labels import CRASHES, SYMBOLS, counted, percent, verdict_word
 
-PLAIN = (Verdict.CONFORMS, Verdict.NOT_APPLICABLE)
-"""Verdicts whose cells need no page of their own: the clause's page says everything."""
+WITHOUT_FINDING = (Verdict.CONFORMS, Verdict.NOT_APPLICABLE)
+"""Verdicts of cells with nothing to look into, so that they need no page of their own: the clause's page says everything."""
 NOT_ABOUT_LISTENER = "not for this listener"
 NOT_PLANNED = "not planned in the target's latest run"
 NOT_TRIED = "not tried with this release"

@@ -29,7 +29,7 @@ from wire.headers import read_error_code
 TEMPLATE = "client_reproducer.py.j2"
 SHORTEST_WAIT_S = 15
 """How long a script waits at least: a person has to start the client."""
-_UNTOLD = "-"
+_NOTHING_GIVEN = "-"
 _LINE_WIDTH = 110
 
 
@@ -143,21 +143,21 @@ def _index_of(table: Table, tables: dict[str, int]) -> int:
 
 
 def _recorded(steps: Sequence[Step]) -> Iterator[str]:
-    """Yield the requests as the script has them: connection, API, version, range told, what came, how often in a row."""
+    """Yield the requests as the script has them: connection, API, version, range given, what came, how often in a row."""
     for line, equal in groupby(_lines(steps)):
         yield f"{line} {len(list(equal))}"
 
 
 def _lines(steps: Sequence[Step]) -> Iterator[str]:
-    told: dict[int, ReadResponse] = {}
+    given: dict[int, ReadResponse] = {}
     for step in steps:
         for exchange in step.exchanges:
             request = exchange.request
-            range_ = _range_told(told.get(step.connection), request.api_key)
+            range_ = _range_given(given.get(step.connection), request.api_key)
             got = _got(exchange)
             yield f"{step.connection} {request.api_key} {request.api_version} {range_} {got}"
             if request.api_key == API_VERSIONS_KEY:
-                told[step.connection] = _told_by(exchange)
+                given[step.connection] = _given_by(exchange)
 
 
 def _got(exchange: Exchange) -> str:
@@ -168,7 +168,7 @@ def _got(exchange: Exchange) -> str:
     return f"error_{error}" if is_error else Outcome.ANSWER.value
 
 
-def _told_by(exchange: Exchange) -> ReadResponse:
+def _given_by(exchange: Exchange) -> ReadResponse:
     """Return what the client reads in what came for a request."""
     request = exchange.request
     return read_response(
@@ -184,14 +184,14 @@ def _told_by(exchange: Exchange) -> ReadResponse:
     )
 
 
-def _range_told(told: ReadResponse | None, api_key: int) -> str:
+def _range_given(given: ReadResponse | None, api_key: int) -> str:
     # A refusal is about ApiVersions alone.
     kinds = (
         (ResponseKind.TABLE, ResponseKind.REFUSAL)
         if api_key == API_VERSIONS_KEY
         else (ResponseKind.TABLE,)
     )
-    if told is None or told.kind not in kinds:
-        return _UNTOLD
-    lows, highs = zip(*told.ranges.get(api_key, ((0, -1),)), strict=True)
+    if given is None or given.kind not in kinds:
+        return _NOTHING_GIVEN
+    lows, highs = zip(*given.ranges.get(api_key, ((0, -1),)), strict=True)
     return f"{min(lows)}..{max(highs)}"

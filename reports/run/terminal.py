@@ -28,7 +28,7 @@ from reports.grid.grid_tables import (
     GridTarget,
     violations_first,
 )
-from reports.grid.grid_view import PLAIN, FoldedCell, FoldedGrid, verdict_text
+from reports.grid.grid_view import WITHOUT_FINDING, FoldedCell, FoldedGrid, verdict_text
 from reports.records import UNSETTLED_VERDICTS, WORST_FIRST, Verdict
 from reports.run.judged_examples import CellKey
 from reports.run.recorder import Cell, RunRecorder
@@ -210,7 +210,11 @@ def _noted(folded: FoldedGrid) -> Mapping[str, Sequence[FoldedCell]]:
 
     If many could not be judged, for one reason as a rule, the findings say it without a row for each.
     """
-    noted = {clause: cells for clause, cells in folded.cells.items() if _worst(cells) not in PLAIN}
+    noted = {
+        clause: cells
+        for clause, cells in folded.cells.items()
+        if _worst(cells) not in WITHOUT_FINDING
+    }
     judged = {
         clause: cells for clause, cells in noted.items() if _worst(cells) not in UNSETTLED_VERDICTS
     }
@@ -323,7 +327,7 @@ def _table_lines(
     markup: dict[str, Mapping[str, bool]] = {}
     for clause, texts, worst in rows:
         table.add_row(clause, levels[clause], *texts)
-        markup[clause] = {} if worst in PLAIN else MARKUP.get(worst, {})
+        markup[clause] = {} if worst in WITHOUT_FINDING else MARKUP.get(worst, {})
     console = Console(file=io.StringIO(), width=width, force_terminal=False, color_system=None)
     with console.capture() as captured:
         console.print(table)

@@ -28,7 +28,7 @@ from reports.run.recorder import Cell, RunRecorder
 from reports.run.terminal import ADDRESS, MARKUP, Line, rows_of, shortened
 from reports.verdict_labels import CRASHES, SYMBOLS, WORDS, counted, doubts_in
 
-MOST_TOLD = 60
+MOST_SHOWN = 60
 """Maximum number of failures shown per verdict: a target that violates everything must not fill the scrollback."""
 MOST_ROWS = 12
 """Maximum number of terminal rows per failure, unless the path of its records is extremely long."""
@@ -42,7 +42,7 @@ _FEWEST_BYTES = 16
 
 
 @dataclass(slots=True)
-class _Told:
+class _ShownFailure:
     """Failures of one target that differ only in their listener, or of a client that have one cause: the first failure, and all listeners.
 
     `further` has the clauses of the others, in their order.
@@ -90,39 +90,39 @@ def _block(head: str, lines: Sequence[str], verdict: Verdict) -> Iterator[Line]:
 
 
 def _failures(recorder: RunRecorder, verdict: Verdict, width: int) -> Iterator[Line]:
-    told = _alike(recorder, verdict)
-    for each in told[:MOST_TOLD]:
+    shown = _alike(recorder, verdict)
+    for each in shown[:MOST_SHOWN]:
         failure = each.failure
         head = (
             f"{SYMBOLS[verdict]} {failure.clause} on {failure.target} "
             f"({', '.join(each.listeners)}): {CRASHES if failure.is_crash else WORDS[verdict]}"
         )
-        yield from _block(head, _told_lines(recorder, each, head, width), verdict)
-    if len(told) > MOST_TOLD:
+        yield from _block(head, _lines_of(recorder, each, head, width), verdict)
+    if len(shown) > MOST_SHOWN:
         words = (
-            f"{SYMBOLS[verdict]} {len(told) - MOST_TOLD} more with the verdict {WORDS[verdict]!r}"
+            f"{SYMBOLS[verdict]} {len(shown) - MOST_SHOWN} more with the verdict {WORDS[verdict]!r}"
         )
         yield from _block(f"{words}: see {recorder.writer.folder / 'failures'}", [], verdict)
 
 
 def _unsupported(recorder: RunRecorder, width: int) -> Iterator[Line]:
     """Give one line to each operation that a release is too old for: there may be hundreds, and nothing is wrong."""
-    told = _alike(recorder, Verdict.INFORMATIONAL)
+    shown = _alike(recorder, Verdict.INFORMATIONAL)
     lines = [
         shortened(
             f"  {each.failure.clause} on {each.failure.target}: {each.failure.first_line}",
             ROWS_OF_TEXT * width,
             complete_in=FACTS_FILE,
         )
-        for each in told[:MOST_TOLD]
+        for each in shown[:MOST_SHOWN]
     ]
-    if told:
-        head = f"{SYMBOLS[Verdict.INFORMATIONAL]} {counted(len(told), 'operation')} that the release does not support:"
+    if shown:
+        head = f"{SYMBOLS[Verdict.INFORMATIONAL]} {counted(len(shown), 'operation')} that the release does not support:"
         yield from _block(head, lines, Verdict.INFORMATIONAL)
 
 
-def _alike(recorder: RunRecorder, verdict: Verdict) -> list[_Told]:
-    told: dict[tuple[str, str, str, str], _Told] = {}
+def _alike(recorder: RunRecorder, verdict: Verdict) -> list[_ShownFailure]:
+    found: dict[tuple[str, str, str, str], _ShownFailure] = {}
     for key, cell in recorder.cells.items():
         for failure in cell.failures.values():
             if cell.verdict_of(failure) is not verdict:
@@ -131,16 +131,16 @@ def _alike(recorder: RunRecorder, verdict: Verdict) -> list[_Told]:
             if failure.role == Role.CLIENT:
                 # A script decides how its broker behaves, so one cause shows in many of them.
                 same = ("", key.target, *client_cause(failure.first_line, key.clause))
-            alike = told.setdefault(same, _Told(cell, failure, []))
+            alike = found.setdefault(same, _ShownFailure(cell, failure, []))
             if failure is not alike.failure and failure.role == Role.CLIENT:
                 alike.further.append(key.clause)
             else:
                 alike.listeners.append(key.listener)
-    return list(told.values())
+    return list(found.values())
 
 
-def _told_lines(recorder: RunRecorder, told: _Told, head: str, width: int) -> list[str]:
-    failure = told.failure
+def _lines_of(recorder: RunRecorder, shown: _ShownFailure, head: str, width: int) -> list[str]:
+    failure = shown.failure
     texts = {
         "known because": failure.known_violation,
         "the clause": failure.statement,
@@ -153,9 +153,9 @@ def _told_lines(recorder: RunRecorder, told: _Told, head: str, width: int) -> li
         for name, text in texts.items()
         if text or name == "seen"
     ]
-    if told.further:
-        clauses = ", ".join(dict.fromkeys(told.further))
-        also = f"  {counted(len(told.further), 'further failure')} like it, of {clauses}"
+    if shown.further:
+        clauses = ", ".join(dict.fromkeys(shown.further))
+        also = f"  {counted(len(shown.further), 'further failure')} like it, of {clauses}"
         lines.append(shortened(also, ROWS_OF_TEXT * width, complete_in="failures/"))
     again = f"  again: {_command(recorder, failure)}"
     rows_left = MOST_ROWS - sum(rows_of(line, width) for line in (head, *lines, again))
@@ -236,7 +236,7 @@ def _without_proof(recorder: RunRecorder, width: int) -> Iterator[Line]:
             found.setdefault(key.target, {}).setdefault(line)
     for target, lines in found.items():
         head = f"{SYMBOLS[Verdict.INCONCLUSIVE]} {counted(len(lines), 'failure')} on {target} that proved nothing:"
-        yield from _block(head, list(lines)[:MOST_TOLD], Verdict.INCONCLUSIVE)
+        yield from _block(head, list(lines)[:MOST_SHOWN], Verdict.INCONCLUSIVE)
 
 
 def _problem_lines(problem: str, width: int) -> Iterator[str]:

@@ -8,7 +8,13 @@ from typing import Any, Protocol
 
 from reports.grid import addresses
 from reports.grid.grid_tables import CellFailure, GridClause
-from reports.grid.grid_view import PLAIN, FoldedCell, FoldedGrid, ListenerCell, listener_order
+from reports.grid.grid_view import (
+    WITHOUT_FINDING,
+    FoldedCell,
+    FoldedGrid,
+    ListenerCell,
+    listener_order,
+)
 from reports.grid.history_tables import KeptFailure
 from reports.records import OPERATION
 from reports.site.rendering import Site
@@ -64,7 +70,7 @@ def listeners_of(site: Site) -> tuple[str, ...]:
 
 def page_of(cell: FoldedCell, listener: ListenerCell) -> str:
     """Return the address of a cell's own page; empty if it has none."""
-    if listener.verdict in PLAIN:
+    if listener.verdict in WITHOUT_FINDING:
         return ""
     return addresses.cell_page(cell.clause, cell.target, listener.listener)
 
@@ -84,7 +90,7 @@ def write_cells(site: Site) -> None:
         for clause, cells in folded.cells.items():
             for place, cell in enumerate(cells):
                 for listener in cell.listeners:
-                    if listener.verdict not in PLAIN:
+                    if listener.verdict not in WITHOUT_FINDING:
                         judged = clauses[clause]
                         _write_cell(site, folded, judged, place, listener, history[clause], kept)
 

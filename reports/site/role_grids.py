@@ -14,7 +14,7 @@ from reference_model.profiles.listeners import PLAINTEXT
 from reports.grid import addresses
 from reports.grid.grid_tables import Grid, GridCell, GridClause, implementation_name
 from reports.grid.grid_view import (
-    PLAIN,
+    WITHOUT_FINDING,
     FoldedCell,
     FoldedGrid,
     TargetColumn,
@@ -187,7 +187,7 @@ def _fold(block: Block, clause: GridClause, own: Sequence[FoldedCell]) -> PageCe
     symbol, rest = SYMBOLS[worst.verdict], len(own) - count
     if worst.verdict is Verdict.NOT_APPLICABLE:
         return PageCell(style=BLANK if all(cell.is_blank for cell in own) else "")
-    if worst.verdict in PLAIN:
+    if worst.verdict in WITHOUT_FINDING:
         absent = f" {count}, {SYMBOLS[Verdict.NOT_APPLICABLE]} {rest}" if rest else ""
         return PageCell(text=f"{symbol}{absent}")
     return PageCell(
@@ -275,7 +275,7 @@ def _wholes(folded: FoldedGrid, block: Block) -> Iterator[PageCell]:
         text = verdict_text(cell.verdict)
         yield PageCell(
             style=_style(cell.verdict),
-            text=text if cell.verdict in PLAIN else f"{text} {count}",
+            text=text if cell.verdict in WITHOUT_FINDING else f"{text} {count}",
             href=addresses.target_page(column.target),
             name=f"{column.name}, all rows: {word} in {count} of {len(rows)}",
         )

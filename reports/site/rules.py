@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from proposals import proposals
 from reports.grid import addresses
 from reports.grid.grid_tables import GridClause, implementation_name
-from reports.grid.grid_view import PLAIN, FoldedCell, FoldedGrid, verdict_text
+from reports.grid.grid_view import WITHOUT_FINDING, FoldedCell, FoldedGrid, verdict_text
 from reports.records import OPERATION, WORST_FIRST, Verdict
 from reports.site.grid_columns import worst_of
 from reports.site.grid_filters import FilterOption, choices, unless
@@ -135,7 +135,7 @@ def _verdicts(
     by_verdict: dict[Verdict, list[Holder]] = {}
     for implementation, own in cells.items():
         worst, _ = worst_of(own)
-        href = "" if worst.verdict in PLAIN else _page_of(worst)
+        href = "" if worst.verdict in WITHOUT_FINDING else _page_of(worst)
         holder = Holder(name=implementation_name(implementation), href=href)
         by_verdict.setdefault(worst.verdict, []).append(holder)
     return tuple(

@@ -52,7 +52,7 @@ class FakeBroker:
 
     target: Target = field(default_factory=target_with)
     listener: str = "plaintext"
-    is_pinned: bool = False
+    pin_is_binding: bool = False
     journal: list[Any] = field(default_factory=list)
     patience: Patience = field(default_factory=Patience)
     is_alive: bool = True

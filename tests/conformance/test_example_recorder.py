@@ -36,8 +36,8 @@ from wire.exchange import Exchange, Outcome, Step
 
 
 def test_note_is_information_with_its_bytes(tmp_path: Path) -> None:
-    """A note violates nothing, even on a pinned target, and its bytes are kept."""
-    case = judged(tmp_path, FakeBroker(is_pinned=True))
+    """A note violates nothing, even where a PIN is binding, and its bytes are kept."""
+    case = judged(tmp_path, FakeBroker(pin_is_binding=True))
     exchange = Exchange(request=probe_request(0), outcome=Outcome.SILENT)
     case.judge.notes(Unjudged("no schema"), (Step(connection=0, exchanges=(exchange,)),))
     case.recorder.write_failures(case.key)
@@ -48,16 +48,16 @@ def test_note_is_information_with_its_bytes(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("is_pinned", [True, False])
-def test_pin_binds_only_who_is_pinned(is_pinned: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("pin_is_binding", [True, False])
+def test_pin_is_binding_for_some_targets_only(pin_is_binding: bool, tmp_path: Path) -> None:
     """A difference from a PIN violates on Apache Kafka, and elsewhere is information with its evidence."""
-    case = judged(tmp_path, FakeBroker(is_pinned=is_pinned), PIN)
-    if is_pinned:
+    case = judged(tmp_path, FakeBroker(pin_is_binding=pin_is_binding), PIN)
+    if pin_is_binding:
         with pytest.raises(AssertionError):
             case.run(violate, 1)
     else:
         case.run(violate, 1)
-    assert case.verdict is (Verdict.VIOLATES if is_pinned else Verdict.INFORMATIONAL)
+    assert case.verdict is (Verdict.VIOLATES if pin_is_binding else Verdict.INFORMATIONAL)
     assert len(case.recorder.cells[case.key].failures) == 1
 
 
@@ -67,7 +67,7 @@ def test_pin_binds_only_who_is_pinned(is_pinned: bool, tmp_path: Path) -> None:
 def test_a_must_next_to_a_pin_binds_every_target(
     clauses: tuple[Clause, ...], tmp_path: Path
 ) -> None:
-    """A property that judges both finds a violation, not information, on a target that is not pinned."""
+    """A property that judges both finds a violation, not information, on a target for which a PIN is not binding."""
     case = judged(tmp_path, FakeBroker(), *clauses)
     with pytest.raises(AssertionError, match="seen 1"):
         case.run(violate, 1)

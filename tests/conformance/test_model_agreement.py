@@ -43,7 +43,7 @@ def close_on_99(context: RequestContext) -> None:
 @pytest.fixture(name="foreign")
 def _foreign(monkeypatch: pytest.MonkeyPatch) -> InMemoryBroker:
     """A target of another implementation, with a table of its own and one difference from the model."""
-    monkeypatch.setattr(InMemoryBroker, "is_pinned", False)
+    monkeypatch.setattr(InMemoryBroker, "pin_is_binding", False)
     return broker_with(
         Tampering(stage=Stage.RESPONSE, act=narrower),
         Tampering(stage=Stage.REACTION, act=close_on_99),

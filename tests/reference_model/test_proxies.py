@@ -32,14 +32,14 @@ NAMED = build_request(version=3, software=Software("a-client", "1.2.3-SNAPSHOT")
 MISROUTED = build_request(version=5, cluster_id="another", node_id=NODE_ID)
 AT_HOME = build_request(version=5, cluster_id=CLUSTER_ID, node_id=NODE_ID)
 UNKNOWN = (build_request(version=NEWEST_VERSION + 1), build_request(version=99))
-PLAIN = build_request(version=0)
+V0 = build_request(version=0)
 REFUSED_SIZE = b"\xff\xff\xff\xff"
 CUT = (
-    build_with_frame_inside(PLAIN),
-    build_cut_short(TABLE, len(TABLE.data) - SIZE_BYTES - 4, PLAIN.data),
-    build_cut_short(PLAIN, len(PLAIN.data) - SIZE_BYTES, REFUSED_SIZE + PLAIN.data),
+    build_with_frame_inside(V0),
+    build_cut_short(TABLE, len(TABLE.data) - SIZE_BYTES - 4, V0.data),
+    build_cut_short(V0, len(V0.data) - SIZE_BYTES, REFUSED_SIZE + V0.data),
 )
-REQUESTS = (TABLE, PLAIN, OTHER, LONG, NAMED, MISROUTED, AT_HOME, *UNKNOWN, *CUT)
+REQUESTS = (TABLE, V0, OTHER, LONG, NAMED, MISROUTED, AT_HOME, *UNKNOWN, *CUT)
 
 
 def proxy_with(fault: str = "") -> ModelProxy:
@@ -124,7 +124,7 @@ def test_connection_that_a_fault_keeps_open_is_silent() -> None:
     proxy = proxy_with("stays-silent-after-its-upstream")
     proxy.is_cut_off = True
     connection = proxy.connect()
-    assert exchanged(connection, PLAIN.data) == b""
+    assert exchanged(connection, V0.data) == b""
     assert connection.state is ConnectionState.OPEN
     assert exchanged(connection, UNKNOWN[0].data) == b""
 

@@ -17,7 +17,7 @@ from reports.run.recorder import RunRecorder
 from reports.run.repeats import Repeats, Tally
 from reports.run.run_summary import summary_markdown
 from reports.run.terminal import MARKUP, MOST_UNSETTLED, verdict_table
-from reports.run.terminal_failures import MOST_TOLD, failure_lines
+from reports.run.terminal_failures import MOST_SHOWN, failure_lines
 from reports.verdict_labels import BROKER_DOUBT
 from tests.reports.recorders import (
     CLAUSE,
@@ -290,12 +290,12 @@ def test_a_crash_has_its_own_word(tmp_path: Path) -> None:
 
 def test_target_that_violates_everything_is_told_in_part(tmp_path: Path) -> None:
     """Above a limit, further failures are only counted, and the location of the records is named."""
-    keys = [key_of(target=f"target-{number}") for number in range(MOST_TOLD + 3)]
+    keys = [key_of(target=f"target-{number}") for number in range(MOST_SHOWN + 3)]
     recorder = recorder_for(tmp_path, dict.fromkeys(keys, "MUST"))
     for key in keys:
         recorder.judged(example_of(Verdict.VIOLATES, key, message="seen"))
     lines = _failures(recorder)
-    assert sum(line.startswith("  again:") for line in lines) == MOST_TOLD
+    assert sum(line.startswith("  again:") for line in lines) == MOST_SHOWN
     assert (
         lines[-1]
         == f"✕ 3 more with the verdict 'violates': see {recorder.writer.folder / 'failures'}"

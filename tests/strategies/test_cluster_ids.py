@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from strategies.cluster_ids import (
     CLUSTER_ID_VARIANTS,
-    NO_NODE,
     Given,
     Ids,
     half_given_ids,
@@ -23,7 +22,7 @@ from strategies.cluster_ids import (
     requests_with_cluster_ids,
 )
 from tests.strategies.search import unmet
-from wire.api_versions import ApiVersionsRequest
+from wire.api_versions import NO_NODE, ApiVersionsRequest
 from wire.exchange import Request
 
 RIGHT = Ids("abcXYZ-0123456789abcdef", 1)

@@ -20,7 +20,7 @@ DOCUMENT = Path(__file__).parents[2] / "reports" / "exports" / "table_schema.jso
 
 _Schema = dict[str, Any]
 _NULL = type(None)
-_PLAIN: Mapping[type, _Schema] = {
+_SCHEMA_OF: Mapping[type, _Schema] = {
     str: {"type": "string"},
     bool: {"type": "boolean"},
     int: {"type": "integer"},
@@ -78,7 +78,7 @@ def _rows() -> dict[str, _Schema]:
         for table, row_type in {**GRID_ROW_TYPES, **ROW_TYPES}.items()
     }
     recorded = {
-        table: _object({name: _PLAIN[type_] for name, type_ in columns.items()})
+        table: _object({name: _SCHEMA_OF[type_] for name, type_ in columns.items()})
         for tables in (RECORDED_COLUMNS, *provided("tables"))
         for table, columns in tables.items()
     }
@@ -112,4 +112,4 @@ def _value(hint: Any) -> _Schema:
         return {"type": "array", "items": _value(get_args(hint)[0])}
     if get_origin(hint) is not None:
         return {"type": "object", "additionalProperties": _value(get_args(hint)[1])}
-    return _PLAIN[hint]
+    return _SCHEMA_OF[hint]

@@ -71,7 +71,7 @@ class Reaction:
         response_version: the version of the response's body, which is not always that of the request.
         listing: the entries in the response's version table; in a SaslHandshake response, the mechanisms.
         before_authentication: whether the SASL authenticator answers, not the broker itself.
-        moves: the event that a response causes on the connection; None if the state does not change.
+        next_event: the event that a response causes on the connection; None if the state does not change.
         reason: why other reactions are allowed too; None if this is the only one.
         unreadable: why the broker cannot decode the request; empty if it can. The clause is then only the nearest one.
     """

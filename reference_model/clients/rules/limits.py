@@ -10,12 +10,10 @@ from itertools import pairwise
 
 from reference_model.clients.rules.moves import History
 from reference_model.clients.scripts.recording import Recording
+from reference_model.clients.scripts.scripted_cluster import MOST_IN_ALL, MOST_ON_ONE_CONNECTION
 from wire.error_codes import ErrorCode
 
-MOST_ON_ONE_CONNECTION = 20
-"""ApiVersions requests on one connection. Clients that retry in good order stayed far below, those that loop sent
-thousands."""
-MOST_IN_WINDOW = 200
+MOST_IN_WINDOW = MOST_IN_ALL
 WINDOW_MS = 5000
 """ApiVersions requests of one client in this time, over all connections: 25 ms apart is no quiet retry any more."""
 SHORTEST_PAUSE_MS = 10

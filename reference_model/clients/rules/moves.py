@@ -12,13 +12,12 @@ from reference_model.profiles.known_apis import label_of
 from wire.api_keys import (
     DESCRIBE_CLUSTER_KEY,
     METADATA_KEY,
-    SASL_AUTHENTICATE_KEY,
     SASL_HANDSHAKE_KEY,
+    SASL_KEYS,
 )
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, FIRST_VERSION_WITH_CLUSTER_CHECK
 from wire.error_codes import ErrorCode
 
-SASL_KEYS = (SASL_HANDSHAKE_KEY, SASL_AUTHENTICATE_KEY)
 ENDS_FROM_VERSION: Mapping[ErrorCode, int] = {
     ErrorCode.INVALID_REQUEST: FIRST_FLEXIBLE_VERSION,
     ErrorCode.REBOOTSTRAP_REQUIRED: FIRST_VERSION_WITH_CLUSTER_CHECK,

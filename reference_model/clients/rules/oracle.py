@@ -10,12 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from reference_model.clients.rules.id_rules import ID_RULES
-from reference_model.clients.rules.moves import SASL_KEYS, Forbidden, History, Move
+from reference_model.clients.rules.moves import Forbidden, History, Move
 from reference_model.clients.rules.read_response import ReadResponse, ResponseKind
 from reference_model.clients.rules.software_rules import SOFTWARE_RULES, client_id_is_old
 from reference_model.clients.scripts.recording import Recording, SeenConnection
 from reference_model.profiles.known_apis import known_apis
 from reference_model.profiles.listeners import SASL_LISTENERS
+from wire.api_keys import SASL_KEYS
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
 

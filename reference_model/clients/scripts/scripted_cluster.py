@@ -35,7 +35,10 @@ __all__ = [
 ]
 
 MOST_ON_ONE_CONNECTION = 20
+"""ApiVersions requests on one connection. Clients that retry in good order stayed far below, those that loop sent
+thousands."""
 MOST_IN_ALL = 200
+"""ApiVersions requests of a client over all connections. More end the play soon, so no rule may allow more."""
 MOST_OPEN = 1_000
 """How many connections may be open at a time. Each takes an open file, and the memory of an unfinished request."""
 LOOP_IS_MEASURED_MS = 1000

@@ -19,10 +19,9 @@ from reference_model.faults.broker.registry import (
     version_of,
 )
 from reference_model.profiles.listeners import CONTROLLER
-from wire.api_versions import FIRST_VERSION_WITH_CLUSTER_CHECK
+from wire.api_versions import FIRST_VERSION_WITH_CLUSTER_CHECK, NO_NODE
 from wire.error_codes import ErrorCode
 
-NO_NODE = -1
 EVERYWHERE = ("KIP-1242.on-every-listener", "KIP-1242.on-the-controller")
 
 

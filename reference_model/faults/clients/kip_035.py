@@ -19,10 +19,9 @@ from reference_model.clients.model.client_errors import (
 )
 from reference_model.clients.model.model_client import ModelClient
 from reference_model.clients.model.network import HostPort
-from reference_model.clients.rules.moves import SASL_KEYS
 from reference_model.clients.scripts.script import healthy_ranges
 from reference_model.faults.clients.registry import fault
-from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY, SASL_HANDSHAKE_KEY
+from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY, SASL_HANDSHAKE_KEY, SASL_KEYS
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsResponse
 from wire.errors import DecodeError
 from wire.headers import RequestHeader

@@ -58,11 +58,11 @@ def test_batches_are_bounded() -> None:
         assert len(batch) == 1 or sum(len(each.entry.data) for each in batch) <= BATCH_BYTES
 
 
-PLAIN = build_request(version=0)
-UNFINISHED = PLAIN.data[:-1]
+V0 = build_request(version=0)
+UNFINISHED = V0.data[:-1]
 REFUSED = b"\xff\xff\xff\xff"
-(SERVED, *_) = oracle().reactions_to(PLAIN)
-ANSWER = PLAIN.data[8:12] + encode_body(
+(SERVED, *_) = oracle().reactions_to(V0)
+ANSWER = V0.data[8:12] + encode_body(
     response_for(SERVED, oracle().profile), SERVED.response_version
 )
 
@@ -107,7 +107,7 @@ class Wire:
 )
 def test_silence_after_the_frames_that_are_answered_is_not_allowed(rest: bytes) -> None:
     """An incomplete frame, a refused size and a malformed frame end the connection."""
-    entry = CorpusEntry(name="x", data=PLAIN.data + rest, origin="")
+    entry = CorpusEntry(name="x", data=V0.data + rest, origin="")
     Replay(Wire(ANSWER, last=Outcome.CLOSED)).check_alone(entry)  # type: ignore[arg-type]
     with pytest.raises(NotAllowed, match="silent"):
         Replay(Wire(ANSWER, last=Outcome.SILENT)).check_alone(entry)  # type: ignore[arg-type]
@@ -115,7 +115,7 @@ def test_silence_after_the_frames_that_are_answered_is_not_allowed(rest: bytes) 
 
 def test_a_served_request_keeps_the_connection() -> None:
     """The right answer is not enough if the connection closes."""
-    entry = CorpusEntry(name="x", data=PLAIN.data, origin="")
+    entry = CorpusEntry(name="x", data=V0.data, origin="")
     Replay(Wire(ANSWER, last=Outcome.ANSWER)).check_alone(entry)  # type: ignore[arg-type]
     with pytest.raises(NotAllowed, match="the next request was not answered"):
         Replay(Wire(ANSWER, last=Outcome.CLOSED)).check_alone(entry)  # type: ignore[arg-type]

@@ -39,7 +39,7 @@ def _compared(
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "kind", "regressed", "untold"),
+    ("before", "after", "kind", "regressed", "no_longer_judged"),
     [
         ("conforms", "violates", ChangeKind.REGRESSED, True, False),
         ("known_violation", "violates", ChangeKind.REGRESSED, True, False),
@@ -55,13 +55,21 @@ def _compared(
     ],
 )
 def test_change_of_a_verdict_has_one_kind(
-    before: str, after: str, kind: ChangeKind, regressed: bool, untold: bool, tmp_path: Path
+    before: str,
+    after: str,
+    kind: ChangeKind,
+    regressed: bool,
+    no_longer_judged: bool,
+    tmp_path: Path,
 ) -> None:
     """The kinds are those of the roll-up's transitions; only new violations are regressions."""
     comparison = _compared(tmp_path, {"verdict": before}, {"verdict": after})
     (change,) = comparison.changes
     assert change.kind is kind
-    assert (bool(comparison.regressed), bool(comparison.untold)) == (regressed, untold)
+    assert (bool(comparison.regressed), bool(comparison.no_longer_judged)) == (
+        regressed,
+        no_longer_judged,
+    )
 
 
 @pytest.mark.parametrize(("level", "gates"), [("MUST", 1), ("PIN", 1), ("SHOULD", 0), ("MAY", 0)])

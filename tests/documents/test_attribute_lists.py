@@ -1,0 +1,102 @@
+"""The list of attributes in the docstring of a class names what the class has."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+from tests.conformance.suite_runs import REPOSITORY
+from tests.documents.documents import PACKAGES
+
+_LIST = re.compile(r"^Attributes:\n((?: .*\n?|\n)*)", re.MULTILINE)
+_ENTRY = re.compile(r"^    (\w+(?:, \w+)*):", re.MULTILINE)
+
+Classes = Mapping[str, list[tuple[str, ast.ClassDef]]]
+
+
+def listed(text: str) -> list[str]:
+    """Return the names in the list of attributes of a docstring."""
+    found = _LIST.search(text)
+    return (
+        [name for entry in _ENTRY.findall(found[1]) for name in entry.split(", ")] if found else []
+    )
+
+
+def own(class_: ast.ClassDef) -> Iterator[str]:
+    """Yield the names that a class sets or defines."""
+    for node in ast.walk(class_):
+        if isinstance(node, ast.FunctionDef):
+            yield node.name
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr
+
+
+def all_of(class_: ast.ClassDef, classes: Classes) -> set[str]:
+    """Return the names of a class and of those that it inherits from."""
+    names = set(own(class_))
+    for base in class_.bases:
+        last = re.split(r"[.\[]", ast.unparse(base))[-1]
+        for _, each in classes[last]:
+            if each is not class_:
+                names |= all_of(each, classes)
+    return names
+
+
+def classes_of(sources: Mapping[str, str]) -> Classes:
+    """Return the classes of some sources with their file, by name."""
+    classes = defaultdict(list)
+    for file, source in sources.items():
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.ClassDef):
+                classes[node.name].append((file, node))
+    return classes
+
+
+def unknown(sources: Mapping[str, str]) -> list[str]:
+    """Return a line for each attribute that a docstring lists and its class does not have."""
+    classes = classes_of(sources)
+    return [
+        f"{file}: {class_.name}.{name}"
+        for each in list(classes.values())
+        for file, class_ in each
+        for name in listed(ast.get_docstring(class_) or "")
+        if name not in all_of(class_, classes)
+    ]
+
+
+def test_docstrings_list_attributes_that_exist() -> None:
+    """A field that was renamed is renamed in the docstring too."""
+    folders = (REPOSITORY / package for package in PACKAGES if package != "tests")
+    files = (file for folder in folders for file in folder.rglob("*.py"))
+    assert (
+        unknown({str(file.relative_to(REPOSITORY)): file.read_text("utf-8") for file in files})
+        == []
+    )
+
+
+def test_attribute_that_does_not_exist_is_found() -> None:
+    """Fields, properties, and what a base has are found; a name that is none of them is reported."""
+    source = '''
+class Base:
+    kept: int
+
+class Some(Base):
+    """Some.
+
+    Attributes:
+        kept: of the base.
+        one, two: the fields,
+            of two lines: a colon.
+        gone: not there any more.
+    """
+
+    one: int
+
+    def __init__(self) -> None:
+        self.two = 2
+'''
+    assert unknown({"some.py": source}) == ["some.py: Some.gone"]
