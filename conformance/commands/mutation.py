@@ -200,7 +200,7 @@ def mutation(
 
     The properties are run against the reference broker with each defect, and against the model client and proxy with each fault.
 
-    DEFECT is a name or glob ("tags-*"); everything if none is given. "model+*" names all faults of the model client, "model-proxy+*" those of the model proxy, "model-kip-1313+*" those of the broker of KIP-1313.
+    DEFECT is a name or glob ("tags-*"); everything if none is given. "model+*" names all faults of the model client, "model-proxy+*" those of the model proxy; the model of a proposal has a name of its own.
     The command fails unless exactly the clauses that each defect breaks are found violated. If all defects are tried, each clause must also have enough defects, each
     property must kill at least one, and a standard run must reach the rare values of every dimension of a request.
     """

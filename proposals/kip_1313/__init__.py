@@ -1,4 +1,4 @@
-"""KIP-1313, a proposal: a client instance id in the header of every request. docs/kip-1313.md is about it."""
+"""KIP-1313, a proposal: a client instance id in the header of every request. kip-1313.md is about it."""
 
 from __future__ import annotations
 

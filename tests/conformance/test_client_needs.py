@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.roles.client import NEEDS, unmet_need
+from proposals import provided
 from tests.conformance.client_plays import FakeClient, FakeEntry, ended_well
 from tests.reference_model.clients.recordings import asked, recorded, sent
 
@@ -21,7 +22,7 @@ from tests.reference_model.clients.recordings import asked, recorded, sent
                     "option:without_cluster_check",
                     "option:without_rebootstrap",
                 },
-                *{"instance_ids", "member_ids", "telemetry_ids", "reports_instance_id"},
+                *(need for of_one in provided("client_needs") for need in of_one),
             },
             id="v4-with-tls",
         ),

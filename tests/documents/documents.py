@@ -22,6 +22,7 @@ DOCUMENTS = (
     REPOSITORY / "CHANGELOG.md",
     REPOSITORY / "SECURITY.md",
     *sorted((REPOSITORY / "docs").glob("*.md")),
+    *sorted((REPOSITORY / "proposals").glob("*/*.md")),
 )
 PACKAGES = tuple(path.parent.name for path in REPOSITORY.glob("*/__init__.py"))
 _BLOCK = re.compile(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -13,10 +14,14 @@ import pytest
 from proposals import FOLDER, Proposal, proposals
 from tests.conformance.suite_runs import REPOSITORY
 
-COPIED = (
-    *("clauses", "conformance", "fixtures", "proposals", "reference_model"),
-    *("reports", "strategies", "tests", "wire"),
+NOT_COPIED = shutil.ignore_patterns(
+    *(".git", ".hypothesis", ".*_cache", ".nox", ".venv", "__pycache__", "dist", "report", "*.pyc")
 )
+ABOUT_PROPOSALS = (
+    *("tests/conformance/test_client_needs.py", "tests/documents/test_documents.py"),
+    "tests/reference_model/clients/test_scripted_connection.py",
+)
+"""Tests that name what there is only with proposals: needs, commands and versions."""
 WHAT_IS_THERE = """
 import json, pathlib, sys
 from clauses.catalogue import catalogue
@@ -49,28 +54,39 @@ print(json.dumps({
 """
 
 
-def suite_without(proposal: Proposal, folder: Path) -> dict[str, list[str]]:
-    """Copy the suite without a proposal; return what is there."""
-    name = proposal.package.rpartition(".")[2]
-    gone = FOLDER / name
+def copied_without(proposal: Proposal, folder: Path) -> None:
+    """Copy the repository without a proposal, and write the documents that follow from code again."""
+    gone = FOLDER / proposal.package.rpartition(".")[2]
 
-    def ignored(place: str, names: list[str]) -> list[str]:
-        return [each for each in names if Path(place, each) == gone or each == "__pycache__"]
+    def ignored(place: str, names: list[str]) -> set[str]:
+        runs = {"runs"} if Path(place) == REPOSITORY else set()
+        return (
+            NOT_COPIED(place, names) | runs | {each for each in names if Path(place, each) == gone}
+        )
 
-    for package in COPIED:
-        shutil.copytree(REPOSITORY / package, folder / package, ignore=ignored)
-    command = [sys.executable, "-c", WHAT_IS_THERE, str(folder / "site")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
-    assert done.returncode == 0, done.stderr
-    found: dict[str, list[str]] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    shutil.copytree(REPOSITORY, folder, ignore=ignored, dirs_exist_ok=True)
+    run_in(folder, "-m", "workflows.documents")
+
+
+def run_in(folder: Path, *arguments: str) -> str:
+    """Run Python in a copy of the repository; return what it printed."""
+    command = [sys.executable, *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=folder, env=environment
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 @pytest.mark.slow  # It imports most of the suite again, and writes a site
 @pytest.mark.parametrize("proposal", proposals(), ids=lambda proposal: proposal.source)
 def test_suite_works_without_a_proposal(proposal: Proposal, tmp_path: Path) -> None:
     """Catalogue, properties, mutation, commands, targets and site have nothing of it, and everything else."""
-    found = suite_without(proposal, tmp_path)
+    copied_without(proposal, tmp_path)
+    found = json.loads(
+        run_in(tmp_path, "-c", WHAT_IS_THERE, str(tmp_path / "site")).splitlines()[-1]
+    )
     assert not any(name.startswith(proposal.package) for name in found["modules"])
     assert [each for each in (*found["clauses"], *found["judged"]) if proposal.source in each] == []
     assert len(found["clauses"]) > 100
@@ -92,3 +108,4 @@ def test_suite_works_without_a_proposal(proposal: Proposal, tmp_path: Path) -> N
     assert proposal.page_link is None or proposal.page_link[0] not in found["pages"]
     assert "index.html" in found["pages"]
     assert proposal.source not in found["rules"]
+    run_in(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", *ABOUT_PROPOSALS)

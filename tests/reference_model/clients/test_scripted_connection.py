@@ -22,6 +22,7 @@ from reference_model.clients.scripts.script import (
 )
 from reference_model.clients.scripts.scripted_cluster import ScriptedCluster
 from reference_model.clients.scripts.scripted_connection import LARGEST_REQUEST_BYTES, Write
+from reference_model.clients.scripts.served_apis import NEWEST_SERVED
 from tests.reference_model.clients.scripted_network import (
     CLOSES,
     NAMED,
@@ -149,7 +150,7 @@ def test_versions_that_no_broker_supports_are_refused(version: int) -> None:
         all_connections(ConnectionScript(newest_version=9, answers=(Answer(error_code=42),)))
     )
     (write,) = network.send(about_versions(version))
-    assert told(write, 0) == (ErrorCode.UNSUPPORTED_VERSION, [(18, 0, 6)])
+    assert told(write, 0) == (ErrorCode.UNSUPPORTED_VERSION, [(18, 0, NEWEST_SERVED)])
     (request,) = network.seen()
     assert (request.is_served, request.body) == (False, None)
     assert request.answer is not None
