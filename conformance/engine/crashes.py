@@ -65,9 +65,7 @@ class CrashJudge:
                 "started it again, or it was not reached meanwhile"
             ) from error
         except BrokerGone as gone:
-            if self._broker.can_restart:
-                self._broker.restart()
-            elif not self._broker.comes_back():
+            if not self._broker.revives():
                 raise self.blame_for_end(gone, values) from gone
             if not self._is_confirmed:
                 self._confirm(body, values, gone)
@@ -120,8 +118,7 @@ class CrashJudge:
             self._is_confirmed = True
             # If it does not start again, the next connection reports that.
             with suppress(HarnessError):
-                if self._broker.can_restart:
-                    self._broker.restart()
+                self._broker.restart()
             return
         raise HarnessError(f"{gone}; the same bytes did not end it again") from gone
 

@@ -193,11 +193,7 @@ def _find_crashing_item(broker: Broker, last: Sequence[Item], check: Check) -> _
     """
     crashing = None
     for item in reversed(last):
-        if crashing is not None:
-            break
-        if broker.can_restart:
-            broker.restart()
-        elif not broker.comes_back():
+        if crashing is not None or not broker.revives():
             break
         broker.begin_example()
         try:

@@ -69,15 +69,18 @@ class FakeBroker:
         """Whether the broker can be started again."""
         return self.revivals > 0 and not self.is_started_by_others
 
-    def comes_back(self) -> bool:
-        """Return whether others started it again."""
-        if not self.is_started_by_others or self.revivals == 0:
+    def revives(self) -> bool:
+        """Return whether it was started again, by others or not."""
+        if self.revivals == 0:
             return False
-        self.restart()
+        self.revivals -= 1
+        self.is_alive = True
         return True
 
     def restart(self) -> None:
-        """Start again."""
+        """Start again, unless only others can."""
+        if self.is_started_by_others:
+            raise BrokerGone("not started by this suite")
         self.revivals -= 1
         self.is_alive = True
 

@@ -37,7 +37,7 @@ class Journal:
 
     def comes_back(self) -> bool:
         """Return whether others started it again."""
-        return self.can_restart
+        return False
 
     def was_away(self) -> bool:
         """Return whether it closed every connection for a while, which is so once."""
@@ -235,6 +235,11 @@ class StreamEnd(Journal):
         self.can_restart = True
         self._deadly = deadly
         self._has_ended = False
+
+    def revives(self) -> bool:
+        """Start again."""
+        self._has_ended = False
+        return True
 
     def restart(self) -> None:
         """Start again."""
