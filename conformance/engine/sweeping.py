@@ -128,12 +128,13 @@ def _check_all(
                 problem = _check_one(judge, broker, item, check)
         except HarnessError as error:
             crashing = None
-            if isinstance(error, BrokerGone) and not (broker.can_restart or broker.comes_back()):
-                error = judge.blame_for_end(error, {"item": item})
-            elif isinstance(error, BrokerGone):
+            if isinstance(error, BrokerGone):
                 # If the target does not start again, the cause stays unknown; earlier results are kept.
                 with suppress(HarnessError):
-                    crashing = _find_crashing_item(broker, last, check)
+                    if broker.revives():
+                        crashing = _find_crashing_item(broker, last, check)
+                    else:
+                        error = judge.blame_for_end(error, {"item": item})
             if crashing is None:
                 return failed, type(error)(f"requesting {names_of([item])}: {error}")
             failed.append(crashing)
@@ -189,11 +190,11 @@ def _still_failing(
 def _find_crashing_item(broker: Broker, last: Sequence[Item], check: Check) -> _Failed | None:
     """Find out which of the last items ends the target, trying each on a fresh one; restart the target afterwards.
 
-    The end may be noticed only when the next item is requested.
+    It is fresh when this begins. The end may be noticed only when the next item is requested.
     """
     crashing = None
     for item in reversed(last):
-        if crashing is not None or not broker.revives():
+        if crashing is not None or (item is not last[-1] and not broker.revives()):
             break
         broker.begin_example()
         try:

@@ -35,8 +35,8 @@ class Journal:
         """Return another one, for a thread."""
         return Journal()
 
-    def comes_back(self) -> bool:
-        """Return whether others started it again."""
+    def revives(self) -> bool:
+        """Return that it is not started again."""
         return False
 
     def was_away(self) -> bool:
