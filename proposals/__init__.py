@@ -140,6 +140,6 @@ def provided(part: str) -> Iterator[Any]:
         part: the name of an attribute of `Proposal` that is "module:attribute".
     """
     for each in proposals():
-        place: str = getattr(each, part)
-        if place:
-            yield each.load(place)
+        reference: str = getattr(each, part)
+        if reference:
+            yield each.load(reference)

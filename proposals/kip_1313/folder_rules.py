@@ -83,17 +83,17 @@ def problems_in_request_header(schema: Schema) -> Iterator[SchemaProblem]:
 
 
 def _problems_of_field(
-    place: str, field: Schema, expected: Mapping[str, str]
+    where: str, field: Schema, expected: Mapping[str, str]
 ) -> Iterator[SchemaProblem]:
     if field.get("type") != expected["type"]:
-        yield _in_header(f"{place}.type", f"is {field.get('type')!r}, and not {expected['type']!r}")
+        yield _in_header(f"{where}.type", f"is {field.get('type')!r}, and not {expected['type']!r}")
     for key in _RANGES:
         default = _HEADER_VERSIONS["flexibleVersions"] if key == "flexibleVersions" else "none"
         found = str(field.get(key, default))
         wanted = expected.get(key, default)
         if _in_proposal(found) != _in_proposal(wanted):
             yield _in_header(
-                f"{place}.{key}", f"{expected['name']} has {found!r}, and not {wanted!r}"
+                f"{where}.{key}", f"{expected['name']} has {found!r}, and not {wanted!r}"
             )
 
 
@@ -108,8 +108,8 @@ def _all_of(valid: Versions) -> range:
     return range(valid.first, valid.last + 1)
 
 
-def _in_header(place: str, sentence: str) -> SchemaProblem:
-    return SchemaProblem(clause=HEADER_LAYOUT, place=place, sentence=sentence)
+def _in_header(where: str, sentence: str) -> SchemaProblem:
+    return SchemaProblem(clause=HEADER_LAYOUT, where=where, sentence=sentence)
 
 
 def problems_together(schemas: Iterable[tuple[str, Schema]]) -> Iterator[tuple[str, SchemaProblem]]:
@@ -129,11 +129,11 @@ def problems_together(schemas: Iterable[tuple[str, Schema]]) -> Iterator[tuple[s
 
 
 def _problems_of_request(schema: Schema) -> Iterator[SchemaProblem]:
-    place = HEADER_VERSIONS if HEADER_VERSIONS in schema else "validVersions"
+    where = HEADER_VERSIONS if HEADER_VERSIONS in schema else "validVersions"
     may_have = schema["apiKey"] != SASL_HANDSHAKE_KEY
     if may_have and valid_versions(schema) and not _has_instance_id(schema):
         sentence = "gives no version header v3, which other schemas here state"
-        yield SchemaProblem(clause=EVERY_API, place=place, sentence=sentence)
+        yield SchemaProblem(clause=EVERY_API, where=where, sentence=sentence)
     if not may_have and _has_instance_id(schema):
         sentence = "gives SaslHandshake header v3; it cannot have a new version"
-        yield SchemaProblem(clause=EVERY_API, place=place, sentence=sentence)
+        yield SchemaProblem(clause=EVERY_API, where=where, sentence=sentence)

@@ -66,16 +66,16 @@ class SchemaProblem:
 
     Attributes:
         clause: the clause that it violates.
-        place: where it is, for example `headerVersions."0-2"`.
+        where: the key or field, for example `headerVersions."0-2"`.
         sentence: what is wrong.
     """
 
     clause: str
-    place: str
+    where: str
     sentence: str
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.sentence} ({self.clause})"
+        return f"{self.where}: {self.sentence} ({self.clause})"
 
 
 def has_numbers_as_values(schema: Schema) -> bool:
@@ -93,7 +93,7 @@ def problems_in(schema: Schema) -> list[SchemaProblem]:
         return [
             SchemaProblem(
                 clause=SYNTAX,
-                place=HEADER_VERSIONS,
+                where=HEADER_VERSIONS,
                 sentence="must be an object that maps ranges of versions to header versions",
             )
         ]
@@ -119,21 +119,21 @@ def _repeated_in(value: Mapping[str, Any]) -> tuple[str, ...]:
     return value.repeated if isinstance(value, JsonObject) else ()
 
 
-def _repeated(place: str) -> SchemaProblem:
+def _repeated(where: str) -> SchemaProblem:
     return SchemaProblem(
-        clause=SYNTAX, place=place, sentence="is there more than once, and only the last one counts"
+        clause=SYNTAX, where=where, sentence="is there more than once, and only the last one counts"
     )
 
 
 def _problems_of_key(key: str) -> Iterator[SchemaProblem]:
     if not _KEY.fullmatch(key):
         yield SchemaProblem(
-            clause=SYNTAX, place=_at(key), sentence='is no range of versions: "n", "a-b" or "n+"'
+            clause=SYNTAX, where=_at(key), sentence='is no range of versions: "n", "a-b" or "n+"'
         )
         return
     first, _, last = key.partition("-")
     if last and int(first) > int(last):
-        yield SchemaProblem(clause=SYNTAX, place=_at(key), sentence="ends before it begins")
+        yield SchemaProblem(clause=SYNTAX, where=_at(key), sentence="ends before it begins")
 
 
 def _problems_of_values(schema: Schema, stated: Mapping[str, Any]) -> Iterator[SchemaProblem]:
@@ -147,7 +147,7 @@ def _problems_of_values(schema: Schema, stated: Mapping[str, Any]) -> Iterator[S
         if text not in map(str, existing):
             yield SchemaProblem(
                 clause=SYNTAX,
-                place=_at(key),
+                where=_at(key),
                 sentence=f"is {json.dumps(value)}; a {kind_of(schema)} has header "
                 f'"{existing[0]}" to "{existing[-1]}"',
             )
@@ -166,18 +166,18 @@ def _problems_of_ranges(schema: Schema, stated: Mapping[str, Any]) -> Iterator[S
     for ((_, last), key), ((following, _), next_key) in pairwise(ascending):
         if last == math.inf:
             yield SchemaProblem(
-                clause=SYNTAX, place=_at(key), sentence="has an open end, but is not the last range"
+                clause=SYNTAX, where=_at(key), sentence="has an open end, but is not the last range"
             )
         elif following <= last:
             yield SchemaProblem(
-                clause=SYNTAX, place=_at(next_key), sentence="overlaps the range before it"
+                clause=SYNTAX, where=_at(next_key), sentence="overlaps the range before it"
             )
         elif following > last + 1:
             yield _left_out(next_key, int(last) + 1, following)
     (_, last), key = ascending[-1]
     if last != math.inf:
         yield SchemaProblem(
-            clause=SYNTAX, place=_at(key), sentence='must end with "+": it is the last range'
+            clause=SYNTAX, where=_at(key), sentence='must end with "+": it is the last range'
         )
 
 
@@ -188,7 +188,7 @@ def _ends(key: str) -> tuple[int, float]:
 
 def _left_out(key: str, first: int, following: int) -> SchemaProblem:
     return SchemaProblem(
-        clause=SYNTAX, place=_at(key), sentence=f"leaves out {Versions(first, following - 1)}"
+        clause=SYNTAX, where=_at(key), sentence=f"leaves out {Versions(first, following - 1)}"
     )
 
 
@@ -212,7 +212,7 @@ def _problems_of_flexibility(schema: Schema) -> Iterator[SchemaProblem]:
                 why = "is read before the client knows what the broker supports"
             yield SchemaProblem(
                 clause=clause,
-                place=_at(_key_of(schema, version)),
+                where=_at(_key_of(schema, version)),
                 sentence=f"gives v{version} header v{found}, but that version {why}",
             )
 
@@ -232,7 +232,7 @@ def _problems_of_known_apis(schema: Schema) -> Iterator[SchemaProblem]:
             if found != INSTANCE_ID_REQUEST_HEADER:
                 yield SchemaProblem(
                     clause=clause,
-                    place=_at(_key_of(schema, version)),
+                    where=_at(_key_of(schema, version)),
                     sentence=f"gives v{version} header v{found}, and not v{INSTANCE_ID_REQUEST_HEADER}",
                 )
     if api_key in _TELEMETRY_KEYS:
@@ -241,6 +241,6 @@ def _problems_of_known_apis(schema: Schema) -> Iterator[SchemaProblem]:
             if field["name"] == _INSTANCE_ID and kept:
                 yield SchemaProblem(
                     clause=TELEMETRY,
-                    place=f"fields[{number}].versions",
+                    where=f"fields[{number}].versions",
                     sentence=f"{_INSTANCE_ID} is still in v{kept[0]}, although the header has it",
                 )

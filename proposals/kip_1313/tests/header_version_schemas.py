@@ -1,4 +1,4 @@
-"""Message schemas with the property `headerVersions` of KIP-1313: right ones, and ones with exactly one fault at a known place."""
+"""Message schemas with the property `headerVersions` of KIP-1313: right ones, and ones with exactly one fault at a known spot."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class WrongSchema(NamedTuple):
     Attributes:
         schema: the schema.
         clause: the clause that it violates.
-        place: where the fault is.
+        where: where the fault is.
     """
 
     schema: Schema
     clause: str
-    place: str
+    where: str
 
 
 def as_key(first: int, last: int | None) -> str:
@@ -58,7 +58,7 @@ def as_key(first: int, last: int | None) -> str:
 
 
 def at(key: str) -> str:
-    """Return the place of an entry."""
+    """Return where an entry is."""
     return f'{HEADER_VERSIONS}."{key}"'
 
 
@@ -189,9 +189,9 @@ def gaps(draw: st.DrawFn) -> WrongSchema:
     second = int(re.split(r"\D", entries[1][0])[0])
     # Without the first one the others may still cover all valid versions
     number = draw(st.integers(int(second <= versions_of(schema)[0]), len(entries) - 1))
-    left = [entry for place, entry in enumerate(entries) if place != number]
-    place = left[min(number, len(left) - 1)][0]
-    return WrongSchema({**schema, HEADER_VERSIONS: dict(left)}, SYNTAX, at(place))
+    left = [entry for index, entry in enumerate(entries) if index != number]
+    key = left[min(number, len(left) - 1)][0]
+    return WrongSchema({**schema, HEADER_VERSIONS: dict(left)}, SYNTAX, at(key))
 
 
 @st.composite

@@ -1,4 +1,4 @@
-"""What KIP-1313, a proposal, says of schemas beyond `headerVersions`: right ones, and ones with exactly one fault at a known place."""
+"""What KIP-1313, a proposal, says of schemas beyond `headerVersions`: right ones, and ones with exactly one fault at a known spot."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class WrongFolder(NamedTuple):
         schemas: the schemas and their names.
         clause: the clause that they violate.
         name: the name of the schema with the fault.
-        place: where the fault is.
+        where: where the fault is.
     """
 
     schemas: Sequence[tuple[str, Schema]]
     clause: str
     name: str
-    place: str
+    where: str
 
 
 def request_header(first: str = "0+") -> Schema:
@@ -65,7 +65,7 @@ def _with_field(schema: Schema, number: int, **changes: Any) -> Schema:
 
 
 def _without_field(schema: Schema, number: int) -> Schema:
-    fields = [field for place, field in enumerate(schema["fields"]) if place != number]
+    fields = [field for index, field in enumerate(schema["fields"]) if index != number]
     return {**schema, "fields": fields}
 
 
@@ -183,8 +183,8 @@ def folders_without_bump(draw: st.DrawFn) -> WrongFolder:
         "validVersions": valid,
         HEADER_VERSIONS: {**valid, HEADER_VERSIONS: {"0+": "2"}},
     }
-    place = draw(st.sampled_from(sorted(old)))
-    return WrongFolder(_replaced(schemas, name, old[place]), EVERY_API, name, place)
+    where = draw(st.sampled_from(sorted(old)))
+    return WrongFolder(_replaced(schemas, name, old[where]), EVERY_API, name, where)
 
 
 @st.composite

@@ -98,7 +98,7 @@ def ask(connection: InstanceIdConnection, *frames: bytes) -> list[bytes]:
 
 
 def error_after(payload: bytes, at: int) -> ErrorCode:
-    """Return the error code at a place of a response."""
+    """Return the error code at an offset of a response."""
     return ErrorCode(int.from_bytes(payload[at : at + 2]))
 
 
@@ -309,7 +309,7 @@ def test_authentication_needs_the_id_of_the_connection(
 ) -> None:
     """Its first request decides; SaslHandshake has none in any case."""
     got = ask(connected(SASL_PLAINTEXT), *frames)
-    flexible = [len(frames) > 2 and place >= 2 for place in range(len(got))]
+    flexible = [len(frames) > 2 and index >= 2 for index in range(len(got))]
     assert [
         error_after(each, 5 if is_flexible else 4)
         for each, is_flexible in zip(got, flexible, strict=True)
@@ -357,9 +357,9 @@ EVERY_CONVERSATION = [
 ]
 
 
-def outcome(place: int, fault: str = "") -> tuple[object, ...]:
+def outcome(index: int, fault: str = "") -> tuple[object, ...]:
     """Return what a conversation got, the state of its connection, whether the broker pauses, and what it logs."""
-    listener, frames = EVERY_CONVERSATION[place]
+    listener, frames = EVERY_CONVERSATION[index]
     log: list[Any] = []
     connection = connected(listener, fault=fault, log=log)
     pauses = False
@@ -380,5 +380,5 @@ correct_outcome = cache(outcome)
 @pytest.mark.parametrize("name", FAULTS)
 def test_fault_changes_what_a_client_gets(name: str) -> None:
     """Some conversation ends in another way than with the correct broker; or its client id is another one."""
-    places = range(len(EVERY_CONVERSATION))
-    assert any(outcome(place, name) != correct_outcome(place) for place in places)
+    indexes = range(len(EVERY_CONVERSATION))
+    assert any(outcome(index, name) != correct_outcome(index) for index in indexes)

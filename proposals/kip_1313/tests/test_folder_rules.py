@@ -36,17 +36,17 @@ Named = Sequence[tuple[str, Schema]]
 
 def assert_found_in_header(wrong: WrongSchema) -> None:
     """Fail unless exactly the fault's clause and place are reported."""
-    assert [(each.clause, each.place) for each in problems_in_request_header(wrong.schema)] == [
-        (wrong.clause, wrong.place)
+    assert [(each.clause, each.where) for each in problems_in_request_header(wrong.schema)] == [
+        (wrong.clause, wrong.where)
     ]
 
 
 def assert_found_in_folder(wrong: WrongFolder) -> None:
     """Fail unless exactly the fault's schema, clause and place are reported."""
     found = [
-        (name, problem.clause, problem.place) for name, problem in problems_together(wrong.schemas)
+        (name, problem.clause, problem.where) for name, problem in problems_together(wrong.schemas)
     ]
-    assert found == [(wrong.name, wrong.clause, wrong.place)]
+    assert found == [(wrong.name, wrong.clause, wrong.where)]
 
 
 @given(schema=request_headers())

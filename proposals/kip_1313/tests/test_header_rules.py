@@ -41,8 +41,8 @@ AFTER_V0 = {"name": "SomeRequest", "validVersions": "1-3", "flexibleVersions": "
 
 def assert_found(wrong: WrongSchema) -> None:
     """Fail unless exactly the fault's clause and place are reported."""
-    found = {(each.clause, each.place) for each in problems_in(wrong.schema)}
-    assert found == {(wrong.clause, wrong.place)}
+    found = {(each.clause, each.where) for each in problems_in(wrong.schema)}
+    assert found == {(wrong.clause, wrong.where)}
 
 
 @given(
@@ -71,14 +71,14 @@ REPEATED = {
 
 def test_repeated_key_is_found() -> None:
     """Although each value that counts may be right; other keys of the schema are not judged."""
-    for text, place in REPEATED.items():
+    for text, where in REPEATED.items():
         schema = f'{{"name": "ARequest", "apiKey": 1, "apiKey": 1, "validVersions": "0-3", {text}}}'
         repeated = [
             each
             for each in problems_in(json.loads(schema, object_pairs_hook=JsonObject))
             if each.sentence.startswith("is there more than once")
         ]
-        assert [(each.clause, each.place) for each in repeated] == [(SYNTAX, place)]
+        assert [(each.clause, each.where) for each in repeated] == [(SYNTAX, where)]
 
 
 @given(schema=right_schemas() | shuffled_schemas() | schemas_with_numbers())
@@ -100,10 +100,10 @@ def test_numbers_are_recognised(strings: Schema, numbers: Schema) -> None:
     assert not has_numbers_as_values(strings)
 
 
-def with_property(kind: str, stated: dict[str, Any], place: str) -> WrongSchema:
+def with_property(kind: str, stated: dict[str, Any], key: str) -> WrongSchema:
     """Return a schema of v0 to v3 with this property, and the place of its fault."""
     schema = {**RANGES, "type": kind, "name": f"Some{kind.title()}", HEADER_VERSIONS: stated}
-    return WrongSchema(schema, SYNTAX, f'headerVersions."{place}"')
+    return WrongSchema(schema, SYNTAX, f'headerVersions."{key}"')
 
 
 @given(wrong=wrong_syntax())
@@ -119,10 +119,10 @@ def with_property(kind: str, stated: dict[str, Any], place: str) -> WrongSchema:
 @example(wrong=with_property(REQUEST, {"0-1": "2", "1+": "2"}, "1+"))
 @example(wrong=with_property(REQUEST, {"0": "2", "2+": "2"}, "2+"))
 @example(wrong=with_property(REQUEST, {"0-3": "2"}, "0-3"))
-def test_wrong_syntax_is_found_at_its_place(wrong: WrongSchema) -> None:
+def test_wrong_syntax_is_found_where_it_is(wrong: WrongSchema) -> None:
     """Malformed keys, headers that do not exist, gaps, overlaps and open ends."""
     problems = problems_in(wrong.schema)
-    assert wrong.place in {each.place for each in problems}
+    assert wrong.where in {each.where for each in problems}
     assert {each.clause for each in problems} == {wrong.clause}
 
 
@@ -177,7 +177,7 @@ def test_api_versions_is_answered_with_the_oldest_header() -> None:
         "fields": [],
     }
     problems = problems_in(schema)
-    assert [each.place for each in problems] == ['headerVersions."3+"'] * 3
+    assert [each.where for each in problems] == ['headerVersions."3+"'] * 3
     assert "before the client knows" in problems[0].sentence
     assert {derived_header_version(schema, version) for version in range(6)} == {0}
 

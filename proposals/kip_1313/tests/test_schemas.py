@@ -28,7 +28,7 @@ def check(*paths: Path) -> Result:
     return CliRunner().invoke(schemas, ["check", *map(str, paths)])
 
 
-def test_problem_is_shown_with_its_file_and_place(tmp_path: Path) -> None:
+def test_problem_is_shown_with_its_file_and_key(tmp_path: Path) -> None:
     """A folder's files are all checked; what is no request or response is not counted."""
     (tmp_path / "right.json").write_text(RIGHT)
     (tmp_path / "wrong.json").write_text(WRONG)

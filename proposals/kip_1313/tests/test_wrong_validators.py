@@ -56,7 +56,7 @@ def _in_their_order(schema: Any, stated: Any) -> Iterator[SchemaProblem]:
     """Want the keys in ascending order, although they are those of a JSON object."""
     starts = [versions(key).first for key in stated]
     if starts != sorted(starts):
-        yield SchemaProblem(clause=SYNTAX, place=HEADER_VERSIONS, sentence="are in another order")
+        yield SchemaProblem(clause=SYNTAX, where=HEADER_VERSIONS, sentence="are in another order")
     yield from RANGES(schema, stated)
 
 
@@ -64,15 +64,15 @@ def _from_first_valid(schema: Any, stated: Any) -> Iterator[SchemaProblem]:
     """Refuse ranges that begin before the first valid version, although they cover it."""
     first = versions(schema["validVersions"]).first
     if min(versions(key).first for key in stated) < first:
-        yield SchemaProblem(clause=SYNTAX, place=HEADER_VERSIONS, sentence="begin too early")
+        yield SchemaProblem(clause=SYNTAX, where=HEADER_VERSIONS, sentence="begin too early")
     yield from RANGES(schema, stated)
 
 
 def _without_flexibility_of_fields(
-    place: str, field: Any, expected: Any
+    where: str, field: Any, expected: Any
 ) -> Iterator[SchemaProblem]:
     return FIELD(
-        place, {**field, "flexibleVersions": expected.get("flexibleVersions", "2+")}, expected
+        where, {**field, "flexibleVersions": expected.get("flexibleVersions", "2+")}, expected
     )
 
 
@@ -101,27 +101,27 @@ WRONG_VALIDATORS = (
     WrongValidator(
         breaks=SYNTAX,
         replaces=without("_problems_of_ranges", saying="leaves out"),
-        noticed_by=right.test_wrong_syntax_is_found_at_its_place,
+        noticed_by=right.test_wrong_syntax_is_found_where_it_is,
     ),
     WrongValidator(
         breaks=SYNTAX,
         replaces=without("_problems_of_ranges", saying="overlaps"),
-        noticed_by=right.test_wrong_syntax_is_found_at_its_place,
+        noticed_by=right.test_wrong_syntax_is_found_where_it_is,
     ),
     WrongValidator(
         breaks=SYNTAX,
         replaces=without("_problems_of_ranges", saying="must end with"),
-        noticed_by=right.test_wrong_syntax_is_found_at_its_place,
+        noticed_by=right.test_wrong_syntax_is_found_where_it_is,
     ),
     WrongValidator(
         breaks=SYNTAX,
         replaces=("EXISTING", {**EXISTING, RESPONSE: range(3)}),
-        noticed_by=right.test_wrong_syntax_is_found_at_its_place,
+        noticed_by=right.test_wrong_syntax_is_found_where_it_is,
     ),
     WrongValidator(
         breaks=SYNTAX,
         replaces=("EXISTING", {**EXISTING, REQUEST: range(1, 5)}),
-        noticed_by=right.test_wrong_syntax_is_found_at_its_place,
+        noticed_by=right.test_wrong_syntax_is_found_where_it_is,
     ),
     *(
         WrongValidator(

@@ -231,8 +231,8 @@ def test_first_client_id_counts(
     in_order = [first, *in_allowed_order(first, later)]
     own, other = fresh_name(), fresh_name()
     named = [
-        each.named(each.client_id and (other if place else own))
-        for place, each in enumerate(in_order)
+        each.named(each.client_id and (other if index else own))
+        for index, each in enumerate(in_order)
     ]
     mine, others = (
         sum(each.client_id == own for each in named),
