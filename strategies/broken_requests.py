@@ -34,13 +34,13 @@ UNASSIGNED_KEYS = range(2000, 10000)
 UNKNOWN_KEYS = st.integers(min(UNASSIGNED_KEYS), max(UNASSIGNED_KEYS)) | st.integers(-32768, -1)
 FLEXIBLE_VERSIONS = st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION)
 
-_PLACES = st.integers(0, 9999)
+_POSITIONS = st.integers(0, 9999)
 """Positions in ten-thousandths of a payload. Unlike floats, they shrink to the first byte that matters."""
 
 
-def _at(place: int, count: int) -> int:
-    """Return the index among `count` positions that a place stands for."""
-    return place * count // 10000
+def _at(position: int, count: int) -> int:
+    """Return the index, below `count`, that a position stands for."""
+    return position * count // 10000
 
 
 def _tag_section(count: int, tag: int, size: int, data: bytes) -> bytes:
@@ -177,11 +177,11 @@ def build_truncated(version: int, kept: int) -> Request:
 def truncated_requests() -> st.SearchStrategy[Request]:
     """Complete frames of any version, served or not, whose payload ends somewhere inside the header or body."""
 
-    def cut(version: int, place: int) -> Request:
+    def cut(version: int, position: int) -> Request:
         size = len(build_request(version=version).data) - SIZE_BYTES
-        return build_truncated(version, _at(place, size))
+        return build_truncated(version, _at(position, size))
 
-    return st.builds(cut, FLEXIBLE_VERSIONS | st.integers(0, NEWEST_VERSION + 1), _PLACES)
+    return st.builds(cut, FLEXIBLE_VERSIONS | st.integers(0, NEWEST_VERSION + 1), _POSITIONS)
 
 
 def requests_for_unknown_apis() -> st.SearchStrategy[Request]:
@@ -240,11 +240,11 @@ def mutated(plain: st.SearchStrategy[Request]) -> st.SearchStrategy[Request]:
     """
     key_bytes = 2
 
-    def mutate(plain: Request, place: int, removed: int, added: bytes) -> Request:
+    def mutate(plain: Request, position: int, removed: int, added: bytes) -> Request:
         payload = plain.data[SIZE_BYTES:]
         if len(payload) < key_bytes:
             return plain
-        start = key_bytes + _at(place, len(payload) - key_bytes + 1)
+        start = key_bytes + _at(position, len(payload) - key_bytes + 1)
         removed = min(removed, len(payload) - start)
         changed = payload[:start] + added + payload[start + removed :]
         what = f"{removed} bytes at {start} replaced by {added.hex() or 'nothing'}"
@@ -254,7 +254,7 @@ def mutated(plain: st.SearchStrategy[Request]) -> st.SearchStrategy[Request]:
             broken=f"{plain.broken}; {what}" if plain.broken else what,
         )
 
-    return st.builds(mutate, plain, _PLACES, st.integers(0, 4), st.binary(max_size=4))
+    return st.builds(mutate, plain, _POSITIONS, st.integers(0, 4), st.binary(max_size=4))
 
 
 def mutated_requests() -> st.SearchStrategy[Request]:

@@ -308,8 +308,8 @@ def tables_with_unknown_keys() -> st.SearchStrategy[Table]:
     few = st.dictionaries(unknown_keys(), st.integers(0, 20), max_size=5)
     many = st.dictionaries(unknown_keys(), st.integers(0, 20), min_size=20, max_size=40)
     entries = (few | many).map(lambda drawn: tuple((key, 0, high) for key, high in drawn.items()))
-    places = st.sampled_from(("changed", "after", "before"))
-    return st.builds(lambda where, ranges: Table(**{where: ranges}), places, entries)
+    fields = st.sampled_from(("changed", "after", "before"))
+    return st.builds(lambda where, ranges: Table(**{where: ranges}), fields, entries)
 
 
 def brokers_of_the_future() -> st.SearchStrategy[Script]:

@@ -85,7 +85,7 @@ def replaced_cluster(nodes: int = 1) -> Script:
 
 def swapped_nodes(nodes: int = 2) -> Script:
     """Return a script in which the nodes change places after the client's first connection, each by one."""
-    ids = tuple((place + 1) % nodes + 1 for place in range(nodes))
+    ids = tuple((index + 1) % nodes + 1 for index in range(nodes))
     return _misrouting(nodes, ConnectionScript(node_ids=ids))
 
 

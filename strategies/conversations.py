@@ -176,15 +176,17 @@ class ConversationWriter(RuleBasedStateMachine):
         connection=connections,
         requests=st.lists(_requests(), min_size=2, max_size=MAX_PIPELINED),
         broken=st.none() | _broken(),
-        place=st.integers(0, MAX_PIPELINED),
+        following=st.integers(0, MAX_PIPELINED),
     )
     def ask_many(
-        self, connection: int, requests: list[Request], broken: Request | None, place: int
+        self, connection: int, requests: list[Request], broken: Request | None, following: int
     ) -> None:
         """Send pipelined requests, sometimes with a broken one before, among or after them."""
         if broken is not None:
             requests = (
-                [*requests[:-place], broken, *requests[-place:]] if place else [*requests, broken]
+                [*requests[:-following], broken, *requests[-following:]]
+                if following
+                else [*requests, broken]
             )
         self._say(connection, *requests)
 

@@ -85,8 +85,8 @@ def frames_with_small_size() -> st.SearchStrategy[Request]:
     )
     frames = plain.map(lambda request: request.data)
     cut = st.builds(
-        lambda request, place, tail: build_cut_short(
-            request, place * (len(request.data) - SIZE_BYTES) // 100, tail
+        lambda request, percent, tail: build_cut_short(
+            request, percent * (len(request.data) - SIZE_BYTES) // 100, tail
         ),
         plain,
         st.just(100) | st.integers(0, 100),
@@ -140,9 +140,9 @@ def build_part(plain: Request, kept: int) -> Request:
 def partial_frames() -> st.SearchStrategy[Request]:
     """The first bytes of a plain request in any version: at least one byte, never all of them."""
 
-    def cut(version: int, place: int) -> Request:
+    def cut(version: int, position: int) -> Request:
         plain = build_request(version=version)
-        return build_part(plain, 1 + place % (len(plain.data) - 1))
+        return build_part(plain, 1 + position % (len(plain.data) - 1))
 
     return st.builds(cut, st.integers(0, NEWEST_VERSION + 1), st.integers(0, 200))
 

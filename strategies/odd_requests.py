@@ -24,7 +24,7 @@ from wire.primitives import (
 )
 
 FLEXIBLE_VERSIONS = st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION)
-PLACES = ("header", "body")
+PARTS = ("header", "body")
 _METRIC_MARKS = b'\n"*,:=?'
 """Release 0.11 never answers if the client id contains one of these; a separate clause covers that."""
 NOT_UTF_8 = (b"\xff", b"\xc3", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80")
@@ -41,15 +41,15 @@ def build_with_client_id_bytes(version: int, client_id: bytes) -> Request:
     )
 
 
-def build_with_tag_section(version: int, place: str, section: bytes, *, broken: str) -> Request:
+def build_with_tag_section(version: int, part: str, section: bytes, *, broken: str) -> Request:
     """Return a request whose tag section in the header or body consists of these bytes."""
     raw = {TAG_SECTION: section}
     return encode_request(
         plain_header(API_VERSIONS_KEY, version),
         PLAIN_BODY,
-        raw_header=raw if place == "header" else None,
-        raw_body=raw if place == "body" else None,
-        broken=f"{broken} in the {place}",
+        raw_header=raw if part == "header" else None,
+        raw_body=raw if part == "body" else None,
+        broken=f"{broken} in the {part}",
     )
 
 
@@ -127,19 +127,19 @@ def tag_sections_with_odd_varints() -> st.SearchStrategy[bytes]:
 def requests_with_odd_varints() -> st.SearchStrategy[Request]:
     """Flexible requests with an odd varint in the tag section of their header or body."""
     return st.builds(
-        lambda version, place, section: build_with_tag_section(
-            version, place, section, broken="odd varint"
+        lambda version, part, section: build_with_tag_section(
+            version, part, section, broken="odd varint"
         ),
         FLEXIBLE_VERSIONS,
-        st.sampled_from(PLACES),
+        st.sampled_from(PARTS),
         tag_sections_with_odd_varints(),
     )
 
 
-def build_with_tags(version: int, place: str, tags: tuple[int, ...]) -> Request:
+def build_with_tags(version: int, part: str, tags: tuple[int, ...]) -> Request:
     """Return a request with unknown tagged fields of one byte each, in this order, in its header or body."""
     section = write_raw_tagged_fields(tuple(TaggedField(tag, b"\0") for tag in tags))
-    return build_with_tag_section(version, place, section, broken="tags out of order")
+    return build_with_tag_section(version, part, section, broken="tags out of order")
 
 
 def requests_with_tags_out_of_order() -> st.SearchStrategy[Request]:
@@ -148,4 +148,4 @@ def requests_with_tags_out_of_order() -> st.SearchStrategy[Request]:
     tags = st.lists(numbers, min_size=2, max_size=5).filter(
         lambda drawn: drawn != sorted(set(drawn))
     )
-    return st.builds(build_with_tags, FLEXIBLE_VERSIONS, st.sampled_from(PLACES), tags.map(tuple))
+    return st.builds(build_with_tags, FLEXIBLE_VERSIONS, st.sampled_from(PARTS), tags.map(tuple))

@@ -65,8 +65,8 @@ def _fields() -> st.SearchStrategy[tuple[int, str]]:
 
 def _requests_with(data: st.SearchStrategy[bytes], broken: str) -> st.SearchStrategy[Request]:
     return st.builds(
-        lambda place, drawn, ids: build_with_string(
-            place[0], place[1], drawn, broken=broken, ids=ids
+        lambda versioned_field, drawn, ids: build_with_string(
+            versioned_field[0], versioned_field[1], drawn, broken=broken, ids=ids
         ),
         _fields(),
         data,

@@ -109,8 +109,10 @@ def illegal_software_texts() -> st.SearchStrategy[str]:
     any_other = st.characters(codec="utf-8", exclude_characters=_LEGAL)
     # In ASCII alone, so that the length in bytes is the drawn one.
     long = st.builds(
-        lambda bad, place, length: (
-            "a" * (place * (length - 1) // 2) + bad + "a" * (length - 1 - place * (length - 1) // 2)
+        lambda bad, position, length: (
+            "a" * (position * (length - 1) // 2)
+            + bad
+            + "a" * (length - 1 - position * (length - 1) // 2)
         ),
         st.sampled_from("_ +\n"),
         st.sampled_from((0, 1, 2)),

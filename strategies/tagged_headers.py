@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 NO_TAGS = b"\0"
-MOST_PLACES = 8
+MOST_VERSIONS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,7 +16,7 @@ class TaggedHeader:
     """A request of an API that only reads, in a flexible version.
 
     Attributes:
-        place: index into the flexible versions that the target serves, modulo their number.
+        place: index into the flexible versions that the target serves, modulo their number. Stored failures have this name.
         section: the bytes of the header's tag section.
     """
 
@@ -32,6 +32,6 @@ def tagged_headers(sections: st.SearchStrategy[bytes]) -> st.SearchStrategy[Tagg
     """Requests of other APIs whose headers have one of the given tag sections."""
     return st.builds(
         TaggedHeader,
-        place=st.integers(0, MOST_PLACES - 1),
+        place=st.integers(0, MOST_VERSIONS - 1),
         section=sections,
     )

@@ -23,7 +23,7 @@ from reference_model.profiles.profile import Traits
 from strategies.api_versions import build_request
 from strategies.header_fields import MOST_TAGS_SERVED, ManyTags, too_many_tags
 from strategies.odd_requests import (
-    PLACES,
+    PARTS,
     build_with_client_id_bytes,
     build_with_tag_section,
     build_with_tags,
@@ -129,7 +129,7 @@ def test_tags_out_of_order_go_as_pinned(broker: Broker, sent: Request) -> None:
 @settings(max_examples=MAX_EXAMPLES_SLOW)
 @given(
     version=st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION),
-    place=st.sampled_from(PLACES),
+    place=st.sampled_from(PARTS),
     tags=too_many_tags(),
 )
 @example(version=3, place="header", tags=ManyTags(MOST_TAGS_SERVED + 1))

@@ -24,24 +24,24 @@ from wire.exchange import Outcome, Request
 MAX_EXAMPLES_SLOW = 10
 FIRST_ID = 1000
 API_VERSIONS = -1
-"""Stands for a request of ApiVersions among places in the list of a target's read-only versions."""
+"""Stands for a request of ApiVersions among indexes into the list of a target's read-only versions."""
 
 
-def picked(items: tuple[Item, ...], place: int) -> Item:
-    """Return one of a target's versions for any place; reject the example if it has none."""
+def picked(items: tuple[Item, ...], index: int) -> Item:
+    """Return one of a target's versions for any index; reject the example if it has none."""
     assume(items)
-    return items[place % len(items)]
+    return items[index % len(items)]
 
 
-def pipeline(broker: Broker, places: list[int]) -> list[Request]:
-    """Return requests of the versions in these places, after a request of ApiVersions, each with an id of its own."""
+def pipeline(broker: Broker, indexes: list[int]) -> list[Request]:
+    """Return requests of the versions with these indexes, after a request of ApiVersions, each with an id of its own."""
     plain = broker.readable_version
     sent = [build_request(version=plain, correlation_id=FIRST_ID)]
-    for number, place in enumerate(places, start=FIRST_ID + 1):
-        if place == API_VERSIONS:
+    for number, index in enumerate(indexes, start=FIRST_ID + 1):
+        if index == API_VERSIONS:
             sent.append(build_request(version=plain, correlation_id=number))
         else:
-            item = picked(read_only_items(broker), place)
+            item = picked(read_only_items(broker), index)
             sent.append(request_of(item, correlation_id=number))
     return sent
 
@@ -67,7 +67,7 @@ def test_requests_of_several_apis_are_answered_in_order(broker: Broker, places: 
 @example(places=[1, 2, 1])
 def test_connection_that_never_asked_is_served(broker: Broker, places: list[int]) -> None:
     """A connection without a request of ApiVersions serves what one with such a request serves."""
-    items = [picked(read_only_items(broker), place) for place in places]
+    items = [picked(read_only_items(broker), index) for index in places]
     sent = [
         request_of(item, correlation_id=number) for number, item in enumerate(items, start=FIRST_ID)
     ]

@@ -29,7 +29,7 @@ from strategies.header_fields import (
     many_tags,
     unknown_tagged_fields,
 )
-from strategies.odd_requests import PLACES, build_with_tag_section
+from strategies.odd_requests import PARTS, build_with_tag_section
 from strategies.tagged_headers import TaggedHeader, tagged_headers
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsResponse
 from wire.exchange import Request
@@ -82,13 +82,13 @@ def test_unknown_tags_do_not_change_the_answer(broker: Broker, sent: Request) ->
         "header": sent.header.unknown_tagged_fields,
         "body": sent.body.unknown_tagged_fields,
     }
-    places = " and ".join(place for place, fields in tags.items() if fields)
+    parts = " and ".join(part for part, fields in tags.items() if fields)
     highest = ", ".join(
-        f"{max(field.tag for field in fields):#010x} in the {place}"
-        for place, fields in tags.items()
+        f"{max(field.tag for field in fields):#010x} in the {part}"
+        for part, fields in tags.items()
         if fields
     )
-    with violation_context(f"unknown tags in {places or 'no place'}", f"highest tag: {highest}"):
+    with violation_context(f"unknown tags in {parts or 'no place'}", f"highest tag: {highest}"):
         answer = decode_answer(broker.exchange(sent), api_version=version)
         assert stable_part(answer) == stable_part(plain), (
             "the response differs from that without them"
@@ -99,7 +99,7 @@ def test_unknown_tags_do_not_change_the_answer(broker: Broker, sent: Request) ->
 @settings(max_examples=MAX_EXAMPLES_SLOW)
 @given(
     version=st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION),
-    place=st.sampled_from(PLACES),
+    place=st.sampled_from(PARTS),
     tags=many_tags(),
 )
 @example(version=3, place="header", tags=ManyTags(MOST_TAGS_SERVED))
@@ -181,7 +181,7 @@ def test_tag_section_beyond_the_frame_is_refused(broker: Broker, sent: Request) 
 @settings(max_examples=MAX_EXAMPLES_SLOW)
 @given(
     version=st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION),
-    place=st.sampled_from(PLACES),
+    place=st.sampled_from(PARTS),
     size=st.integers(LARGEST_HARMLESS_SIZE + 1, 1 << 20)
     | st.integers(LARGEST_HARMLESS_SIZE + 1, INT32_MAX),
 )

@@ -1,7 +1,8 @@
 """Reads a property's drawn values back from the text that is stored with a failure.
 
-The text is the output of `repr`. Nothing in it is executed: only literals, the classes and members below, and `range`
-are accepted, so folders from untrusted sources can be read safely.
+The text is the output of `repr`, so arguments of properties keep their names, such as `place`: older run folders have
+them. Nothing in the text is executed: only literals, the classes and members below, and `range` are accepted, so
+folders from untrusted sources can be read safely.
 """
 
 from __future__ import annotations

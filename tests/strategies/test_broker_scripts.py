@@ -327,8 +327,8 @@ def test_swapped_nodes_all_move() -> None:
     """After the first connection no node has the id that it had before."""
     script = swapped_nodes(3)
     before, after = script.nodes[0].connections
-    assert [before.id_of(place) for place in range(3)] == [1, 2, 3]
-    assert [after.id_of(place) for place in range(3)] == [2, 3, 1]
+    assert [before.id_of(index) for index in range(3)] == [1, 2, 3]
+    assert [after.id_of(index) for index in range(3)] == [2, 3, 1]
     assert all(node.connections[-1] == after for node in script.nodes)
 
 

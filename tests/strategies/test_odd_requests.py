@@ -47,7 +47,7 @@ def test_long_varint_has_the_same_value(data: bytes) -> None:
 @given(data=varints_with_bits_to_drop(5))
 def test_dropped_bits_lie_above_the_32nd(data: bytes) -> None:
     """Without the bits above the 32nd, the value is the requested one."""
-    value = sum((byte & 0x7F) << 7 * place for place, byte in enumerate(data))
+    value = sum((byte & 0x7F) << 7 * index for index, byte in enumerate(data))
     assert value > UINT32_MAX
     assert value & UINT32_MAX == 5
 
@@ -66,12 +66,12 @@ def test_negative_varint_has_its_highest_bit(data: bytes) -> None:
     assert read_unsigned_varint(memoryview(data), 0)[0] >= 2**31
 
 
-@pytest.mark.parametrize("place", ["header", "body"])
-def test_odd_tags_reach_header_and_body(place: str) -> None:
+@pytest.mark.parametrize("part", ["header", "body"])
+def test_odd_tags_reach_header_and_body(part: str) -> None:
     """Odd varints and tags out of order are drawn in headers and in bodies."""
 
     def is_there(sent: Request) -> bool:
-        return place in sent.broken
+        return part in sent.broken
 
     assert find_any(requests_with_odd_varints(), is_there)
     assert find_any(requests_with_tags_out_of_order(), is_there)

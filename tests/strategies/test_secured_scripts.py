@@ -90,12 +90,12 @@ def test_table_lists_the_steps_of_a_client(
 
 def test_second_answer_refuses_no_version_that_it_names() -> None:
     """A client that asks in v0, or in the oldest version with a name, gets a table; only a newer one is refused."""
-    for script, newest, place in (
+    for script, newest, index in (
         (second_version_refused(2), 2, 1),
         (second_version_refused(0), 0, 1),
         (second_answer(REFUSED_NAME, SSL), 3, 0),
     ):
-        refused = script.nodes[0].connections[0].answer(place)
+        refused = script.nodes[0].connections[0].answer(index)
         assert refused.table.ranges_of(API_VERSIONS_KEY) == ((0, newest),)
         assert refused.from_version == newest + 1
 

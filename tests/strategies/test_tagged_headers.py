@@ -12,10 +12,10 @@ from wire.api_keys import READ_ONLY_KEYS
 SECTIONS = st.sampled_from((b"\x01\x00\x00", b"\x01\x05\x00"))
 
 
-@pytest.mark.parametrize("place", range(2 * len(READ_ONLY_KEYS)))
-def test_every_version_is_reached(place: int) -> None:
+@pytest.mark.parametrize("index", range(2 * len(READ_ONLY_KEYS)))
+def test_every_version_is_reached(index: int) -> None:
     """The oldest and the newest version of each API that only reads are drawn, with the given sections."""
-    found = find_any(tagged_headers(SECTIONS), lambda drawn: drawn.place == place)
+    found = find_any(tagged_headers(SECTIONS), lambda drawn: drawn.place == index)
     assert found.section != NO_TAGS
 
 
