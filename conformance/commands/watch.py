@@ -164,11 +164,11 @@ def watch(
             )
         if command and shutil.which(command[0]) is None:
             raise click.UsageError(f"{command[0]!r} is no command; what follows -- is run")
-        place = listening_address_of(listen)
+        address = listening_address_of(listen)
         plan = WatchPlan(
             brokers=addresses_of(bootstrap_server),
-            listen=place,
-            ways=_ways(command_config, tls_ca, place),
+            listen=address,
+            ways=_ways(command_config, tls_ca, address),
             releases=asked_about,
             rehearsed=None if rehearse is None else _release(rehearse),
             time_s=time_s,
@@ -230,9 +230,9 @@ def _end(report: WatchReport, folder: ReportFolder | None, *, is_json: bool) -> 
 def _watch(plan: WatchPlan, folder: ReportFolder | None) -> WatchReport:
     console = Console(stderr=True)
 
-    def listening(place: Address) -> None:
+    def listening(address: Address) -> None:
         console.print(
-            f"watching: let the application connect to {place}", markup=False, highlight=False
+            f"watching: let the application connect to {address}", markup=False, highlight=False
         )
         if not plan.command and plan.time_s is None:
             console.print("Ctrl-C ends it")
@@ -278,7 +278,7 @@ def _folder(out: Path | None) -> ReportFolder | None:
         raise click.UsageError(f"--out {out} cannot be created: {error.strerror}") from error
 
 
-def _ways(command_config: Path | None, tls_ca: Path | None, place: Address) -> Ways:
+def _ways(command_config: Path | None, tls_ca: Path | None, address: Address) -> Ways:
     """Return how both sides are reached.
 
     Raises:
@@ -291,7 +291,7 @@ def _ways(command_config: Path | None, tls_ca: Path | None, place: Address) -> W
             tls = config_of(read_properties(command_config), needs_credentials=False).security.tls
         upstream = tls.context() if isinstance(tls, GivenTls) else None
     try:
-        listen = None if tls_ca is None else tls_for_application(tls_ca, place)
+        listen = None if tls_ca is None else tls_for_application(tls_ca, address)
     except OSError as error:
         raise click.UsageError(f"--tls-ca {tls_ca} cannot be written: {error.strerror}") from error
     return Ways(upstream=upstream, listen=listen)

@@ -106,7 +106,7 @@ def target_for(failure: StoredFailure, wanted: Wanted) -> Target:
 
 
 def _target_at(given: GivenListener, failure: StoredFailure, *, even_remote: bool) -> Target:
-    remote = [str(place) for place in given.addresses if not is_loopback(place.host)]
+    remote = [str(address) for address in given.addresses if not is_loopback(address.host)]
     if remote and not even_remote:
         raise click.UsageError(
             f"{', '.join(remote)} is not on the loopback interface; add --even-remote to send the failing bytes to it anyway"

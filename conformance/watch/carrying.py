@@ -78,26 +78,26 @@ def _only_os_errors() -> Iterator[None]:
         raise OSError(str(error)) from error
 
 
-async def listen(serve: Serve, place: Address, ways: Ways) -> tuple[asyncio.Server, int]:
+async def listen(serve: Serve, address: Address, ways: Ways) -> tuple[asyncio.Server, int]:
     """Listen on all addresses of a host, with the same port on each; return that port, which is chosen if 0 is given.
 
     Raises:
         OSError: the address cannot be used.
     """
-    server = await _server(serve, place, ways)
+    server = await _server(serve, address, ways)
     ports = {int(each.getsockname()[1]) for each in server.sockets}
     if len(ports) > 1:
         # Each of several addresses got a free port of its own.
         server.close()
-        server = await _server(serve, Address(place.host, min(ports)), ways)
+        server = await _server(serve, Address(address.host, min(ports)), ways)
     return server, min(ports)
 
 
-async def _server(serve: Serve, place: Address, ways: Ways) -> asyncio.Server:
+async def _server(serve: Serve, address: Address, ways: Ways) -> asyncio.Server:
     with _only_os_errors():
         # With asyncio's queue of 100 connections, an application that opens more at once waits seconds for some.
         return await asyncio.start_server(
-            serve, *place, limit=BUFFER_BYTES, ssl=ways.listen, backlog=socket.SOMAXCONN
+            serve, *address, limit=BUFFER_BYTES, ssl=ways.listen, backlog=socket.SOMAXCONN
         )
 
 
@@ -177,12 +177,12 @@ _ELSEWHERE = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))
 """Addresses that no machine has. Nothing is sent to them."""
 
 
-def tls_for_application(file: Path, place: Address) -> ssl.SSLContext:
+def tls_for_application(file: Path, address: Address) -> ssl.SSLContext:
     """Return the TLS that an application sees, and write the authority that it has to trust.
 
     Args:
         file: where the certificate of the authority is written, as PEM; its key is kept nowhere.
-        place: the address on which the proxy listens.
+        address: the address on which the proxy listens.
 
     Raises:
         OSError: the file cannot be written.
@@ -190,8 +190,8 @@ def tls_for_application(file: Path, place: Address) -> ssl.SSLContext:
     authority = trustme.CA()
     authority.cert_pem.write_to_path(str(file))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    names = [place.host, "localhost", "127.0.0.1", "::1"]
-    if place.host in _ALL_INTERFACES:
+    names = [address.host, "localhost", "127.0.0.1", "::1"]
+    if address.host in _ALL_INTERFACES:
         names += _names_of_machine()
     authority.issue_cert(*dict.fromkeys(names)).configure_cert(context)
     return context

@@ -76,14 +76,14 @@ class Pending:
         Returns:
             The request; None if none has this correlation id, and all of them are kept.
         """
-        places = [
-            place for place, each in enumerate(self._heads) if each.correlation_id == correlation_id
+        indexes = [
+            index for index, each in enumerate(self._heads) if each.correlation_id == correlation_id
         ]
-        if not places:
+        if not indexes:
             return None
-        others = [each for each in places if self._heads[each].api_key != PRODUCE_KEY]
-        place = others[0] if others and not self.writes_are_answered else places[0]
-        for _ in range(place):
+        others = [each for each in indexes if self._heads[each].api_key != PRODUCE_KEY]
+        index = others[0] if others and not self.writes_are_answered else indexes[0]
+        for _ in range(index):
             self._held -= is_held(self._heads.popleft())
         request = self._heads.popleft()
         self._note_answered(request)

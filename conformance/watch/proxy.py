@@ -125,20 +125,20 @@ class WatchProxy:
         self._decoder = Decoder()
         self._is_ending = False
 
-    async def listen(self, place: Address, brokers: Sequence[Address]) -> Address:
+    async def listen(self, address: Address, brokers: Sequence[Address]) -> Address:
         """Listen for the application; return the address, with the port that was chosen if 0 is given. Brokers are tried in order.
 
         Raises:
             CannotListen: the address cannot be used.
         """
-        self._host = place.host
+        self._host = address.host
         try:
-            port = await self._serve(place.port, brokers)
+            port = await self._serve(address.port, brokers)
         except OSError as error:
-            raise CannotListen(f"cannot listen on {place}: {error.strerror or error}") from error
+            raise CannotListen(f"cannot listen on {address}: {error.strerror or error}") from error
         if len(brokers) == 1:
             self._ports[brokers[0].host, brokers[0].port] = port
-        return Address(place.host, port)
+        return Address(address.host, port)
 
     async def end(self, at_once: asyncio.Event | None = None) -> None:
         """Accept no more connections and requests, wait for the answers to open ones until `at_once` is set, and close everything."""
@@ -311,10 +311,10 @@ class WatchProxy:
         host = self._host_for(opened.client)
         ours: dict[HostAndPort, HostAndPort] = {}
         # One more than there are listen addresses, so that it is noted that there is none for the others.
-        for place in islice(dict.fromkeys(named), MOST_BROKERS + 1):
-            port = await self._port_of(place)
+        for address in islice(dict.fromkeys(named), MOST_BROKERS + 1):
+            port = await self._port_of(address)
             if port is not None:
-                ours[place] = (host, port)
+                ours[address] = (host, port)
         return encode_frame(await self._decoder.run(with_addresses, payload, *asked, ours))
 
     def _host_for(self, client: asyncio.StreamWriter) -> str:
@@ -322,21 +322,21 @@ class WatchProxy:
         name = client.get_extra_info("sockname")
         return str(name[0]) if name else self._host
 
-    async def _port_of(self, place: HostAndPort) -> int | None:
+    async def _port_of(self, address: HostAndPort) -> int | None:
         """Return our port that leads to a broker, which is opened if there is none; None if it cannot be opened."""
         async with self._opening:
-            if place in self._ports:
-                return self._ports[place]
+            if address in self._ports:
+                return self._ports[address]
             if len(self._brokers) >= MOST_BROKERS or self._is_ending:
-                self.obstruct(f"no listen address is left for the broker {place[0]}:{place[1]}")
+                self.obstruct(f"no listen address is left for the broker {address[0]}:{address[1]}")
                 return None
             try:
-                port = await self._next_port(Address(*place))
+                port = await self._next_port(Address(*address))
             except OSError as error:
                 why = error.strerror or error
-                self.obstruct(f"no listen address for {place[0]}:{place[1]}: {why}")
+                self.obstruct(f"no listen address for {address[0]}:{address[1]}: {why}")
                 return None
-            self._ports[place] = port
+            self._ports[address] = port
             return port
 
     async def _next_port(self, broker: Address) -> int:

@@ -104,11 +104,11 @@ async def watch_until_ended(
 
     with _signals() as (stop, at_once):
         try:
-            place = await proxy.listen(plan.listen, plan.brokers)
-            on_listening(place)
+            address = await proxy.listen(plan.listen, plan.brokers)
+            on_listening(address)
             showing = asyncio.create_task(_show(watcher, lambda: on_report(report(is_last=False))))
             try:
-                command_status = await _until_ended(plan, place, stop)
+                command_status = await _until_ended(plan, address, stop)
             finally:
                 showing.cancel()
         finally:
@@ -172,12 +172,12 @@ def _signals() -> Iterator[tuple[asyncio.Event, asyncio.Event]]:
             signal.signal(each, handler)
 
 
-async def _until_ended(plan: WatchPlan, place: Address, stop: asyncio.Event) -> int:
+async def _until_ended(plan: WatchPlan, address: Address, stop: asyncio.Event) -> int:
     """Wait; return the exit status of the command, if it ended by itself, else 0."""
     process = None
     waiting: list[asyncio.Task[object]] = [asyncio.create_task(stop.wait())]
     if plan.command:
-        environment = {**os.environ, BOOTSTRAP_VARIABLE: str(place)}
+        environment = {**os.environ, BOOTSTRAP_VARIABLE: str(address)}
         process = await _started(plan.command, environment)
         waiting.append(asyncio.create_task(process.wait()))
     await asyncio.wait(waiting, timeout=plan.time_s, return_when=asyncio.FIRST_COMPLETED)

@@ -73,7 +73,7 @@ class WatchedConnection:
     Attributes:
         number: counted from 0 over all connections.
         address: the client's host.
-        node: the place of the broker among those that were named.
+        node: the index of the broker among those that were named.
         opened_ms: when it was opened.
         client_id: the client id of its latest request.
     """
@@ -93,7 +93,7 @@ class Watcher:
     """Collects what the connections of a proxy show.
 
     Attributes:
-        tables: what each broker always listed, by the place of the broker.
+        tables: what each broker always listed, by the index of the broker.
         requests: how many requests there were.
     """
 
@@ -149,9 +149,9 @@ class Watcher:
         if (head.api_key, head.api_version) == (SASL_HANDSHAKE_KEY, 0):
             # The oracle would take the next request for a token, and tokens are never recorded.
             return
-        place = found[1]
-        connection.judged.requests[place] = replace(
-            connection.judged.requests[place], response=response, answered_ms=self._now_ms()
+        index = found[1]
+        connection.judged.requests[index] = replace(
+            connection.judged.requests[index], response=response, answered_ms=self._now_ms()
         )
 
     def take_table(self, connection: WatchedConnection, head: RequestHead, response: bytes) -> None:
@@ -262,7 +262,7 @@ def _violations(judged: _Judged) -> tuple[Violation, ...]:
     }
     forbidden = {(each.connection, each.request) for each in forbidden_moves(_recording(judged))}
     found: dict[tuple[str, str], Violation] = {}
-    for move in (certain[place] for place in sorted(certain.keys() & forbidden)):
+    for move in (certain[key] for key in sorted(certain.keys() & forbidden)):
         alike = (move.clause, _CONNECTION.sub("", move.sentence))
         shown = sum(1 for clause, _ in found if clause == move.clause)
         if move.clause.startswith(_NOT_JUDGED) or alike in found or shown == MOST_VIOLATIONS:

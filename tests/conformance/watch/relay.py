@@ -36,14 +36,14 @@ class Relay:
     """What a check works with."""
 
     proxy: WatchProxy
-    place: Address
+    address: Address
     writers: list[asyncio.StreamWriter]
 
     async def connect(
-        self, place: Address | None = None
+        self, address: Address | None = None
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Connect as the application does, to the listen address or to another one."""
-        host, port = place or self.place
+        host, port = address or self.address
         reader, writer = await asyncio.open_connection(host, port)
         self.writers.append(writer)
         return reader, writer

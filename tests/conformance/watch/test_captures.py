@@ -167,16 +167,16 @@ def test_no_request_is_invented(changes: list[str], start: int, segment_bytes: i
     for number, segment in enumerate(segments[start:]):
         change = changes[number % len(changes)]
         if change != "drop":
-            place = number + 2.5 * (change == "late")
+            position = number + 2.5 * (change == "late")
             data = segment.data[: len(segment.data) // 2] if change == "cut" else segment.data
-            captured += [(place, segment._replace(data=data))] * (1 + (change == "twice"))
+            captured += [(position, segment._replace(data=data))] * (1 + (change == "twice"))
     sightings, _ = read(each for _, each in sorted(captured, key=lambda each: each[0]))
     assert kinds(sightings) <= Counter(SEEN)
     assert {each.client_id for each in sightings.clients} <= {"shop"}
 
 
 def _without(number: int) -> list[Segment]:
-    return [each for place, each in enumerate(WHOLE.segments) if place != number]
+    return [each for index, each in enumerate(WHOLE.segments) if index != number]
 
 
 HARMLESS: dict[str, Callable[[], list[Segment]]] = {

@@ -146,8 +146,8 @@ def test_brokers_without_end_get_no_listen_addresses(monkeypatch: pytest.MonkeyP
     """A response of 4 MiB can name 300,000."""
     asked: list[HostAndPort] = []
 
-    async def port_of(_: object, place: HostAndPort) -> int:
-        asked.append(place)
+    async def port_of(_: object, address: HostAndPort) -> int:
+        asked.append(address)
         return 1
 
     def decode(*_: object) -> tuple[HostAndPort, ...]:

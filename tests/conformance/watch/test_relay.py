@@ -35,8 +35,8 @@ def test_the_proxy_keeps_its_promises(name: str) -> None:
 
 def test_tls_is_spoken_on_both_sides(tmp_path: Path) -> None:
     """Brokers and the application have TLS of their own; each trusts the authority of its side."""
-    place = Address(HOST, 0)
-    of_brokers, of_proxy = (tls_for_application(tmp_path / name, place) for name in ("a", "b"))
+    any_port = Address(HOST, 0)
+    of_brokers, of_proxy = (tls_for_application(tmp_path / name, any_port) for name in ("a", "b"))
     to_brokers, to_proxy = (
         ssl.create_default_context(cafile=tmp_path / name) for name in ("a", "b")
     )
@@ -53,7 +53,7 @@ def test_tls_is_spoken_on_both_sides(tmp_path: Path) -> None:
         async with await asyncio.start_server(broker, HOST, 0, ssl=of_brokers) as server:
             address = Address(HOST, int(server.sockets[0].getsockname()[1]))
             proxy = WatchProxy(Watcher(lambda: 0), Ways(upstream=to_brokers, listen=of_proxy))
-            ours = await proxy.listen(place, [address])
+            ours = await proxy.listen(any_port, [address])
             reader, writer = await asyncio.open_connection(HOST, ours.port, ssl=to_proxy)
             writer.write(asking(3))
             assert await next_frame(reader) == table(3)
@@ -105,10 +105,10 @@ def test_a_name_with_several_addresses_has_one_port(monkeypatch: pytest.MonkeyPa
             return [(socket.AF_INET, 1, 6, "", (each, port)) for each in (HOST, "127.0.0.2")]
 
         monkeypatch.setattr(loop, "getaddrinfo", both)
-        place = await proxy.listen(Address("localhost", 0), [Address(HOST, 1)])
+        address = await proxy.listen(Address("localhost", 0), [Address(HOST, 1)])
         (broker,) = proxy._brokers
         ports = [each.getsockname()[1] for each in broker.server.sockets]
         await proxy.end()
-        assert ports == [place.port, place.port]
+        assert ports == [address.port, address.port]
 
     asyncio.run(asyncio.wait_for(listen(), ENOUGH_S))

@@ -55,8 +55,8 @@ def watched(
         server = await start_broker(handler, writers)
         broker = Address(HOST, int(server.sockets[0].getsockname()[1]))
 
-        async def ask(place: Address) -> None:
-            reader, writer = await asyncio.open_connection(place.host, place.port)
+        async def ask(address: Address) -> None:
+            reader, writer = await asyncio.open_connection(address.host, address.port)
             try:
                 writer.write(asking(asked_version))
                 await next_frame(reader)
@@ -78,7 +78,7 @@ def watched(
         try:
             return await watch_until_ended(
                 plan,
-                lambda place: asked.append(asyncio.create_task(ask(place))),
+                lambda address: asked.append(asyncio.create_task(ask(address))),
                 lambda report: None,
             )
         finally:
