@@ -23,7 +23,7 @@ ANY = 32767
 
 
 class InvalidFeatureFile(Exception):
-    """The file of features does not follow its format; the message names the file, the place and what is expected."""
+    """The file of features does not follow its format; the message says where, and what is expected."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,17 +146,17 @@ def _needs(path: Path, feature: str, value: Any) -> Sequence[NeededApi]:
     return [_need(f"{path}, {feature}.{api}", api, each) for api, each in value.items()]
 
 
-def _need(place: str, api: str, value: Any) -> NeededApi:
+def _need(where: str, api: str, value: Any) -> NeededApi:
     keys = {known.name: key for key, known in known_apis().items()}
     api_key = int(api) if api.isdecimal() else keys.get(api)
     if api_key is None:
-        raise InvalidFeatureFile(f"{place}: Kafka 4.4.0 has no API of this name; its key will do")
+        raise InvalidFeatureFile(f"{where}: Kafka 4.4.0 has no API of this name; its key will do")
     if not isinstance(value, dict) or value.keys() - {"min", "max", "avoid"}:
-        raise InvalidFeatureFile(f"{place}: expected a table with min, max and avoid")
+        raise InvalidFeatureFile(f"{where}: expected a table with min, max and avoid")
     lowest, highest, avoid = value.get("min", 0), value.get("max", ANY), value.get("avoid", [])
     numbers = [lowest, highest, *(avoid if isinstance(avoid, list) else [None])]
     if not all(type(number) is int and 0 <= number <= ANY for number in numbers):
-        raise InvalidFeatureFile(f"{place}: min and max are versions, avoid is a list of versions")
+        raise InvalidFeatureFile(f"{where}: min and max are versions, avoid is a list of versions")
     if lowest > highest:
-        raise InvalidFeatureFile(f"{place}: min {lowest} is above max {highest}")
+        raise InvalidFeatureFile(f"{where}: min {lowest} is above max {highest}")
     return NeededApi(api_key=api_key, range=Range(lowest, highest), avoid=frozenset(avoid))

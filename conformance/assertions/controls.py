@@ -112,7 +112,7 @@ def _of_client_id(broker: Broker, error: MalformedAnswer) -> Explanation | None:
 
 
 def _of_second_request(broker: Broker, error: MalformedAnswer) -> Explanation | None:
-    """Explain that a request gets no response by its place on its connection, after one that was answered."""
+    """Explain that a request gets no response by its position on its connection, after one that was answered."""
     if error.fault is not ResponseFault.NO_ANSWER or not _follows_an_answer(broker, error.exchange):
         return None
     found = first_unanswered(broker, 2)

@@ -102,20 +102,20 @@ def crash_in_words(last_words: str) -> tuple[str, str]:
 
 
 @contextmanager
-def violation_context(place: str, value: str) -> Iterator[None]:
+def violation_context(where: str, value: str) -> Iterator[None]:
     """Add to a violation inside the block where the input stood, and in a second line what it was.
 
     The first line stays the same for all inputs that fail alike, because it distinguishes one failure from another.
 
     Args:
-        place: what was unusual, for example "an unknown tag in the body".
+        where: what was unusual, for example "an unknown tag in the body".
         value: its value.
     """
     try:
         yield
     except AssertionError as error:
         what, *details = str(error).split("\n", 1)
-        error.args = ("\n".join((f"{place}: {what}", value, *details)),)
+        error.args = ("\n".join((f"{where}: {what}", value, *details)),)
         raise
 
 

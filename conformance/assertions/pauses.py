@@ -108,7 +108,7 @@ def _ways_to_send(sent: Request, pauses: int, *, with_unused: bool) -> Iterable[
     """Yield pieces of a request, one more than there are pauses; an empty piece is not sent."""
     data = sent.data
     step = max(len(data) // (pauses + 1), 1)
-    ends = [step * (place + 1) for place in range(pauses)]
+    ends = [step * (index + 1) for index in range(pauses)]
     yield [*_cut(sent, [*ends, len(data)])]
     yield [*_cut(sent, [len(data) // 2] * pauses + [len(data)])]
     if with_unused:

@@ -144,13 +144,13 @@ def _id_of(payload: bytes) -> int:
 
 def _came_late(awaited: Sequence[Exchange], ids: Sequence[int], answered: Sequence[int]) -> bool:
     """Return whether a response that another one overtook came only after a wait; exchanges are paired by position."""
-    places = [ids.index(each) for each in answered]
+    indexes = [ids.index(each) for each in answered]
     lags = [
         (after.latency_us or 0) - (before.latency_us or 0)
-        for before, after in pairwise(awaited[: len(places)])
+        for before, after in pairwise(awaited[: len(indexes)])
     ]
     return any(
-        places[number] < max(places[:number]) and lag > LATE_US
+        indexes[number] < max(indexes[:number]) and lag > LATE_US
         for number, lag in enumerate(lags, start=1)
     )
 

@@ -53,8 +53,8 @@ def naming_software(sent: Request) -> AbstractContextManager[None]:
         "version": sent.body.client_software_version,
     }
     illegal = " and ".join(field for field, text in texts.items() if not is_valid_name(text))
-    place = f"an illegal software {illegal}" if illegal else "a legal software name and version"
-    return violation_context(place, json.dumps(texts))
+    where = f"an illegal software {illegal}" if illegal else "a legal software name and version"
+    return violation_context(where, json.dumps(texts))
 
 
 @pytest.mark.clause("KIP-511.names-accepted")

@@ -164,7 +164,7 @@ def test_features_are_the_same_on_repeat(broker: Broker, versions: list[int]) ->
     served = [version for version in versions if version <= broker.max_version]
     assume(served)
     sent = [
-        build_request(version=version, correlation_id=place) for place, version in enumerate(served)
+        build_request(version=version, correlation_id=index) for index, version in enumerate(served)
     ]
     fresh = {version: _features_of(features_at(broker, version)) for version in set(served)}
     for exchange in broker.converse_in_turn(sent):

@@ -183,8 +183,8 @@ def test_whole_frames_are_answered_behind_the_end_of_stream(
     most = len(versions) if all_answered else MOST_REQUESTS_IN_A_RACE
     most = MOST_REQUESTS_BEFORE_A_HANG if traits.early_end_may_hang else most
     sent = [
-        build_request(version=version, correlation_id=place)
-        for place, version in enumerate(versions[:most])
+        build_request(version=version, correlation_id=index)
+        for index, version in enumerate(versions[:most])
     ]
     with broker.connect() as connection:
         exchanges = connection.end_stream(sent)

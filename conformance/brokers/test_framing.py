@@ -67,8 +67,8 @@ def test_pipelined_requests_are_answered_in_order(
     if broker.speaks_tls:
         versions = versions[:LONGEST_PIPELINE_OVER_TLS]
     sent = [
-        build_request(version=version, correlation_id=1000 + place % ids)
-        for place, version in enumerate(versions)
+        build_request(version=version, correlation_id=1000 + index % ids)
+        for index, version in enumerate(versions)
     ]
     exchanges = broker.converse(sent, cuts=cuts)
     for exchange in exchanges:
@@ -156,8 +156,8 @@ def test_records_of_tls_do_not_matter(
 ) -> None:
     """A broker returns the same responses however requests are cut into TLS records, and those into segments."""
     sent = [
-        build_request(version=min(version, broker.max_version), correlation_id=place)
-        for place, version in enumerate(versions)
+        build_request(version=min(version, broker.max_version), correlation_id=index)
+        for index, version in enumerate(versions)
     ]
     with broker.connect(shape=TlsShape(records=records, segments=segments)) as connection:
         exchanges = connection.converse(sent)

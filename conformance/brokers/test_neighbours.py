@@ -104,7 +104,7 @@ def requests_that_fill_buffers(broker: Broker, version: int) -> list[Request]:
     (exchange,) = broker.converse([build_request(version=version)])
     one = max(len(exchange.payload or b""), 1)
     count = min(broker.buffered_bytes // one + 1, MOST_UNREAD_REQUESTS)
-    return [build_request(version=version, correlation_id=place) for place in range(count)]
+    return [build_request(version=version, correlation_id=index) for index in range(count)]
 
 
 @pytest.mark.malformed

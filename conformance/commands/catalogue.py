@@ -164,8 +164,8 @@ def explain(clause_id: str) -> None:
         console.print(f"not judged in a run: {clause.not_tested}")
     else:
         console.print("properties:")
-        for place in properties_of(clause.id):
-            console.print(f"  {place}")
+        for described in properties_of(clause.id):
+            console.print(f"  {described}")
     console.print("planted defects:")
     for model, planted in PLANTED.items():
         for each in planted.values():
@@ -175,9 +175,9 @@ def explain(clause_id: str) -> None:
 
 def properties_of(clause_id: str) -> Iterator[str]:
     """Yield the tests that carry a clause's mark, as file, test and docstring."""
-    for place, clauses in _marked_properties():
+    for described, clauses in _marked_properties():
         if clause_id in clauses:
-            yield place
+            yield described
 
 
 @cache

@@ -66,8 +66,8 @@ def entries_for(folder: Path, today: date) -> Mapping[str, str]:
     for path in sorted(folder.glob("failures/*/failure.json")):
         failure = read_failure(path)
         if CellKey(failure.clause, failure.target, failure.listener) in violated:
-            place = (failure.target, failure.clause, match_for(failure))
-            seen.setdefault(place, set()).add(failure.listener)
+            entry_key = (failure.target, failure.clause, match_for(failure))
+            seen.setdefault(entry_key, set()).add(failure.listener)
     entries: dict[str, str] = {}
     for (target, clause, match), listeners in seen.items():
         everywhere = listeners == judged[target, clause]

@@ -135,8 +135,8 @@ def format_bytes(data: bytes) -> str:
     for run in (*_RUN.finditer(data), None):
         end = len(data) if run is None else run.start()
         lines += [
-            data[place : min(place + LONGEST_LINE, end)].hex(" ", -4)
-            for place in range(start, end, LONGEST_LINE)
+            data[offset : min(offset + LONGEST_LINE, end)].hex(" ", -4)
+            for offset in range(start, end, LONGEST_LINE)
         ]
         if run is not None:
             lines.append(f"{run[1].hex()}*{len(run[0]) // len(run[1])}")

@@ -142,12 +142,12 @@ class Replay:
     ) -> Iterator[tuple[CorpusEntry, ...]]:
         """Yield each entry whose response is not allowed, preceded by the entries before it."""
         answers = iter(exchanges)
-        for place, each in enumerate(batch, start=1):
+        for count, each in enumerate(batch, start=1):
             own = [next(answers) for _ in each.allowed.frames.whole]
             if self._agree(own, each.allowed.reactions):
                 agreed(own)
             else:
-                yield tuple(other.entry for other in batch[:place])
+                yield tuple(other.entry for other in batch[:count])
 
     def _agree(self, exchanges: Sequence[Exchange], allowed: Sequence[Sequence[Reaction]]) -> bool:
         return all(
@@ -190,19 +190,19 @@ class Replay:
 
         The close is required if the model closes the connection; a target that falls silent instead hangs.
         """
-        place = 0
+        index = 0
         name = stored.entry.name
         frames = stored.allowed.frames.whole
         for request, allowed in zip(frames, stored.allowed.reactions, strict=False):
             if all(reaction.outcome is Outcome.IGNORED for reaction in allowed):
                 # When pipelined, an ignored frame leaves no trace: the next response takes its place.
                 continue
-            exchange = exchanges[place]
+            exchange = exchanges[index]
             if exchange.outcome in stored.allowed.losses:
                 break
             self._check(stored, request, exchange, allowed, among_others=True)
-            place += exchange.payload is not None
-        for exchange in exchanges[place:]:
+            index += exchange.payload is not None
+        for exchange in exchanges[index:]:
             if exchange.payload is not None:
                 raise NotAllowed(f"{name}: no further response is allowed; {summary_of(exchange)}")
             may_become = {Outcome.CLOSED, *stored.allowed.losses}

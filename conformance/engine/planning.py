@@ -80,7 +80,7 @@ def planned_run(
     recorder = RunRecorder(writer, tier=tier, role=role)
     applying = _cells_of(judged)
     cells = {**_cells_of(malformed), **applying}
-    order = {clause.id: place for place, clause in enumerate(catalogue())}
+    order = {clause.id: index for index, clause in enumerate(catalogue())}
     # Rows of operations are not in the catalogue; they stay in the order in which they are tried.
     in_order = sorted(cells, key=lambda key: order.get(key.clause, 0))
     named = dict.fromkeys(key.clause for key in in_order)

@@ -32,8 +32,8 @@ A failure that occurs three times in ten would fail ten times in a row once in 1
 """
 REPEATS_TO_ESTIMATE = 40
 """Repeats of an intermittent failure, to estimate its rate: the 95 % interval is then at most 0.3 wide."""
-PLACE_BUDGET_S = 1.5
-"""Wall time for repeats in one place. Only a target that falls silent, at 0.7 s each, gets fewer repeats."""
+TALLY_BUDGET_S = 1.5
+"""Wall time for the repeats of one tally. Only a target that falls silent, at 0.7 s each, gets fewer repeats."""
 TARGET_BUDGET_S = {Tier.SMOKE: 2.0, Tier.STANDARD: 20.0, Tier.DEEP: 20.0}
 """Wall time for all repeats on one target, by tier.
 
@@ -107,8 +107,8 @@ def _tally(broker: Broker, example: FailingExample) -> Tally:
     """Repeat until the result is clear: a few times if every repeat fails, many times if one passes."""
     failed = repeats = 0
     # A failure that took all of the property's waiting time may be that of a busy machine: it has to recur as well.
-    broker.patience.begin_property(at_most_s=PLACE_BUDGET_S)
-    give_up_at = time.monotonic() + PLACE_BUDGET_S
+    broker.patience.begin_property(at_most_s=TALLY_BUDGET_S)
+    give_up_at = time.monotonic() + TALLY_BUDGET_S
     while repeats < (REPEATS_IF_ALL_FAIL if failed == repeats else REPEATS_TO_ESTIMATE):
         try:
             failed += _fails(broker, example)

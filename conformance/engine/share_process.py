@@ -59,7 +59,7 @@ def judge_share(
     parent: Connection[Any, Any],
     others: Sequence[Connection[Any, Any]],
 ) -> None:
-    """Judge the properties whose places the parent sends, until it closes the connection; then end this process.
+    """Judge the properties whose indexes the parent sends, until it closes the connection; then end this process.
 
     Args:
         items: all properties of the listener.
@@ -84,10 +84,10 @@ def judge_share(
     config.pluginmanager.register(SentReports(config, send))
     while True:
         try:
-            place = parent.recv()
+            index = parent.recv()
         except EOFError:
             return
-        item = items[place]
+        item = items[index]
         # The next property is not known yet. The session in its place keeps the fixtures that all of them share.
         item.ihook.pytest_runtest_protocol(item=item, nextitem=item.session)
         send((DONE, None))

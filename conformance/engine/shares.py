@@ -39,12 +39,12 @@ class _Share:
     Attributes:
         process: the process.
         connection: our end of the pipe to it.
-        place: the place of the property that it judges now; None if it has none.
+        property_index: the index of the property that it judges now; None if it has none.
     """
 
     process: ForkProcess
     connection: Connection[Any, Any]
-    place: int | None = None
+    property_index: int | None = None
 
 
 @dataclass(slots=True)
@@ -108,19 +108,19 @@ class Shares:
             share.connection.close()
         self._shares.clear()
 
-    def _urgency(self, place: int) -> tuple[bool, int]:
+    def _urgency(self, index: int) -> tuple[bool, int]:
         """Return what properties are begun in the order of, the longest first.
 
         These are sweeps, and properties whose examples run one by one; then those whose pinned examples wait most often.
         """
-        item = self._items[place]
+        item = self._items[index]
         is_long = any(map(item.get_closest_marker, (marks.SWEPT, marks.IN_ORDER)))
         test = item.obj  # type: ignore[attr-defined]
         return not is_long, -sum(map(_waits, pinned_examples(test)))
 
     def _start(self) -> None:
-        place = next(self._waiting, None)
-        if place is None:
+        index = next(self._waiting, None)
+        if index is None:
             return
         fork = multiprocessing.get_context("fork")
         ours, theirs = fork.Pipe()
@@ -130,26 +130,26 @@ class Shares:
         theirs.close()
         share = _Share(process, ours)
         self._shares.append(share)
-        self._assign(share, place)
+        self._assign(share, index)
 
-    def _assign(self, share: _Share, place: int | None) -> None:
-        share.place = place
-        if place is None:
+    def _assign(self, share: _Share, index: int | None) -> None:
+        share.property_index = index
+        if index is None:
             self._shares.remove(share)
             share.connection.close()
             share.process.join()
         else:
             # If the process has ended meanwhile, nothing comes from it any more, and it is replaced.
             with suppress(ConnectionError):
-                share.connection.send(place)
+                share.connection.send(index)
 
     def _receive(self) -> None:
         """Wait for processes to send something, and keep it."""
         by_connection = {share.connection: share for share in self._shares}
         for ready in wait(list(by_connection), timeout=POLL_S):
             share = by_connection[ready]  # type: ignore[index]
-            assert share.place is not None
-            result = self._results[share.place]
+            assert share.property_index is not None
+            result = self._results[share.property_index]
             try:
                 kind, content = share.connection.recv()
             except (EOFError, ConnectionError):
@@ -166,9 +166,9 @@ class Shares:
 
     def _replace(self, share: _Share) -> None:
         """Make the property of a process that has ended inconclusive, and start another process."""
-        assert share.place is not None
+        assert share.property_index is not None
         share.process.join()
-        item, result = self._items[share.place], self._results[share.place]
+        item, result = self._items[share.property_index], self._results[share.property_index]
         listener = listener_of(item)
         name = str(item.function.__name__)  # type: ignore[attr-defined]
         reason = (

@@ -31,9 +31,9 @@ class Asked(Protocol):
 def first_difference(listening: Asked, machine: Machine, extra_states: int) -> Word | None:
     """Return a word of the machine's suite to which the target responds otherwise, cut after the first difference."""
     suite = suite_of(machine, extra_states)
-    for place, word in enumerate(suite):
-        if place % WORDS_AHEAD == 0:
-            listening.send_ahead(suite[place : place + WORDS_AHEAD])
+    for index, word in enumerate(suite):
+        if index % WORDS_AHEAD == 0:
+            listening.send_ahead(suite[index : index + WORDS_AHEAD])
         seen, expected = listening.ask(word), machine.run(word)
         for length in range(1, len(word) + 1):
             if seen[length - 1] != expected[length - 1]:

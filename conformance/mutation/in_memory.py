@@ -104,10 +104,10 @@ def measure(
     with ProcessPoolExecutor(jobs, mp_context=context) as pool:
         judged = [
             pool.submit(_blame, subject.name, name, ("", *tried), count)
-            for place, name in enumerate(properties)
+            for index, name in enumerate(properties)
             for tried, count in (
                 (broken[name], BLAMED_EXAMPLES),
-                (bystanders(subject, faults, name, place=place, share=share), bystander_examples),
+                (bystanders(subject, faults, name, index=index, share=share), bystander_examples),
             )
             if tried
         ]
@@ -159,7 +159,7 @@ def _examples_to_kill(
 
 
 def bystanders(
-    subject: Subject, faults: Sequence[str], property_name: str, *, place: int = 0, share: int = 1
+    subject: Subject, faults: Sequence[str], property_name: str, *, index: int = 0, share: int = 1
 ) -> list[str]:
     """Return the faults that a property may not blame; none if it is about the model or takes too long.
 
@@ -167,7 +167,7 @@ def bystanders(
         subject: the model.
         faults: the faults that are tried.
         property_name: the property.
-        place: its place among the properties; neighbours get different shares.
+        index: its index among the properties; neighbours get different shares.
         share: of how many faults one is enough.
     """
     judged = subject.properties()[property_name]
@@ -175,7 +175,7 @@ def bystanders(
         return []
     clauses = set(judged.clauses)
     others = [each for each in faults if not set(subject.faults[each].breaks) & clauses]
-    return others[place % share :: share]
+    return others[index % share :: share]
 
 
 def results(work: Sequence[Future[T]], advance: Advance | None) -> list[T]:

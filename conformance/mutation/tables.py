@@ -19,8 +19,8 @@ MOST_PROPERTIES = 2
 def rows(score: Score) -> Iterator[tuple[str, ...]]:
     """Yield a row for each clause and defect that breaks it, in catalogue order."""
     inexact = {blame.defect: blame for blame in score.blames if not blame.is_exact}
-    place = {clause.id: number for number, clause in enumerate(score.clauses)}
-    for kill in sorted(score.kills, key=lambda kill: (place.get(kill.clause, -1), kill.defect)):
+    positions = {clause.id: number for number, clause in enumerate(score.clauses)}
+    for kill in sorted(score.kills, key=lambda kill: (positions.get(kill.clause, -1), kill.defect)):
         result = "caught"
         if not kill.is_certain:
             result = f"SURVIVED {kill.survived} of {len(kill.examples)} seeds"

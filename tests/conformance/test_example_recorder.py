@@ -42,8 +42,8 @@ def test_note_is_information_with_its_bytes(tmp_path: Path) -> None:
     case.judge.notes(Unjudged("no schema"), (Step(connection=0, exchanges=(exchange,)),))
     case.recorder.write_failures(case.key)
     assert case.verdict is Verdict.INFORMATIONAL
-    (place,) = (case.recorder.writer.folder / "failures").iterdir()
-    assert {file.name for file in place.iterdir()} == {
+    (folder,) = (case.recorder.writer.folder / "failures").iterdir()
+    assert {file.name for file in folder.iterdir()} == {
         *("exchange.txt", "exchange.pcap", "reproducer.py", "failure.json")
     }
 

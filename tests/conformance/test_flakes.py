@@ -186,7 +186,7 @@ def test_failure_that_took_all_waiting_time_is_repeated() -> None:
 
 
 def test_repeats_that_wait_in_vain_and_conform_excuse_the_failure() -> None:
-    """Each place has waiting time of its own, and what was repeated before it ends counts."""
+    """Each tally has waiting time of its own, and what was repeated before it ends counts."""
 
     def waits(broker: Broker) -> None:
         broker.patience.check()

@@ -89,8 +89,8 @@ def test_three_processes_keep_the_records_of_one(tmp_path: Path) -> None:
     assert comparable(three) == comparable(one)
     assert three.header["planned_cells"] == one.header["planned_cells"]
     assert three.failures().keys() == one.failures().keys() != set()
-    for place, folder in three.failures().items():
-        expected = sorted(path.name for path in one.failures()[place].iterdir())
+    for key, folder in three.failures().items():
+        expected = sorted(path.name for path in one.failures()[key].iterdir())
         assert sorted(path.name for path in folder.iterdir()) == expected
     assert three.header["footer"]["example_rows"] == len(three.rows())
 
@@ -217,7 +217,7 @@ def test_process_that_ends_between_two_properties_is_replaced() -> None:
 
     class Recorded(Shares):
         def _replace(self, share: _Share) -> None:
-            replaced.append(share.place)
+            replaced.append(share.property_index)
 
     item = SimpleNamespace(
         config=None, session=None, obj=has_two, get_closest_marker=lambda _: None, nodeid=""

@@ -109,8 +109,8 @@ def test_failures_are_repeated_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) 
         return done
 
     client = ClientUnderTest(model_client(), PlayCache(submit), artefacts={}, too_slow=control)
-    places = (4, 1, 5, 2, 6, 3)
-    examples = [failure_of(client, replace(SCRIPT, timeout_ms=2000 + each)) for each in places]
+    numbers = (4, 1, 5, 2, 6, 3)
+    examples = [failure_of(client, replace(SCRIPT, timeout_ms=2000 + each)) for each in numbers]
     found = repeat_plays(client, examples)
     assert [each and each.used for each in found] == [Tally(2, 2)] * 6
     first, second = ["1", "2", "3", *CONTROLS], ["4", "5", "6", *CONTROLS]

@@ -45,7 +45,7 @@ JUDGED_BY = ("served_table", "features", "before_authentication", "scram", "sequ
 
 
 def forms_of(secret: bytes) -> set[bytes]:
-    """Return the ways in which a secret may be written: raw, hexadecimal, and base64 at each place of a longer text."""
+    """Return the ways in which a secret may be written: raw, hexadecimal, and base64 at each offset of a longer text."""
     forms = {secret, secret.hex().encode(), secret.hex().upper().encode()}
     forms.add(b"".join(b"%%%02X" % each for each in secret))
     for shift in range(3):
@@ -157,13 +157,13 @@ def test_failure_is_repeated_with_ones_own_credentials(
     """Its script takes them from the environment and really authenticates: what it is answered after that comes again."""
     broker = Broker(echoing[name], name)
     authenticated(broker, mechanism, handshake_version)
-    place = write_failure(tmp_path, replace(failure_of(*broker.journal), listener=name))
+    folder = write_failure(tmp_path, replace(failure_of(*broker.journal), listener=name))
     assert leaks(tmp_path) == []
-    assert MARK in (place / "exchange.pcap").read_bytes()
-    assert "the tokens of both sides are hidden" in (place / "exchange.txt").read_text()
+    assert MARK in (folder / "exchange.pcap").read_bytes()
+    assert "the tokens of both sides are hidden" in (folder / "exchange.txt").read_text()
     assert isinstance(broker.running.tls, TlsFiles)
     authority = (f"ca={broker.running.tls.ca_file}",) if name == SASL_SSL else ()
-    again = run_script(place / "reproducer.py", broker, *authority, **OWN)
+    again = run_script(folder / "reproducer.py", broker, *authority, **OWN)
     assert again.returncode == SHOWS_AGAIN, again.stdout + again.stderr
     assert again.stdout.count("received  a token") == (1 if mechanism == PLAIN else 2)
     assert not any(form in (again.stdout + again.stderr).encode() for form in FORMS)
@@ -183,10 +183,10 @@ def test_script_says_what_it_lacks(
 ) -> None:
     """Without credentials it sends nothing; with a wrong password it cannot say anything about the failure."""
     authenticated(listener, "SCRAM-SHA-512", 1)
-    place = write_failure(
+    folder = write_failure(
         tmp_path, replace(failure_of(*listener.journal), listener=listener.listener)
     )
-    script = run_script(place / "reproducer.py", listener, **variables)
+    script = run_script(folder / "reproducer.py", listener, **variables)
     assert script.returncode == status, script.stdout + script.stderr
     assert told in script.stdout
 
@@ -197,8 +197,8 @@ def test_script_does_not_trust_everybody(
     """Over TLS it sends no token to a server whose authority it does not know."""
     broker = Broker(echoing[SASL_SSL], SASL_SSL)
     authenticated(broker, PLAIN, 1)
-    place = write_failure(tmp_path, replace(failure_of(*broker.journal), listener=SASL_SSL))
-    script = run_script(place / "reproducer.py", broker, **OWN)
+    folder = write_failure(tmp_path, replace(failure_of(*broker.journal), listener=SASL_SSL))
+    script = run_script(folder / "reproducer.py", broker, **OWN)
     assert script.returncode == NO_CREDENTIALS
     assert "certificate verify failed" in script.stdout
 

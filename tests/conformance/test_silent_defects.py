@@ -83,11 +83,11 @@ def test_a_silent_defect_changes_its_own_cells_alone(defect: str) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.slow
-@pytest.mark.parametrize("place", range(1, len(SILENT)), ids=SILENT[1:])
-def test_two_silent_defects_add_up(place: int) -> None:
+@pytest.mark.parametrize("index", range(1, len(SILENT)), ids=SILENT[1:])
+def test_two_silent_defects_add_up(index: int) -> None:
     """With a silent defect before it, exactly the properties fail that fail on either; none runs out of patience."""
-    other = SILENT[place]
-    for one in SILENT[:place]:
+    other = SILENT[index]
+    for one in SILENT[:index]:
         expected: dict[str, bool | str] = {each.name: False for each in PROPERTIES}
         for outcome in (ELSEWHERE, True):
             found = with_outcome(outcome, one) | with_outcome(outcome, other)

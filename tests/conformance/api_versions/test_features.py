@@ -149,7 +149,7 @@ def test_a_file_names_apis_or_their_keys(tmp_path: Path) -> None:
 def test_a_file_that_does_not_follow_the_format_is_refused(
     text: str, message: str, tmp_path: Path
 ) -> None:
-    """The message names the place and what is expected."""
+    """The message says where the file is wrong, and what is expected."""
     path = tmp_path / "features.toml"
     path.write_text(text)
     with pytest.raises(InvalidFeatureFile, match=message):

@@ -46,8 +46,8 @@ def _run(folder: Path, *verdicts: str, **planned: Any) -> Path:
     return folder
 
 
-def _write_failure(place: Path) -> None:
-    place.mkdir(parents=True)
+def _write_failure(folder: Path) -> None:
+    folder.mkdir(parents=True)
     facts = {
         "property_name": "test_no_key_stands_twice",
         "kind": "AssertionError",
@@ -55,9 +55,9 @@ def _write_failure(place: Path) -> None:
         "example": "{}",
         "verdict": "violates",
     }
-    (place / "failure.json").write_text(json.dumps(facts))
-    (place / "exchange.txt").write_text("connection 0: sent\n  00 12")
-    (place / "reproducer.py").write_text("print('again')\n")
+    (folder / "failure.json").write_text(json.dumps(facts))
+    (folder / "exchange.txt").write_text("connection 0: sent\n  00 12")
+    (folder / "reproducer.py").write_text("print('again')\n")
 
 
 @pytest.mark.parametrize(

@@ -35,8 +35,8 @@ def test_fault_of_a_disk_is_one_sentence(
 
     monkeypatch.setattr(grid_command, "grid", command)
     ended = CliRunner().invoke(console_script.main, ["grid"])
-    place = name or "a file could not be read or written"
-    assert (ended.exit_code, ended.output) == (10, f"Error: {place}: {os.strerror(number)}\n")
+    what = name or "a file could not be read or written"
+    assert (ended.exit_code, ended.output) == (10, f"Error: {what}: {os.strerror(number)}\n")
 
 
 def test_other_errors_are_faults_of_the_suite(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,14 +105,14 @@ def test_site_that_cannot_be_written_blames_no_grid(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its tables were read."""
-    place = str(tmp_path / "index.html")
+    path = str(tmp_path / "index.html")
     monkeypatch.setattr(site, "_missing", lambda grid: [])
     monkeypatch.setattr(site, "read_tables", lambda grid, pages: (Mock(), Mock()))
     monkeypatch.setattr(
-        "reports.site.grid_page.draw_machines", Mock(side_effect=OSError(number, "", place))
+        "reports.site.grid_page.draw_machines", Mock(side_effect=OSError(number, "", path))
     )
     ended = CliRunner().invoke(console_script.main, ["site", str(tmp_path)])
-    assert (ended.exit_code, ended.output) == (10, f"Error: {place}: {os.strerror(number)}\n")
+    assert (ended.exit_code, ended.output) == (10, f"Error: {path}: {os.strerror(number)}\n")
 
 
 @pytest.mark.parametrize("number", FAULTS, ids=errno.errorcode.get)

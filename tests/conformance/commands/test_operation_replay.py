@@ -29,7 +29,7 @@ from tests.conformance.test_rerouting import ROUTES, SILENT_AT_HOME, SWAP, led, 
 from tests.written_failures import write_failure
 
 CLIENT, CLUSTER = "kafka-python-3.0.12", "kafka-cluster-4.4.0"
-PLACE = Address("127.0.0.1", 9)
+ADDRESS = Address("127.0.0.1", 9)
 _, _, OTHER = ROUTES
 
 
@@ -67,11 +67,11 @@ class Prepared:
 @contextmanager
 def running(target: Any, _: str) -> Iterator[RunningBroker]:
     """Yield a cluster, and another one, which do not run."""
-    clusters = [RunningCluster(cluster_id=name, nodes={1: PLACE, 2: PLACE}) for name in "ab"]
+    clusters = [RunningCluster(cluster_id=name, nodes={1: ADDRESS, 2: ADDRESS}) for name in "ab"]
     yield RunningBroker(
         target=target,
         launcher="process",
-        addresses={PLAINTEXT: PLACE},
+        addresses={PLAINTEXT: ADDRESS},
         clusters=tuple(clusters),
     )
 

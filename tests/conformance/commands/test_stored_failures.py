@@ -181,9 +181,9 @@ def test_note_on_a_whole_property_says_how_to_go_on(stored: Path, tmp_path: Path
 def test_failure_on_a_shared_connection_is_not_judged_alone(stored: Path, tmp_path: Path) -> None:
     """Earlier versions sent other examples on the same connection first; without those, `replay` could only be wrong."""
     facts = json.loads((stored / "failure.json").read_text())
-    place = tmp_path / "failure.json"
-    place.write_text(json.dumps({**facts, "served_before": 2}))
-    result = CliRunner().invoke(replay, [str(place)])
+    path = tmp_path / "failure.json"
+    path.write_text(json.dumps({**facts, "served_before": 2}))
+    result = CliRunner().invoke(replay, [str(path)])
     assert result.exit_code == 10, result.output
     assert "run its reproducer.py" in result.output
 

@@ -97,9 +97,9 @@ def test_what_was_tampered_with_is_named(published: Path, tmp_path: Path) -> Non
 
 def _paint(path: Path) -> None:
     table = pq.read_table(path)
-    place = table.schema.get_field_index("verdict")
-    green = pa.array(["conforms"] * table.num_rows, table.schema.field(place).type)
-    pq.write_table(table.set_column(place, table.schema.field(place), green), path)
+    index = table.schema.get_field_index("verdict")
+    green = pa.array(["conforms"] * table.num_rows, table.schema.field(index).type)
+    pq.write_table(table.set_column(index, table.schema.field(index), green), path)
 
 
 def test_folder_that_is_no_grid_is_refused(tmp_path: Path) -> None:

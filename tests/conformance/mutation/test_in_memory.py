@@ -37,14 +37,14 @@ def test_quick_bystanders_meet_properties_of_other_clauses() -> None:
     """Neighbouring properties share the defects that they must not blame, and each defect meets some property."""
     names, defects = list(judged_in_memory(BROKER)), list(DEFECTS)
     parts = [
-        bystanders(BROKER, defects, names[0], place=place, share=QUICK_BYSTANDER_SHARE)
-        for place in range(QUICK_BYSTANDER_SHARE)
+        bystanders(BROKER, defects, names[0], index=index, share=QUICK_BYSTANDER_SHARE)
+        for index in range(QUICK_BYSTANDER_SHARE)
     ]
     assert sorted(chain(*parts)) == sorted(bystanders(BROKER, defects, names[0]))
     met = {
         defect
-        for place, name in enumerate(names)
-        for defect in bystanders(BROKER, defects, name, place=place, share=QUICK_BYSTANDER_SHARE)
+        for index, name in enumerate(names)
+        for defect in bystanders(BROKER, defects, name, index=index, share=QUICK_BYSTANDER_SHARE)
     }
     assert met == set(defects)
 
