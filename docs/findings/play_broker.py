@@ -183,10 +183,10 @@ def api_versions_frame(answer, version, correlation_id):
 def writes_of(frame, answer):
     """Return what is written, how long after the write before, and what happens to the connection then."""
     count = max(1, min(answer.get("pieces", 1), len(frame)))
-    cuts = [len(frame) * place // count for place in range(count + 1)]
+    cuts = [len(frame) * index // count for index in range(count + 1)]
     then = ["stay"] * (count - 1) + [answer.get("then", "stay")]
     delay_ms = answer.get("delay_ms", 0)
-    return [(frame[cuts[place] : cuts[place + 1]], delay_ms, then[place]) for place in range(count)]
+    return [(frame[cuts[index] : cuts[index + 1]], delay_ms, then[index]) for index in range(count)]
 
 
 NO_OPERATIONS = int32(-(2**31))
@@ -696,7 +696,7 @@ def wait_for(broker, process, timeout_s):
 
 
 def complete(command, bootstrap):
-    """Fill in the places of a command; the arguments of options are to be written by hand."""
+    """Fill in the placeholders of a command; the arguments of options are to be written by hand."""
     values = {
         "bootstrap": bootstrap,
         "timeout": f"{DATA['timeout_s']:g}",

@@ -25,7 +25,7 @@ _FIXED_HEADER = "KIP-511.client-reads-fixed-header"
 _UNKNOWN_KEYS = "KIP-35.client-tolerates-unknown-keys"
 
 _Reaction = tuple[tuple[int, int], str, str]
-"""Connection and place of a request, a clause or "" if it fits none, and what the client did."""
+"""Connection and index of a request, a clause or "" if it fits none, and what the client did."""
 
 
 def stops_short(recording: Recording) -> str:

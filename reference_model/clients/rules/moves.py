@@ -33,7 +33,7 @@ class Move:
 
     Attributes:
         request: the request.
-        number: its place among the requests of its connection, counted from 0.
+        number: its index among the requests of its connection, counted from 0.
         response: what the client could read in the response; None for an API other than ApiVersions.
         has_asked: whether there was an ApiVersions request before it.
         table: the latest table.

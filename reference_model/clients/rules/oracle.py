@@ -36,7 +36,7 @@ class ForbiddenMove:
     Attributes:
         clause: the clause that forbids it.
         connection: the number of its connection.
-        request: its place among the requests of the connection, counted from 0.
+        request: its index among the requests of the connection, counted from 0.
         sentence: what was wrong.
     """
 

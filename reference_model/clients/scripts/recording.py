@@ -70,7 +70,7 @@ class SeenConnection:
 
     Attributes:
         number: counted from 0 over all nodes, in the order in which they were accepted.
-        node: the place of its node in the script.
+        node: the index of its node in the script.
         opened_ms: when it was accepted.
         closed_ms: when it ended; None if it was open when the play ended.
         closed_by: who ended it; empty if neither side did.

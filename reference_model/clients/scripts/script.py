@@ -210,7 +210,7 @@ class ConnectionScript(_ShortRepr):
         answers: what is done with the first other ApiVersions request, the second and so on; the last one repeats.
         closes_after: after how many responses to other requests the broker closes the connection; None for never.
         cluster_id: the cluster id in Metadata responses on this connection.
-        node_ids: the ids that the nodes have on this connection, by place; empty for those of `node_id`. Metadata names
+        node_ids: the ids that the nodes have on this connection, by index; empty for those of `node_id`. Metadata names
             the nodes so, and a request with the ids of KIP-1242 gets REBOOTSTRAP_REQUIRED unless they are those of the
             cluster and of this node.
     """
@@ -229,7 +229,7 @@ class ConnectionScript(_ShortRepr):
         return self.answers[min(number, len(self.answers) - 1)]
 
     def id_of(self, node: int) -> int:
-        """Return the id that a node has on this connection, given its place in the script."""
+        """Return the id that a node has on this connection, given its index in the script."""
         return self.node_ids[node] if self.node_ids else node_id(node)
 
 
@@ -307,5 +307,5 @@ def all_connections(*connections: ConnectionScript, **others: object) -> Script:
 
 
 def node_id(node: int) -> int:
-    """Return the node id of a node, given its place in the script."""
+    """Return the node id of a node, given its index in the script."""
     return node + 1

@@ -84,7 +84,7 @@ class ScriptedCluster:
         self.used_ms: int | None = None
 
     def connect(self, node: int, now_ms: int) -> ScriptedConnection:
-        """Accept a connection to a node, given by its place in the script."""
+        """Accept a connection to a node, given by its index in the script."""
         if self.script.heals_after_ms is not None and not self._all_connections:
             self._healed_ms = now_ms + self.script.heals_after_ms
         is_healthy = (

@@ -337,8 +337,8 @@ class ScriptedConnection:
 
     def _describe_cluster(self, api: Api, message: Any) -> Any:
         nodes: list[NodeAddress] = [
-            (self._script.id_of(place), host, port)
-            for place, (host, port) in enumerate(self._addresses)
+            (self._script.id_of(index), host, port)
+            for index, (host, port) in enumerate(self._addresses)
         ]
         return cluster_response(api, message, nodes=nodes, cluster_id=self._script.cluster_id)
 
@@ -376,7 +376,7 @@ def _response_bytes(api: Api, request: SeenRequest, message: Any) -> bytes:
 def _in_pieces(frame: bytes, answer: Answer) -> list[Write]:
     """Cut a frame into the pieces of an answer; the last one carries what happens then."""
     count = max(1, min(answer.pieces, len(frame)))
-    cuts = [len(frame) * place // count for place in range(count + 1)]
+    cuts = [len(frame) * index // count for index in range(count + 1)]
     return [
         Write(
             data=frame[begin:end],

@@ -28,12 +28,12 @@ class _Stream:
     Attributes:
         reader: the frames; its unread bytes are those of an unfinished one.
         error: why no further frame can be read.
-        places: where its requests are among the steps.
+        indexes: where its requests are among the steps.
     """
 
     reader: FrameReader = field(default_factory=FrameReader)
     error: DecodeError | None = None
-    places: list[int] = field(default_factory=list)
+    indexes: list[int] = field(default_factory=list)
 
     def receive(self, data: bytes) -> list[bytes]:
         """Return the payloads that a response completes."""
@@ -60,7 +60,7 @@ def steps_of(recording: Recording) -> tuple[Step, ...]:
     for event in _events(recording):
         if isinstance(event, SeenRequest):
             stream = streams[event.connection]
-            stream.places.append(len(steps))
+            stream.indexes.append(len(steps))
             steps.append(_asked(event, stream))
         else:
             steps += _ended(event, streams[event.number], steps)
@@ -118,12 +118,12 @@ def _ended(connection: SeenConnection, stream: _Stream, steps: list[Step]) -> It
     """Return the steps at the end of a connection; if the broker ended it, its last requests say so."""
     unread = stream.reader.unread
     by_broker = connection.closed_by == "broker"
-    is_complete = len(stream.places) == connection.requests > 0
+    is_complete = len(stream.indexes) == connection.requests > 0
     if connection.unreadable:
         pieces = (connection.unreadable,)
         yield Step(connection=connection.number, pieces=pieces, unread=unread, ended=by_broker)
     elif by_broker and is_complete:
-        last = stream.places[-1]
+        last = stream.indexes[-1]
         steps[last] = dataclasses.replace(steps[last], ended=True)
     elif by_broker:
         yield Step(connection=connection.number, unread=unread, ended=True)
@@ -135,14 +135,14 @@ def _ended(connection: SeenConnection, stream: _Stream, steps: list[Step]) -> It
 
 def _close_unanswered(stream: _Stream, steps: list[Step]) -> None:
     """Mark the requests after the last response of a connection that the broker ended."""
-    for place in reversed(stream.places):
-        (exchange,) = steps[place].exchanges
+    for index in reversed(stream.indexes):
+        (exchange,) = steps[index].exchanges
         if exchange.payload is not None:
-            closed = dataclasses.replace(exchange, usable=not steps[place].ended)
-            steps[place] = dataclasses.replace(steps[place], exchanges=(closed,))
+            closed = dataclasses.replace(exchange, usable=not steps[index].ended)
+            steps[index] = dataclasses.replace(steps[index], exchanges=(closed,))
             return
         closed = dataclasses.replace(exchange, outcome=Outcome.CLOSED)
-        steps[place] = dataclasses.replace(steps[place], exchanges=(closed,))
+        steps[index] = dataclasses.replace(steps[index], exchanges=(closed,))
 
 
 def _request(seen: SeenRequest) -> Request:

@@ -19,9 +19,9 @@ class LayoutOfTheFirstTableIsKept(ModelClient):
         if body[:2] != bytes(2):
             return super().decoded_response(link, version, body)
         layouts: dict[object, int] = self.notes.setdefault("layouts", {})
-        place = (link.address, link.is_authenticated)
-        response = super().decoded_response(link, layouts.get(place, version), body)
-        layouts.setdefault(place, version)
+        key = (link.address, link.is_authenticated)
+        response = super().decoded_response(link, layouts.get(key, version), body)
+        layouts.setdefault(key, version)
         return response
 
 

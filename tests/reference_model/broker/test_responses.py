@@ -107,12 +107,12 @@ UNSUPPORTED_SINCE_4_4 = "00000007 0023 00000001 0012 0000 0005"
 
 
 def _unsupported_on(release: str) -> str:
-    place = LINES.index(release)
-    if place < LINES.index("2.4.1"):
+    index = LINES.index(release)
+    if index < LINES.index("2.4.1"):
         return f"0000000a {UNSUPPORTED_SINCE_0_10}"
-    if place < LINES.index("3.9.2"):
+    if index < LINES.index("3.9.2"):
         return f"00000010 {UNSUPPORTED_SINCE_2_4}"
-    if place < LINES.index("4.4.0"):
+    if index < LINES.index("4.4.0"):
         return f"00000010 {UNSUPPORTED_SINCE_3_9}"
     return f"00000010 {UNSUPPORTED_SINCE_4_4}"
 

@@ -331,7 +331,7 @@ def test_move_is_forbidden(recording: Recording, clause: str, sentence: str) -> 
     assert str(moves[0]) == sentence
 
 
-def test_forbidden_move_has_its_place() -> None:
+def test_forbidden_move_has_its_index() -> None:
     """A move is found by its connection and its number there."""
     (move,) = forbidden_moves(
         recorded(asked(3), asked(3, connection=1), sent(12, connection=1), sent(99, connection=1))
