@@ -58,11 +58,9 @@ def copied_without(proposal: Proposal, folder: Path) -> None:
     """Copy the repository without a proposal, and write the documents that follow from code again."""
     gone = FOLDER / proposal.package.rpartition(".")[2]
 
-    def ignored(place: str, names: list[str]) -> set[str]:
-        runs = {"runs"} if Path(place) == REPOSITORY else set()
-        return (
-            NOT_COPIED(place, names) | runs | {each for each in names if Path(place, each) == gone}
-        )
+    def ignored(path: str, names: list[str]) -> set[str]:
+        runs = {"runs"} if Path(path) == REPOSITORY else set()
+        return NOT_COPIED(path, names) | runs | {each for each in names if Path(path, each) == gone}
 
     shutil.copytree(REPOSITORY, folder, ignore=ignored, dirs_exist_ok=True)
     run_in(folder, "-m", "workflows.documents")

@@ -39,16 +39,16 @@ def contract_breaches(decoder: Decoder, encoded: bytes, value: object) -> list[s
 def _breaches_of_whole(
     decoder: Decoder, encoded: bytes, value: object, *, before: bytes, behind: bytes
 ) -> Iterator[str]:
-    place = f"between {len(before)} and {len(behind)} other bytes"
+    where = f"between {len(before)} and {len(behind)} other bytes"
     outcome = attempt(decoder, before + encoded + behind, len(before))
     if isinstance(outcome, DecodeError):
-        yield f"{place}: {outcome!r}"
+        yield f"{where}: {outcome!r}"
         return
     decoded, end = outcome
     if decoded != value:
-        yield f"{place}: {decoded!r} is not {value!r}"
+        yield f"{where}: {decoded!r} is not {value!r}"
     if end != len(before) + len(encoded):
-        yield f"{place}: ends at {end}, not at {len(before) + len(encoded)}"
+        yield f"{where}: ends at {end}, not at {len(before) + len(encoded)}"
 
 
 def _breaches_of_prefixes(decoder: Decoder, encoded: bytes) -> Iterator[str]:

@@ -56,10 +56,10 @@ def test_stream_fed_byte_by_byte_gives_the_same(payloads: list[bytes]) -> None:
     reader = FrameReader()
     for payload in payloads:
         frame = encode_frame(payload)
-        for place, byte in enumerate(frame, start=1):
+        for length, byte in enumerate(frame, start=1):
             assert reader.next_payload() is None
             reader.receive_data(bytes([byte]))
-            assert reader.unread == frame[:place]
+            assert reader.unread == frame[:length]
         assert reader.next_payload() == payload
         assert reader.unread == b""
     assert reader.next_payload() is None
