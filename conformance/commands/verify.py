@@ -123,5 +123,5 @@ def _lines(found: list[GridDifference], taken_over: list[str], runs: int) -> Ite
         yield "the published grid is correct: every compared file, run, row and page matches"
         return
     counts = Counter(difference.part for difference in found)
-    parts = ", ".join(f"{count} in {place}" for place, count in counts.items())
+    parts = ", ".join(f"{count} in {part}" for part, count in counts.items())
     yield f"the published grid does not match its runs: {counted(len(found), 'difference')} ({parts})"
