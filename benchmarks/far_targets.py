@@ -131,8 +131,8 @@ def main(
         console.print(f"near: {near.seconds:.1f} s")
         with far_from(address, each_way_ms) as far_address:
             for number in range(1, runs + 1):
-                place = records / f"far-{number}"
-                far = judged(far_address, *options, records=place, **distance)  # type: ignore[arg-type]
+                folder = records / f"far-{number}"
+                far = judged(far_address, *options, records=folder, **distance)  # type: ignore[arg-type]
                 slowest_s = max(slowest_s, far.seconds)
                 differing += [f"run {number}: {each}" for each in differences(near, far)]
                 console.print(

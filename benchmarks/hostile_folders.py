@@ -47,17 +47,17 @@ def many_rows(part: Path) -> None:
 def long_text(part: Path) -> None:
     """Replace a file of examples by one whose only row has a text of 256 MiB."""
     row = pq.read_table(part).slice(0, 1)
-    place = row.schema.get_field_index("property")
-    pq.write_table(row.set_column(place, "property", pa.array(["x" * TEXT_BYTES])), part)
+    index = row.schema.get_field_index("property")
+    pq.write_table(row.set_column(index, "property", pa.array(["x" * TEXT_BYTES])), part)
 
 
 def long_list(part: Path) -> None:
     """Replace a file of examples by one whose only row has a list of 20 million numbers in the column of one number."""
     row = pq.read_table(part).slice(0, 1)
-    place = row.schema.get_field_index("example_number")
+    index = row.schema.get_field_index("example_number")
     numbers = pa.repeat(pa.scalar(1, pa.int32()), NUMBERS)
     lists = pa.ListArray.from_arrays(pa.array([0, NUMBERS], pa.int32()), numbers)
-    pq.write_table(row.set_column(place, "example_number", lists), part)
+    pq.write_table(row.set_column(index, "example_number", lists), part)
 
 
 HOSTILE: Mapping[str, Callable[[Path], None]] = {

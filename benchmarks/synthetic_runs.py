@@ -115,14 +115,14 @@ def night(
     begun = datetime(2025, 11, 1, 2, tzinfo=UTC) + timedelta(days=day)
     return [
         SyntheticRun(
-            number=day * 1_000 + place,
-            target=f"apache-kafka-{place // 10}.{place % 10}.0",
+            number=day * 1_000 + index,
+            target=f"apache-kafka-{index // 10}.{index % 10}.0",
             rows=rows // targets,
-            started_at=begun + timedelta(minutes=place),
+            started_at=begun + timedelta(minutes=index),
             clauses=clauses,
             rows_per_file=rows_per_file,
         )
-        for place in range(targets)
+        for index in range(targets)
     ]
 
 
@@ -313,10 +313,12 @@ def _constant(text: str, count: int) -> pa.Array:
 
 def _chosen(
     texts: Sequence[str],
-    places: np.ndarray[Any, Any],
+    text_indexes: np.ndarray[Any, Any],
     missing: np.ndarray[Any, np.dtype[np.bool_]] | None = None,
 ) -> pa.Array:
     # A dictionary that has a text twice would be written as plain strings.
-    order = {text: place for place, text in enumerate(dict.fromkeys(texts))}
-    indices = np.array([order[text] for text in texts], np.int32)[places]
-    return pa.DictionaryArray.from_arrays(pa.array(indices, mask=missing), pa.array(list(order)))
+    order = {text: index for index, text in enumerate(dict.fromkeys(texts))}
+    dictionary_indexes = np.array([order[text] for text in texts], np.int32)[text_indexes]
+    return pa.DictionaryArray.from_arrays(
+        pa.array(dictionary_indexes, mask=missing), pa.array(list(order))
+    )

@@ -16,8 +16,8 @@ DISK_FAULTS = frozenset(
 def sentence_of(error: OSError) -> str:
     """Return which file or folder an error of `DISK_FAULTS` names, if any, and the system's words for it."""
     assert error.errno is not None
-    place = f"{error.filename}: " if error.filename else ""
-    return f"{place}{os.strerror(error.errno)}"
+    prefix = f"{error.filename}: " if error.filename else ""
+    return f"{prefix}{os.strerror(error.errno)}"
 
 
 def check_writable(folder: Path) -> None:

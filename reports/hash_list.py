@@ -37,8 +37,8 @@ def hashes_of(folder: Path, parts: Iterable[str] = (".",)) -> Mapping[str, str]:
 def files_of(folder: Path, parts: Iterable[str] = (".",)) -> Iterator[tuple[str, Path]]:
     """Yield the name and the path of what `hashes_of` hashes, and of links, wherever they lead."""
     for part in parts:
-        place = folder / part
-        for path in [place] if place.is_file() else place.rglob("*"):
+        root = folder / part
+        for path in [root] if root.is_file() else root.rglob("*"):
             name = path.relative_to(folder)
             hidden = any(piece.startswith(".") for piece in name.parts)
             is_listed = path.is_symlink() or path.is_file()

@@ -25,7 +25,7 @@ def fault_of_path(path: str | Path, *, called: str = "") -> str | None:
     return None if _is_utf8(os.fsencode(path)) else f"{called or shown_path(path)} {_RULE}"
 
 
-def fault_of_place(path: str | Path, *, called: str = "") -> str | None:
+def fault_of_absolute_path(path: str | Path, *, called: str = "") -> str | None:
     """Do as `fault_of_path` does, also with the folder that a path is relative to."""
     return fault_of_path(path, called=called) or fault_of_path(Path(path).absolute(), called=called)
 
@@ -33,9 +33,9 @@ def fault_of_place(path: str | Path, *, called: str = "") -> str | None:
 def fault_of_runs(folder: str | Path) -> str | None:
     """Return why no run may be written below a folder, as a sentence; None if one may.
 
-    Programs that start the suite learn the path of its run without links, so the place that they lead to counts as well.
+    Programs that start the suite learn the path of its run without links, so the path that they lead to counts as well.
     """
-    return fault_of_place(folder) or fault_of_path(os.path.realpath(folder))
+    return fault_of_absolute_path(folder) or fault_of_path(os.path.realpath(folder))
 
 
 def shown_path(path: str | Path) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from reports.record_paths import fault_of_path, fault_of_place
+from reports.record_paths import fault_of_absolute_path, fault_of_path
 from reports.records import HEADER_FILE, MACHINES_FOLDER, RunRefusal
 from wire.foreign_json import read_foreign_json
 
@@ -52,7 +52,7 @@ def fault_of_files(folder: Path) -> tuple[RunRefusal, str] | None:
     Returns:
         The kind of reason and the reason as a sentence; None if there is none.
     """
-    if unusable := fault_of_place(folder, called="its path"):
+    if unusable := fault_of_absolute_path(folder, called="its path"):
         return RunRefusal.UNUSABLE_NAME, unusable
     size, unseen = 0, []
     for files, (path, status) in enumerate(_content(folder), start=1):
@@ -113,9 +113,9 @@ def kind_of(status: os.stat_result) -> str:
 
 def _content(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
     """Yield everything in a folder, at any depth, with its status; links are not followed."""
-    for place, folders, files in os.walk(folder):
+    for parent, folders, files in os.walk(folder):
         for name in (*folders, *files):
-            path = Path(place, name)
+            path = Path(parent, name)
             yield path, path.lstat()
 
 
@@ -134,8 +134,8 @@ def excess_of(metadata: pq.FileMetaData) -> str:
     Returns:
         The reason, to follow the file's name; empty if there is none.
     """
-    groups = [metadata.row_group(place) for place in range(metadata.num_row_groups)]
-    columns = [group.column(place) for group in groups for place in range(group.num_columns)]
+    groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
+    columns = [group.column(index) for group in groups for index in range(group.num_columns)]
     # What is read follows the groups, and not the total that a footer claims.
     rows = max(metadata.num_rows, sum(group.num_rows for group in groups))
     if rows > MOST_ROWS:

@@ -121,8 +121,8 @@ def show_error(error: Exception) -> None:
         if isinstance(error, FileNotFoundError) and not _has_working_folder():
             NO_WORKING_FOLDER.show()
         elif isinstance(error, OSError) and error.errno in _NO_BUGS:
-            place = "" if error.filename else "a file could not be read or written: "
-            CannotWork(f"{place}{sentence_of(error)}").show()
+            prefix = "" if error.filename else "a file could not be read or written: "
+            CannotWork(f"{prefix}{sentence_of(error)}").show()
         else:
             traceback.print_exception(error, file=sys.stderr)
 

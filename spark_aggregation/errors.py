@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import click
 
 from reports.disk_faults import DISK_FAULTS, sentence_of
-from reports.record_paths import fault_of_place
+from reports.record_paths import fault_of_absolute_path
 from reports.suite_command import CannotWork
 
 
@@ -60,7 +60,7 @@ def check_path(path: str | None) -> None:
     Raises:
         UnusablePath: it is not UTF-8.
     """
-    if path is not None and (fault := fault_of_place(path)):
+    if path is not None and (fault := fault_of_absolute_path(path)):
         raise UnusablePath(fault)
 
 

@@ -53,10 +53,10 @@ def _leave_out(*keys: str) -> Callable[[Path], None]:
 
     def change(folder: Path) -> None:
         header = json.loads((folder / "run.json").read_text())
-        place = header
+        part = header
         for key in keys[:-1]:
-            place = place[0] if key == "0" else place[key]
-        del place[keys[-1]]
+            part = part[0] if key == "0" else part[key]
+        del part[keys[-1]]
         write_header(folder, header)
 
     return change
@@ -118,9 +118,9 @@ def _with_null(name: str) -> Callable[[Path], None]:
     """Leave a column of the last row empty, in which no row may be."""
 
     def change(table: pa.Table) -> pa.Table:
-        place = table.schema.get_field_index(name)
+        index = table.schema.get_field_index(name)
         values = [*table[name].to_pylist()[:-1], None]
-        return table.set_column(place, name, pa.array(values, table.schema.field(name).type))
+        return table.set_column(index, name, pa.array(values, table.schema.field(name).type))
 
     return _change_columns(change)
 
@@ -141,14 +141,14 @@ def _truncate_rows(folder: Path) -> None:
 
 
 def _with_texts_for_numbers(table: pa.Table) -> pa.Table:
-    place = table.schema.get_field_index("example_number")
-    return table.set_column(place, "example_number", pa.array(["0"] * ROWS))
+    index = table.schema.get_field_index("example_number")
+    return table.set_column(index, "example_number", pa.array(["0"] * ROWS))
 
 
 def _with_lists_for_numbers(table: pa.Table, *, length: int) -> pa.Table:
-    place = table.schema.get_field_index("example_number")
+    index = table.schema.get_field_index("example_number")
     lists = pa.array([[0] * length] * ROWS, pa.list_(pa.int32()))
-    return table.set_column(place, "example_number", lists)
+    return table.set_column(index, "example_number", lists)
 
 
 def _change_columns(change: Callable[[pa.Table], pa.Table]) -> Callable[[Path], None]:

@@ -163,9 +163,9 @@ def judge(environment: Mapping[str, str]) -> tuple[int, Path | None]:
     # Safe: no module of the workspace, where it runs, comes before one of the suite's.
     command = [sys.executable, "-P", "-m", "pytest", str(SUITE), "-q", "-p", "no:cacheprovider"]
     try:
-        with TemporaryDirectory() as place:
-            file = Path(place) / "run_folder"
-            options += command_config(environment, Path(place))
+        with TemporaryDirectory() as folder:
+            file = Path(folder) / "run_folder"
+            options += command_config(environment, Path(folder))
             status = _show([*command, RUN_FOLDER_FILE, str(file), *options], environment)
             return status, run_folder_in(file)
     finally:

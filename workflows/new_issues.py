@@ -79,8 +79,8 @@ def open_issues(
         yield f"- not opened yet, because a night opens at most {most}: {violation.key}"
     for violation in violations:
         number, state = known.get(marker(violation.key), (0, ""))
-        places = {(violation.clause, column) for column in violation.columns}
-        if state == "CLOSED" and not places.isdisjoint(came_back):
+        cells = {(violation.clause, column) for column in violation.columns}
+        if state == "CLOSED" and not cells.isdisjoint(came_back):
             words = "The violation had disappeared, and the newest run shows it again."
             gh("issue", "reopen", str(number), "--repo", repository, "--comment", words)
             yield f"- opened again: #{number} {violation.key}"

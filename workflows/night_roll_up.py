@@ -37,20 +37,20 @@ def leave_out_unplanned(runs: Path, plan: str) -> list[str]:
     """
     judged = {row["name"]: set(row["judged"].split()) for row in json.loads(plan)["include"]}
     lines = []
-    for place in sorted(runs.iterdir()):
-        planned = judged.get(place.name.removeprefix(_PREFIX))
-        if planned is None or not place.name.startswith(_PREFIX) or place.is_symlink():
-            lines.append(f"left out {place.name}: no job of the plan has this name")
-            _remove(place)
+    for artefact in sorted(runs.iterdir()):
+        planned = judged.get(artefact.name.removeprefix(_PREFIX))
+        if planned is None or not artefact.name.startswith(_PREFIX) or artefact.is_symlink():
+            lines.append(f"left out {artefact.name}: no job of the plan has this name")
+            _remove(artefact)
             continue
-        for folder, reason in _unplanned(place, planned):
+        for folder, reason in _unplanned(artefact, planned):
             lines.append(f"left out {folder.relative_to(runs)}: {reason}")
             _remove(folder)
     return lines
 
 
-def _unplanned(place: Path, planned: set[str]) -> Iterator[tuple[Path, str]]:
-    for header in sorted(place.rglob(HEADER_FILE)):
+def _unplanned(artefact: Path, planned: set[str]) -> Iterator[tuple[Path, str]]:
+    for header in sorted(artefact.rglob(HEADER_FILE)):
         try:
             names = set(names_of(read_run_header(header.parent)))
         except RunRefused:
@@ -61,11 +61,11 @@ def _unplanned(place: Path, planned: set[str]) -> Iterator[tuple[Path, str]]:
             yield header.parent, f"its job was to judge other targets than {', '.join(others)}"
 
 
-def _remove(place: Path) -> None:
-    if place.is_dir() and not place.is_symlink():
-        shutil.rmtree(place)
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
     else:
-        place.unlink()
+        path.unlink()
 
 
 ARCHIVE = "history.tar"

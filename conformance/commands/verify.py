@@ -111,7 +111,7 @@ def _rolled_up(runs: Iterable[Path], out: Path, asked: Mapping[str, str | int | 
 
 
 def _lines(found: list[GridDifference], taken_over: list[str], runs: int) -> Iterator[str]:
-    yield from (f"{difference.place}: {difference.sentence}" for difference in found)
+    yield from (f"{difference.part}: {difference.sentence}" for difference in found)
     for option in dict.fromkeys(GIVEN_TABLES[table] for table in taken_over):
         tables = ", ".join(table for table in taken_over if GIVEN_TABLES[table] == option)
         yield f"not compared, because --{option} is missing: {tables}"
@@ -122,6 +122,6 @@ def _lines(found: list[GridDifference], taken_over: list[str], runs: int) -> Ite
     if not found:
         yield "the published grid is correct: every compared file, run, row and page matches"
         return
-    counts = Counter(difference.place for difference in found)
-    parts = ", ".join(f"{count} in {place}" for place, count in counts.items())
+    counts = Counter(difference.part for difference in found)
+    parts = ", ".join(f"{count} in {part}" for part, count in counts.items())
     yield f"the published grid does not match its runs: {counted(len(found), 'difference')} ({parts})"

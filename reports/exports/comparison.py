@@ -183,7 +183,7 @@ def _by_implementation(targets: Mapping[str, str]) -> Mapping[str, list[str]]:
 
 
 def _cells(grid: Grid, names: Mapping[str, str]) -> Mapping[CellKey, GridCell]:
-    """Return the cells by their places, with other names for some targets."""
+    """Return the cells by their keys, with other names for some targets."""
     return {
         CellKey(cell.clause, names.get(cell.target, cell.target), cell.listener): cell
         for cell in grid.cells

@@ -91,7 +91,7 @@ def _rules(folded: FoldedGrid) -> tuple[list[str], list[list[str]]]:
     rows = [
         [
             f"{clause.clause} {clause.level}",
-            *(_symbol(folded.cells[clause.clause][places[0]]) for places in groups),
+            *(_symbol(folded.cells[clause.clause][indexes[0]]) for indexes in groups),
         ]
         for clause in noted
     ]
@@ -99,16 +99,16 @@ def _rules(folded: FoldedGrid) -> tuple[list[str], list[list[str]]]:
     rows.sort(key=lambda row: -sum(text.startswith(SYMBOLS[Verdict.VIOLATES]) for text in row[1:]))
     return [
         "rule",
-        *(_group_name([folded.columns[at] for at in places]) for places in groups),
+        *(_group_name([folded.columns[index] for index in indexes]) for indexes in groups),
     ], rows
 
 
 def _equal_columns(folded: FoldedGrid, clauses: Sequence[GridClause]) -> list[list[int]]:
-    """Return the places of neighbouring columns of one implementation that show the same in these rows."""
+    """Return the indexes of neighbouring columns of one implementation that show the same in these rows."""
 
-    def key(place: int) -> tuple[str, tuple[str, ...]]:
-        shown = tuple(_symbol(folded.cells[clause.clause][place]) for clause in clauses)
-        return folded.columns[place].implementation, shown
+    def key(index: int) -> tuple[str, tuple[str, ...]]:
+        shown = tuple(_symbol(folded.cells[clause.clause][index]) for clause in clauses)
+        return folded.columns[index].implementation, shown
 
     return [list(group) for _, group in groupby(range(len(folded.columns)), key)]
 

@@ -197,23 +197,23 @@ def failures_of_run(folder: Path, grid: Grid) -> tuple[KeptFailure, ...]:
     kept = []
     for cell in grid.cells:
         for failure in cell.failures:
-            place = folder / "failures" / failure.signature
-            if _SIGNATURE.fullmatch(failure.signature) and (place / FACTS_FILE).is_file():
-                kept.append(_kept_failure(place, cell, failure))
+            failure_folder = folder / "failures" / failure.signature
+            if _SIGNATURE.fullmatch(failure.signature) and (failure_folder / FACTS_FILE).is_file():
+                kept.append(_kept_failure(failure_folder, cell, failure))
     return tuple(kept)
 
 
-def _kept_failure(place: Path, cell: GridCell, failure: CellFailure) -> KeptFailure:
+def _kept_failure(failure_folder: Path, cell: GridCell, failure: CellFailure) -> KeptFailure:
     # The complete file, however long: with the bytes of a long input in it, it is longer than what a person reads.
-    facts = (place / FACTS_FILE).read_text(encoding="utf-8", errors="backslashreplace")
+    facts = (failure_folder / FACTS_FILE).read_text(encoding="utf-8", errors="backslashreplace")
     try:
         known = read_foreign_json(facts)
         texts = {name: str(known[name]) for name in ("kind", "message", "example", "verdict")}
         property_name = str(known["property_name"])
         known_violation = str(known.get("known_violation", ""))
     except (ValueError, KeyError, TypeError) as error:
-        detail = f"failures/{place.name}/failure.json is damaged: {error}"
-        raise RunRefused(place.parent.parent, RunRefusal.INVALID_ROWS, detail) from error
+        detail = f"failures/{failure_folder.name}/failure.json is damaged: {error}"
+        raise RunRefused(failure_folder.parent.parent, RunRefusal.INVALID_ROWS, detail) from error
     return KeptFailure(
         run_id=cell.run_id,
         signature=failure.signature,
@@ -223,9 +223,9 @@ def _kept_failure(place: Path, cell: GridCell, failure: CellFailure) -> KeptFail
         property=property_name,
         smallest_example=failure.smallest_example,
         facts=facts,
-        hex_dump=_text(place / DUMP_FILE),
-        reproducer=_text(place / REPRODUCER_FILE),
-        pcap=_whole(place / CAPTURE_FILE),
+        hex_dump=_text(failure_folder / DUMP_FILE),
+        reproducer=_text(failure_folder / REPRODUCER_FILE),
+        pcap=_whole(failure_folder / CAPTURE_FILE),
         known_violation=known_violation,
         **texts,
     )

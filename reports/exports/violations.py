@@ -165,17 +165,17 @@ def _title(product: Product, cells: Sequence[OwnCell], verdict: Verdict, *, cras
 def _kept_failures(listener: ListenerCell, kept: Failures) -> Iterator[KeptFailure]:
     if listener.row is not None:
         for failure in listener.row.failures:
-            place = (listener.row.run_id, failure.signature)
-            if place in kept and not leaves_open(kept[place]):
-                yield kept[place]
+            key = (listener.row.run_id, failure.signature)
+            if key in kept and not leaves_open(kept[key]):
+                yield kept[key]
 
 
 def _body(violation: ViolatedClause) -> Iterator[str]:
     clause = violation.stated
-    places = [*violation.releases, *violation.listeners]
+    names = [*violation.releases, *violation.listeners]
     yield (
         f"**{markdown_text(clause.clause)}** ({markdown_text(clause.level)}) on "
-        f"**{markdown_text(violation.target)}**, {markdown_text(', '.join(places))}"
+        f"**{markdown_text(violation.target)}**, {markdown_text(', '.join(names))}"
     )
     yield ""
     yield f"> {markdown_text(clause.statement)}"

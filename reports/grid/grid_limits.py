@@ -76,8 +76,8 @@ def check_table(parts: Sequence[Path]) -> None:
     for path in parts:
         _check_file(path, LARGEST_FILE_BYTES)
         metadata = pq.read_metadata(path)
-        groups = [metadata.row_group(place) for place in range(metadata.num_row_groups)]
-        columns = [group.column(place) for group in groups for place in range(group.num_columns)]
+        groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
+        columns = [group.column(index) for group in groups for index in range(group.num_columns)]
         # What is read follows the groups, and not the total that a footer claims.
         rows += max(metadata.num_rows, sum(group.num_rows for group in groups))
         _check(path, "rows", rows, MOST_ROWS)
@@ -117,8 +117,8 @@ def _check_file(path: Path, most: int) -> None:
 
 
 def _files_of(folder: Path) -> Iterator[Path]:
-    for place, folders, files in os.walk(folder):
-        yield from (Path(place, name) for name in (*folders, *files))
+    for parent, folders, files in os.walk(folder):
+        yield from (Path(parent, name) for name in (*folders, *files))
 
 
 def _check(what: Path, unit: str, found: int, most: int) -> None:

@@ -39,9 +39,9 @@ def read_grid(out_dir: Path) -> Grid:
     tables = out_dir / TABLES_FOLDER
     targets = _in_column_order(read_rows(tables, "targets", GridTarget, _target_values))
     clauses = _in_catalogue_order(list(read_rows(tables, "clauses", GridClause)))
-    columns = {(entry.target, entry.listener): place for place, entry in enumerate(targets)}
-    families = {entry.implementation: place for place, entry in enumerate(targets)}
-    rows = {entry.clause: place for place, entry in enumerate(clauses)}
+    columns = {(entry.target, entry.listener): index for index, entry in enumerate(targets)}
+    families = {entry.implementation: index for index, entry in enumerate(targets)}
+    rows = {entry.clause: index for index, entry in enumerate(clauses)}
     cells = list(read_rows(tables, "cells", GridCell, _cell_values))
     roles = {entry.clause: entry.role for entry in clauses}
     lists = read_run_lists(out_dir)

@@ -193,8 +193,8 @@ class FoldedGrid:
             self._roles_of_target.setdefault(entry.target, set()).add(entry.role)
         self._listeners_of_clause: dict[tuple[str, str], set[str]] = {}
         for cell in grid.cells:
-            place = (cell.clause, self.role_of(cell))
-            self._listeners_of_clause.setdefault(place, set()).add(cell.listener)
+            key = (cell.clause, self.role_of(cell))
+            self._listeners_of_clause.setdefault(key, set()).add(cell.listener)
         self._roles_of_clause = {clause.clause: {clause.role} for clause in grid.clauses}
         for clause, role in self._listeners_of_clause:
             self._roles_of_clause[clause].add(role)
@@ -295,18 +295,18 @@ class FoldedGrid:
 
     def _with_since(self, clause: str) -> Iterable[FoldedCell]:
         folded = [self._fold(clause, column) for column in self.columns]
-        for place, cell in enumerate(folded):
-            yield replace(cell, since=self._since(folded, place))
+        for index, cell in enumerate(folded):
+            yield replace(cell, since=self._since(folded, index))
 
-    def _since(self, folded: Sequence[FoldedCell], place: int) -> str:
+    def _since(self, folded: Sequence[FoldedCell], index: int) -> str:
         """Return the oldest release with the same verdict in a row; columns go from new to old."""
-        family = self.columns[place].implementation
+        family = self.columns[index].implementation
         if len(self._releases[family]) == 1:
             return ""
-        oldest = place
-        for older in range(place + 1, len(folded)):
+        oldest = index
+        for older in range(index + 1, len(folded)):
             same = self.columns[older].implementation == family
-            if not same or folded[older].verdict is not folded[place].verdict:
+            if not same or folded[older].verdict is not folded[index].verdict:
                 break
             oldest = older
         return self.columns[oldest].listeners[0].release

@@ -25,7 +25,7 @@ class BugInVersion:
 
     Attributes:
         verdict: violates if it has the bug, else what became of the rules that the bug breaks; None if they were not judged.
-        number: the place of the bug in the list of its product's page, counted from 1; 0 if this version does not show it.
+        number: the position of the bug in the list of its product's page, counted from 1; 0 if this version does not show it.
         breaks_otherwise: whether it breaks one of these rules by another bug.
     """
 

@@ -64,7 +64,7 @@ def range_statement(releases: Sequence[JudgedRelease], *, role: str = "") -> str
         releases: the oldest first; at least one of them was tried.
         role: what they were judged as; an operation is "unsupported" where it is not available.
     """
-    tried = [place for place, each in enumerate(releases) if each.verdict is not None]
+    tried = [index for index, each in enumerate(releases) if each.verdict is not None]
     spans = _spans(
         releases[tried[0] : tried[-1] + 1], reaches_newest=tried[-1] == len(releases) - 1
     )
@@ -98,10 +98,10 @@ def _spans(releases: Sequence[JudgedRelease], *, reaches_newest: bool) -> list[_
             cause=_kind(group[0])[1],
             first=group[0].label,
             last=group[-1].label,
-            is_newest=reaches_newest and 0 < place == len(groups) - 1,
+            is_newest=reaches_newest and 0 < index == len(groups) - 1,
             releases=len(group),
         )
-        for place, group in enumerate(groups)
+        for index, group in enumerate(groups)
     ]
 
 
@@ -172,7 +172,7 @@ def _families(targets: Iterable[GridTarget]) -> Mapping[tuple[str, str], Mapping
         # In reverse order a variant such as "3.9.2-zookeeper" comes before "3.9.2", which continues in the next release.
         members.sort(key=lambda entry: entry.target, reverse=True)
         members.sort(key=lambda entry: (entry.release_order, entry.release))
-    return {place: _labels(members) for place, members in families.items()}
+    return {key: _labels(members) for key, members in families.items()}
 
 
 def _labels(members: Sequence[GridTarget]) -> Mapping[str, str]:

@@ -123,10 +123,10 @@ def render_play(steps: Sequence[Step]) -> str:
     left_out = range(FIRST_STEPS, len(steps) - LAST_STEPS)
     seen: _Seen = {}
     lines: list[str] = []
-    for place, step in enumerate(steps):
-        if place not in left_out:
+    for index, step in enumerate(steps):
+        if index not in left_out:
             lines += [*_play_lines(step, seen), ""]
-        elif place == left_out.start:
+        elif index == left_out.start:
             lines += [f"  {len(left_out)} steps are left out here; exchange.pcap has all", ""]
     return "\n".join(lines)
 

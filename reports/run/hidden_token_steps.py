@@ -49,8 +49,8 @@ def _mechanism_of(request: Request) -> str | None:
 
 
 def _around_token(request: Request, mechanism: str) -> dict[str, str]:
-    place = token_in(request) if request.is_hidden else None
-    if place is None:
+    span = token_in(request) if request.is_hidden else None
+    if span is None:
         return {}
     length_bytes = _INT32_BYTES
     form = INT32
@@ -58,10 +58,10 @@ def _around_token(request: Request, mechanism: str) -> dict[str, str]:
         form, length_bytes = BARE, 0
     elif request.api_version >= FIRST_FLEXIBLE_AUTHENTICATE:
         form = VARINT
-        length_bytes = len(write_unsigned_varint(place.stop - place.start + 1))
+        length_bytes = len(write_unsigned_varint(span.stop - span.start + 1))
     return {
         "mechanism": mechanism,
         "form": form,
-        "head": request.data[SIZE_BYTES : place.start - length_bytes].hex(),
-        "tail": request.data[place.stop :].hex(),
+        "head": request.data[SIZE_BYTES : span.start - length_bytes].hex(),
+        "tail": request.data[span.stop :].hex(),
     }

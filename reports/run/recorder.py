@@ -306,11 +306,11 @@ class RunRecorder:
 
     def _keep_exchanges(self, example: JudgedExample) -> None:
         """Store the bytes of every failure in the generate phase, and of a property's first examples."""
-        place = (example.key, example.property_name)
+        key = (example.key, example.property_name)
         failed = example.failure is not None and example.phase is Phase.GENERATE
-        if not failed and self._sampled[place] >= SAMPLED_EXAMPLES_PER_PROPERTY:
+        if not failed and self._sampled[key] >= SAMPLED_EXAMPLES_PER_PROPERTY:
             return
-        self._sampled[place] += 1
+        self._sampled[key] += 1
         for number, exchange in enumerate(example.exchanges):
             self.writer.add_exchange(
                 {

@@ -111,10 +111,10 @@ def code_sha256() -> str:
     digest = hashlib.sha256()
     for folder in CODE_FOLDERS:
         for path in sorted((root / folder).rglob("*")):
-            place = path.relative_to(root)
-            is_code = path.suffix in CODE_SUFFIXES and TESTS not in place.parts
-            if is_code and not any(map(place.is_relative_to, TARGET_FOLDERS)):
-                digest.update(f"{place.as_posix()}\0".encode())
+            relative = path.relative_to(root)
+            is_code = path.suffix in CODE_SUFFIXES and TESTS not in relative.parts
+            if is_code and not any(map(relative.is_relative_to, TARGET_FOLDERS)):
+                digest.update(f"{relative.as_posix()}\0".encode())
                 digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
 

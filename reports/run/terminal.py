@@ -247,7 +247,7 @@ def _one_target(folded: FoldedGrid, shown: _Rows, width: int) -> Iterator[Line]:
         return
     if several:
         # Without commas, six of them fit into 80 columns.
-        yield Line(" ".join(f"{place} {name}" for place, name in enumerate(listeners, 1)))
+        yield Line(" ".join(f"{number} {name}" for number, name in enumerate(listeners, 1)))
     yield Line("")
     table = _empty_table(["verdict", *([numbers] if several else []), "examples"])
     table.columns[-1].justify = "right"
@@ -279,11 +279,11 @@ def _few_targets(
 def _many_targets(
     folded: FoldedGrid, shown: _Rows, names: Sequence[str], width: int
 ) -> Iterator[Line]:
-    for place, name in enumerate(names):
-        counts = Counter(cells[place].verdict for cells in folded.cells.values())
+    for index, name in enumerate(names):
+        counts = Counter(cells[index].verdict for cells in folded.cells.values())
         told = "  ".join(f"{counts[each]} {SYMBOLS[each]}" for each in WORST_FIRST if counts[each])
         worst = next((each for each in WORST_FIRST if counts[each]), Verdict.NOT_RUN)
-        yield Line(f"{place + 1:>3} {printable(name):<30} {told}", MARKUP.get(worst, {}))
+        yield Line(f"{index + 1:>3} {printable(name):<30} {told}", MARKUP.get(worst, {}))
     if shown:
         digits = len(str(len(names)))
         at_once = max(1, (max(width, 80) - BESIDE_VERDICTS) // (digits + 1))

@@ -186,8 +186,8 @@ def _short(data: bytes, most_bytes: int) -> str:
 
 def _command(recorder: RunRecorder, failure: Failure) -> str:
     """Return the command that judges it again; the stored script would need a broker that already runs."""
-    place = recorder.writer.folder / "failures" / failure.signature
-    words = ["kafka-conformance", "replay", str(place)]
+    folder = recorder.writer.folder / "failures" / failure.signature
+    words = ["kafka-conformance", "replay", str(folder)]
     facts = recorder.targets.get(failure.target)
     if facts is None or facts.launcher != ADDRESS:
         return shlex.join(words)
@@ -253,8 +253,8 @@ def _as_many_as_fit(names: Sequence[str], width: int) -> str:
     room = ROWS_OF_TEXT * width - len("  clauses:  and 999 more")
     fitting = [
         name
-        for place, name in enumerate(names, start=1)
-        if place == 1 or sum(len(each) + 2 for each in names[:place]) <= room
+        for count, name in enumerate(names, start=1)
+        if count == 1 or sum(len(each) + 2 for each in names[:count]) <= room
     ]
     more = len(names) - len(fitting)
     return ", ".join(fitting) + (f" and {more} more" if more else "")

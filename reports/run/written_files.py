@@ -53,8 +53,8 @@ def unlisted_files(folder: Path, listed: Mapping[str, str]) -> list[str]:
     """
     found = set()
     for part in HASHED_PARTS:
-        place = folder / part
-        for path in (place, *place.rglob("*")):
+        root = folder / part
+        for path in (root, *root.rglob("*")):
             if path.is_symlink() or (path.exists() and not path.is_dir()):
                 found.add(path.relative_to(folder).as_posix())
     return sorted(found - listed.keys())

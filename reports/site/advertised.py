@@ -20,11 +20,11 @@ from reports.site.rendering import Site
 from reports.upgrade.client_versions import served_clients
 from reports.upgrade.kafka_statement import SOURCES
 
-_PLACE = {"release": str, "quorum": str, "listener": str}
+_LISTENER_COLUMNS = {"release": str, "quorum": str, "listener": str}
 _RANGE = {"min_version": int, "max_version": int}
 RECORDED_COLUMNS: Mapping[str, Mapping[str, type]] = {
-    "advertised": {**_PLACE, "api_key": int, **_RANGE},
-    "features": {**_PLACE, "name": str, **_RANGE, "finalized_level": int},
+    "advertised": {**_LISTENER_COLUMNS, "api_key": int, **_RANGE},
+    "features": {**_LISTENER_COLUMNS, "name": str, **_RANGE, "finalized_level": int},
 }
 """Maps each recorded table to the types of its columns, which are those of its CSV file in the profiles."""
 _TITLES = {PLAINTEXT: "Brokers", CONTROLLER: "Controllers"}
@@ -162,10 +162,10 @@ def feature_table() -> AdvertisedTable:
 def _cells(releases: Sequence[RecordedRelease], texts: Sequence[str]) -> tuple[TableCell, ...]:
     """Return the cells of a row, given its texts; releases go from new to old."""
     cells = []
-    for place, (release, text) in enumerate(zip(releases, texts, strict=True)):
+    for index, (release, text) in enumerate(zip(releases, texts, strict=True)):
         older = (
             texts[other]
-            for other in range(place + 1, len(releases))
+            for other in range(index + 1, len(releases))
             if releases[other].quorum == release.quorum
         )
         cells.append(TableCell(text=text, is_new=bool(text) and next(older, text) != text))

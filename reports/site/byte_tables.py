@@ -143,8 +143,8 @@ def first_divergence(rows: list[ByteRow], expected: list[ByteRow]) -> int | None
     The size prefix is ignored: it differs only because something else does.
     """
     others: Iterator[ByteRow | None] = iter([*expected[1:], None])
-    for place, row in enumerate(rows[1:], start=1):
+    for index, row in enumerate(rows[1:], start=1):
         other = next(others, None)
         if other is None or (other.path, other.data) != (row.path, row.data):
-            return place
+            return index
     return None if next(others, None) is None else len(rows) - 1

@@ -81,12 +81,12 @@ def _steps_of_other_products(site: Site) -> Iterator[ReleasePair]:
         for column in site.folded.columns
         if column.implementation not in (APACHE_KAFKA, CLUSTER)
     }
-    places = {target: place for place, target in enumerate(columns)}
+    indexes = {target: index for index, target in enumerate(columns)}
     steps: dict[tuple[str, str], list[ReleaseStep]] = {}
     for step in site.history.release_steps or ():
         if step.from_target in columns and step.to_target in columns:
             steps.setdefault((step.from_target, step.to_target), []).append(step)
-    for older, newer in sorted(steps, key=lambda pair: places[pair[1]]):
+    for older, newer in sorted(steps, key=lambda pair: indexes[pair[1]]):
         yield ReleasePair(
             anchor=addresses.anchor(f"{older}-{newer}"),
             title=f"{columns[older].name} to {columns[newer].name}",

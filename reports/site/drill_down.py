@@ -88,24 +88,26 @@ def write_cells(site: Site) -> None:
     clauses = {clause.clause: clause for clause in site.folded.grid.clauses}
     for folded in site.folded.by_role.values():
         for clause, cells in folded.cells.items():
-            for place, cell in enumerate(cells):
+            for column_index, cell in enumerate(cells):
                 for listener in cell.listeners:
                     if listener.verdict not in WITHOUT_FINDING:
                         judged = clauses[clause]
-                        _write_cell(site, folded, judged, place, listener, history[clause], kept)
+                        _write_cell(
+                            site, folded, judged, column_index, listener, history[clause], kept
+                        )
 
 
 def _write_cell(
     site: Site,
     folded: FoldedGrid,
     clause: GridClause,
-    place: int,
+    column_index: int,
     listener: ListenerCell,
     history: ClauseHistory,
     kept: Mapping[tuple[str, str], KeptFailure],
 ) -> None:
     cells = folded.cells[clause.clause]
-    cell, column = cells[place], folded.columns[place]
+    cell, column = cells[column_index], folded.columns[column_index]
 
     def own(rows: list[Any] | None) -> list[Any] | None:
         if rows is None:
@@ -130,7 +132,7 @@ def _write_cell(
         flakes=own(history.flakes),
         neighbours=[
             (folded.columns[other], cells[other])
-            for other in range(place - 3, place + 4)
+            for other in range(column_index - 3, column_index + 4)
             if 0 <= other < len(cells)
             and folded.columns[other].implementation == column.implementation
         ],

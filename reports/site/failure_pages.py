@@ -116,9 +116,9 @@ def write_failures(site: Site) -> None:
     for row in site.history.neighbours or ():
         neighbours.setdefault(row.signature, []).append(row)
     for failure in site.history.failures or ():
-        place = named.get((failure.run_id, failure.signature))
-        if place is not None and _SIGNATURE.fullmatch(failure.signature):
-            cell, found = place
+        pair = named.get((failure.run_id, failure.signature))
+        if pair is not None and _SIGNATURE.fullmatch(failure.signature):
+            cell, found = pair
             others = neighbours.get(failure.signature, [])
             said = Verdict.INCONCLUSIVE if leaves_open(failure) else cell.verdict_of(found)
             _write_failure(site, lookups, failure, cell, said, others)
@@ -181,12 +181,12 @@ def _expected(failure: KeptFailure, target: GridTarget) -> list[ExpectedAnswer]:
 
 def compare(parts: Sequence[Part], expected: Sequence[ExpectedAnswer]) -> list[ByteComparison]:
     """Pair the target's responses with the reference broker's, request by request."""
-    requests = [place for place, part in enumerate(parts) if part.sent]
+    requests = [index for index, part in enumerate(parts) if part.sent]
     if len(requests) != len(expected):
         return []
     comparisons = []
-    for number, (place, wanted) in enumerate(zip(requests, expected, strict=True), start=1):
-        answer = parts[place + 1] if place + 1 < len(parts) and not parts[place + 1].sent else None
+    for number, (index, wanted) in enumerate(zip(requests, expected, strict=True), start=1):
+        answer = parts[index + 1] if index + 1 < len(parts) and not parts[index + 1].sent else None
         if wanted.is_bare and answer and any(row.path != BARE_ANSWER for row in answer.rows[1:]):
             wanted = replace(wanted, rows=in_fields_of(answer.rows, wanted.rows))
         rows = compared_rows(wanted.rows, answer.rows if answer else [])
@@ -225,10 +225,10 @@ def _near_differences(rows: list[ComparedRow]) -> tuple[tuple[ComparedRow, ...],
     shown: list[ComparedRow] = []
     left_out: Counter[str] = Counter()
     one_sided = 0
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         lonely = row.expected is None or row.actual is None
         one_sided = one_sided + 1 if lonely else 0
-        near = any(other.differs for other in rows[place : place + _CONTEXT + 1])
+        near = any(other.differs for other in rows[index : index + _CONTEXT + 1])
         if one_sided > _MOST_ONE_SIDED or len(shown) >= _MOST_ROWS:
             left_out["fields that only one response has" if lonely else "more fields"] += 1
         elif not near:
@@ -249,11 +249,11 @@ def _with_marks(
     """Return each part with the row to mark: where decoding fails, else where it first diverges."""
     marked: list[tuple[Part, int | None]] = []
     number = 0
-    for place, part in enumerate(parts):
+    for index, part in enumerate(parts):
         if part.sent:
             number += 1
         broken = next((at for at, row in enumerate(part.rows) if row.marked), None)
-        answer = place > 0 and parts[place - 1].sent and not part.sent
+        answer = index > 0 and parts[index - 1].sent and not part.sent
         if broken is None and answer and comparisons:
             broken = first_divergence(part.rows, comparisons[number - 1].expected.rows)
         marked.append((part, broken))

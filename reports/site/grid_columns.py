@@ -21,14 +21,14 @@ class Block:
 
     Attributes:
         name: the heading: "Kafka 4.x", "tansu".
-        columns: the targets, and `places` where they stand in the columns of the folded grid.
+        columns: the targets, and `indexes` where they stand in the columns of the folded grid.
         is_folded: whether one cell stands for all of them until the reader opens the block.
-        first: the place of its first cell in a row of the table, counted from 1.
+        first: the position of its first cell in a row of the table, counted from 1.
     """
 
     name: str
     columns: tuple[TargetColumn, ...]
-    places: tuple[int, ...]
+    indexes: tuple[int, ...]
     is_folded: bool
     first: int
 
@@ -45,12 +45,12 @@ class Block:
 
     @property
     def single(self) -> tuple[int, int]:
-        """The places of the first and the last cell of a single target."""
+        """The positions of the first and the last cell of a single target."""
         return self.first + self.is_folded, self.first + self.width - 1
 
     def cells_of(self, row: Sequence[FoldedCell]) -> list[FoldedCell]:
         """Return its cells of a row of the folded grid."""
-        return [row[place] for place in self.places]
+        return [row[index] for index in self.indexes]
 
 
 def blocks_of(folded: FoldedGrid, first: int) -> tuple[Block, ...]:
@@ -58,16 +58,16 @@ def blocks_of(folded: FoldedGrid, first: int) -> tuple[Block, ...]:
 
     Args:
         folded: the grid of one role.
-        first: the place of the first target's cell in a row, counted from 1.
+        first: the position of the first target's cell in a row, counted from 1.
     """
-    places = {column.target: place for place, column in enumerate(folded.columns)}
+    indexes = {column.target: index for index, column in enumerate(folded.columns)}
     is_wide = len(folded.columns) > MOST_UNFOLDED
     blocks = []
     for name, columns in sorted(folded.column_groups, key=_is_apache_kafka):
         block = Block(
             name=name,
             columns=columns,
-            places=tuple(places[column.target] for column in columns),
+            indexes=tuple(indexes[column.target] for column in columns),
             is_folded=is_wide and len(columns) > 1,
             first=first,
         )

@@ -32,11 +32,11 @@ BLANK = "blank"
 class FilterOption:
     """One option of a filter: its name and value in the address, and the text next to its checkbox.
 
-    `place` counts the options of a filter from 0. Ids are made of it because they occur in many style rules, and names are long.
+    `index` counts the options of a filter from 0. Ids are made of it because they occur in many style rules, and names are long.
     """
 
     name: str
-    place: int
+    index: int
     value: str
     text: str
     style: str = ""
@@ -45,7 +45,7 @@ class FilterOption:
     @property
     def id(self) -> str:
         """Its id on the page."""
-        return f"{self.name}{self.place}"
+        return f"{self.name}{self.index}"
 
     @property
     def selector(self) -> str:
@@ -86,13 +86,13 @@ def filters_of(role: str, folded: FoldedGrid, blocks: Sequence[Block]) -> Filter
         states=tuple(
             FilterOption(
                 name="state",
-                place=place,
+                index=index,
                 value=verdict.value,
                 text=verdict_text(verdict, role=role),
                 style="na" if verdict is Verdict.NOT_APPLICABLE else verdict.value,
                 count=counts[verdict],
             )
-            for place, verdict in enumerate(each for each in WORST_FIRST if counts[each])
+            for index, verdict in enumerate(each for each in WORST_FIRST if counts[each])
         ),
         levels=choices("level", dict.fromkeys(each.level for each in folded.grid.clauses)),
         sources=choices("source", (source for source, _ in folded.sources)),
@@ -100,11 +100,11 @@ def filters_of(role: str, folded: FoldedGrid, blocks: Sequence[Block]) -> Filter
         opened=tuple(
             FilterOption(
                 name="open",
-                place=place,
+                index=index,
                 value=block.name,
                 text=f"{block.name}: {len(block.columns)}",
             )
-            for place, block in enumerate(block for block in blocks if block.is_folded)
+            for index, block in enumerate(block for block in blocks if block.is_folded)
         ),
     )
 
@@ -112,8 +112,8 @@ def filters_of(role: str, folded: FoldedGrid, blocks: Sequence[Block]) -> Filter
 def choices(name: str, values: Iterable[str]) -> tuple[FilterOption, ...]:
     """Return a filter whose options have their value as text."""
     return tuple(
-        FilterOption(name=name, place=place, value=value, text=value)
-        for place, value in enumerate(values)
+        FilterOption(name=name, index=index, value=value, text=value)
+        for index, value in enumerate(values)
     )
 
 
@@ -128,16 +128,16 @@ def style_rules(
         yield f"{unless(choice)} {choice.rows}{{display:none}}"
     yield from _rules_of_states(folded, blocks, filters)
     opened = {choice.value: choice.selector for choice in filters.opened}
-    for place, (block, choice) in enumerate(zip(blocks, filters.products, strict=True)):
-        cells = f"#grid :is({_cells(block.first, block.first + block.width - 1)},.c{place})"
+    for index, (block, choice) in enumerate(zip(blocks, filters.products, strict=True)):
+        cells = f"#grid :is({_cells(block.first, block.first + block.width - 1)},.c{index})"
         yield f"{unless(choice)} {cells}{{display:none}}"
         if block.is_folded:
             is_open = f"has({opened[block.name]})"
             fold, single = _cells(block.first, block.first), _cells(*block.single)
-            yield f"body:{is_open} #grid :is({fold},.fold.c{place}){{display:none}}"
-            yield f"body:not(:{is_open}) #grid :is({single},.single.c{place}){{display:none}}"
-    for place, day in enumerate(days):
-        kept = ",".join(f'[data-changed="{each}"]' for each in days[: place + 1])
+            yield f"body:{is_open} #grid :is({fold},.fold.c{index}){{display:none}}"
+            yield f"body:not(:{is_open}) #grid :is({single},.single.c{index}){{display:none}}"
+    for index, day in enumerate(days):
+        kept = ",".join(f'[data-changed="{each}"]' for each in days[: index + 1])
         yield f'body:has(option[value="{day}"]:checked) .clauses tr:not(.source,{kept}){{display:none}}'
     yield f"{_NARROW}{{{''.join(_labels(role, folded, blocks))}}}"
 
@@ -164,10 +164,10 @@ def _rules_of_states(
     chosen = "body:has([name=state]:checked)"
     yield f"{chosen}:not(:has([name=release]:checked)) {rows}{kept}){{display:none}}"
     yield f"{chosen}:has([name=release]:checked) {rows}{kept_there}){{display:none}}"
-    for place, (block, found) in enumerate(zip(blocks, verdicts, strict=True)):
+    for index, (block, found) in enumerate(zip(blocks, verdicts, strict=True)):
         own = ",".join(choice.selector for choice, verdict in states if verdict in found)
         cells = _cells(block.first, block.first + block.width - 1)
-        yield f"{chosen}:not(:has({own})) #grid :is({cells},.c{place}){{display:none}}"
+        yield f"{chosen}:not(:has({own})) #grid :is({cells},.c{index}){{display:none}}"
     for choice, verdict in states:
         yield f"{_NARROW}{{{chosen}:not(:has({choice.selector})) .clauses {_cell(verdict)}{{display:none}}}}"
 
@@ -180,12 +180,12 @@ def _labels(role: str, folded: FoldedGrid, blocks: Sequence[Block]) -> Iterator[
     for block in blocks:
         if block.is_folded:
             yield _label(block.first, f"{block.name}, {block.size}")
-        for place, column in enumerate(block.columns, start=block.single[0]):
-            yield _label(place, column.name.removeprefix("Apache "))
+        for position, column in enumerate(block.columns, start=block.single[0]):
+            yield _label(position, column.name.removeprefix("Apache "))
 
 
-def _label(place: int, text: str) -> str:
-    return f'#grid td:nth-child({place})::before{{content:"{_css_string(text)}"}}'
+def _label(position: int, text: str) -> str:
+    return f'#grid td:nth-child({position})::before{{content:"{_css_string(text)}"}}'
 
 
 def unless(*choices: FilterOption) -> str:

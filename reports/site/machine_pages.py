@@ -151,10 +151,10 @@ def _picture_of(machine: Machine) -> str:
 def write_machines(site: Site) -> None:
     """Write machines.html and machines/<target>.html, if the runs of the grid learned machines."""
     columns = site.folded.columns
-    places = {column.target: place for place, column in enumerate(columns)}
-    learned = [each for each in _read_all(site.history) if each.target in places]
+    indexes = {column.target: index for index, column in enumerate(columns)}
+    learned = [each for each in _read_all(site.history) if each.target in indexes]
     if learned:
-        learned.sort(key=lambda each: (places[each.target], listener_order(each.listener)))
+        learned.sort(key=lambda each: (indexes[each.target], listener_order(each.listener)))
         write_pages(
             site.render,
             site.out_dir,

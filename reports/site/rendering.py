@@ -170,9 +170,9 @@ def linked(text: str) -> Markup:
     pieces = _WEB_ADDRESS.split(text)
     return Markup("").join(
         Markup('<a href="{}" rel="noreferrer">{}</a>').format(piece, _last_part(piece))
-        if place % 2
+        if index % 2
         else escape(piece)
-        for place, piece in enumerate(pieces)
+        for index, piece in enumerate(pieces)
     )
 
 

@@ -236,10 +236,10 @@ def _description(cell: FoldedCell) -> str:
 def _neutral_wholes(block: Block, rows: Sequence[Sequence[FoldedCell]]) -> Iterator[PageCell]:
     counts = [
         (
-            sum(row[place].verdict is Verdict.CONFORMS for row in rows),
-            sum(not row[place].is_blank for row in rows),
+            sum(row[index].verdict is Verdict.CONFORMS for row in rows),
+            sum(not row[index].is_blank for row in rows),
         )
-        for place in range(len(block.columns))
+        for index in range(len(block.columns))
     ]
     if block.is_folded:
         works, tried = (sum(numbers) for numbers in zip(*counts, strict=True))
@@ -263,14 +263,14 @@ def _wholes(folded: FoldedGrid, block: Block) -> Iterator[PageCell]:
         yield from _neutral_wholes(block, rows)
         return
     if block.is_folded:
-        worst = [worst_of([row[place] for row in rows])[0] for place in range(len(block.columns))]
+        worst = [worst_of([row[index] for row in rows])[0] for index in range(len(block.columns))]
         cell, count = worst_of(worst)
         yield PageCell(
             style=_style(cell.verdict),
             text=f"{SYMBOLS[cell.verdict]} {count} of {len(worst)}",
         )
-    for place, column in enumerate(block.columns):
-        cell, count = worst_of([row[place] for row in rows])
+    for index, column in enumerate(block.columns):
+        cell, count = worst_of([row[index] for row in rows])
         word = cell.verdict.value.replace("_", " ")
         text = verdict_text(cell.verdict)
         yield PageCell(

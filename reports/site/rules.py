@@ -62,12 +62,12 @@ def write_rules(site: Site) -> None:
             tuple(
                 FilterOption(
                     name="state",
-                    place=place,
+                    index=index,
                     value=each.value,
                     text=verdict_text(each),
                     style=each.value,
                 )
-                for place, each in enumerate(each for each in WORST_FIRST if each in found)
+                for index, each in enumerate(each for each in WORST_FIRST if each in found)
             ),
         ),
         ("Level", choices("level", dict.fromkeys(row.clause.level for row in rows))),

@@ -223,14 +223,14 @@ def _sources(
     folded: FoldedGrid, listeners: Sequence[str], target: str
 ) -> list[tuple[str, list[Row]]]:
     """Return the rules of a role by source, each with the target's cell and what each listener has."""
-    place = next(at for at, column in enumerate(folded.columns) if column.target == target)
+    index = next(at for at, column in enumerate(folded.columns) if column.target == target)
     return [
         (
             source,
             [
                 (clause, cell, in_order(cell, listeners))
                 for clause in clauses
-                for cell in [folded.cells[clause.clause][place]]
+                for cell in [folded.cells[clause.clause][index]]
             ],
         )
         for source, clauses in folded.sources
@@ -262,13 +262,13 @@ def _tried_with(site: Site, release: str) -> list[TriedOperations]:
     folded = site.folded.by_role.get(OPERATION)
     if folded is None:
         return []
-    place = next((at for at, column in enumerate(folded.columns) if column.target == release), None)
-    if place is None:
+    index = next((at for at, column in enumerate(folded.columns) if column.target == release), None)
+    if index is None:
         return []
     found = []
     for _, clauses in folded.sources:
         client = owner_of(clauses[0], release, OPERATION)
-        cells = [folded.cells[clause.clause][place] for clause in clauses]
+        cells = [folded.cells[clause.clause][index] for clause in clauses]
         verdicts = [cell.verdict for cell in cells if not cell.is_blank]
         words = [
             f"{verdict_word(each, OPERATION)} {verdicts.count(each)}"

@@ -164,7 +164,7 @@ def write_why(site: Site) -> None:
         *((source, badge_of_source(source)) for source, _ in site.folded.sources),
     ]
     # A year of nights is too long for a page: list the runs that the grid shows, and the newest.
-    runs = [run for place, run in enumerate(grid.runs) if run.in_grid or place < MOST_RUNS]
+    runs = [run for index, run in enumerate(grid.runs) if run.in_grid or index < MOST_RUNS]
     names = {column.target: column.name for column in site.folded.columns}
     defects = site.history.mutation or ()
     site.render(

@@ -174,14 +174,14 @@ def _differences(grid: FoldedGrid, before: RecordedRelease, after: RecordedRelea
     absent = tuple(each.target for each in (before, after) if each.target not in columns)
     if brokers is None or absent:
         return RuleChanges(absent=absent)
-    places = [list(columns).index(each.target) for each in (before, after)]
+    indexes = [list(columns).index(each.target) for each in (before, after)]
     shared = set.intersection(
         *({entry.listener for entry in columns[each.target].listeners} for each in (before, after))
     )
     compared, unclear, changes = 0, 0, []
     for clause in brokers.grid.clauses:
         old, new = (
-            _worst(brokers.cells[clause.clause][place].listeners, shared) for place in places
+            _worst(brokers.cells[clause.clause][index].listeners, shared) for index in indexes
         )
         if {old.verdict, new.verdict} & {*UNSETTLED_VERDICTS}:
             unclear += 1

@@ -236,8 +236,8 @@ def _way(upgrade: Upgrade) -> Section:
     return Section(
         title="On the way",
         lines=tuple(
-            TextLine("", f"{place}. {step.text}{f' ({step.source.title})' if step.source else ''}")
-            for place, step in enumerate(upgrade.steps, start=1)
+            TextLine("", f"{number}. {step.text}{f' ({step.source.title})' if step.source else ''}")
+            for number, step in enumerate(upgrade.steps, start=1)
         ),
     )
 

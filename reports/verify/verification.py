@@ -41,11 +41,11 @@ class GridDifference:
     """One difference between a published grid and the grid that its runs produce.
 
     Attributes:
-        place: what differs: "file", "run", "page", or the name of a table or list.
+        part: what differs: "file", "run", "page", or the name of a table or list.
         sentence: which one, and how.
     """
 
-    place: str
+    part: str
     sentence: str
 
 
@@ -80,7 +80,7 @@ def run_folders(roots: Iterable[Path]) -> list[Path]:
 
     walks = (os.walk(root, onerror=refuse) for root in roots)
     return sorted(
-        {Path(place) for walk in walks for place, _, files in walk if HEADER_FILE in files}
+        {Path(folder) for walk in walks for folder, _, files in walk if HEADER_FILE in files}
     )
 
 
@@ -159,9 +159,9 @@ def _differing_rows(published: pa.Table, recomputed: pa.Table, key: Sequence[str
         return
     columns = [name for name in shared if name not in _WHERE_IT_LAY]
     theirs, ours = (_by_key(table.to_pylist(), key, columns) for table in (published, recomputed))
-    for place in sorted(ours.keys() | theirs.keys()):
-        for sentence in _differences(theirs.get(place, []), ours.get(place, [])):
-            yield f"{' / '.join(place)}: {sentence}"
+    for row_key in sorted(ours.keys() | theirs.keys()):
+        for sentence in _differences(theirs.get(row_key, []), ours.get(row_key, [])):
+            yield f"{' / '.join(row_key)}: {sentence}"
 
 
 def differing_lists(

@@ -208,13 +208,13 @@ class RunHistory:
             if table == _KEPT_FOR_GOOD:
                 continue
             for folder in self._storage.names(f"{_FACTS}/{table}"):
-                place = f"{_FACTS}/{table}/{folder}"
-                days = self._storage.names(place)
+                path = f"{_FACTS}/{table}/{folder}"
+                days = self._storage.names(path)
                 for day in days:
                     if day.startswith("day=") and day < first_day:
-                        self._storage.delete(f"{place}/{day}")
+                        self._storage.delete(f"{path}/{day}")
                 if not any(day >= first_day for day in days if day.startswith("day=")):
-                    self._storage.delete(place)
+                    self._storage.delete(path)
 
 
 def batches_of(runs: DataFrame) -> list[str]:

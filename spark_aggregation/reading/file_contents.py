@@ -53,7 +53,7 @@ _MEASURES = {
 
 Rows are grouped twice: first each counts one example and has its number, then counts are summed and the smallest numbers kept.
 """
-_PLACE = re.compile(r"(.*)/((examples|exchanges|answers|failures|machines)/.+)", re.DOTALL)
+_PATH = re.compile(r"(.*)/((examples|exchanges|answers|failures|machines)/.+)", re.DOTALL)
 
 
 def _list_of(
@@ -138,13 +138,13 @@ def read_contents(
     for batch in batches:
         paths, contents = batch.column("path"), batch.column("content")
         for path, content in zip(paths, contents, strict=True):
-            place = _PLACE.fullmatch(path.as_py())
-            if place is not None:
-                yield _contents_of(place, content.as_buffer(), readers)
+            match = _PATH.fullmatch(path.as_py())
+            if match is not None:
+                yield _contents_of(match, content.as_buffer(), readers)
 
 
-def _contents_of(place: re.Match[str], content: pa.Buffer, readers: _Readers) -> pa.RecordBatch:
-    folder, name, table = place.groups()
+def _contents_of(match: re.Match[str], content: pa.Buffer, readers: _Readers) -> pa.RecordBatch:
+    folder, name, table = match.groups()
     found = {
         "folder": folder,
         "name": unquote(name),

@@ -58,14 +58,14 @@ def screened(roots: Sequence[str]) -> Screened:
 
 def _faults(root: Path) -> Iterator[tuple[Path, RefusedRun]]:
     """Find run folders that must not be read, and what else Spark must not see outside of run folders."""
-    for place, folders, files in os.walk(root):
+    for folder, folders, files in os.walk(root):
         if HEADER_FILE in files:
             folders.clear()
-            fault = fault_of_files(Path(place))
+            fault = fault_of_files(Path(folder))
             if fault is not None:
-                yield _refused(Path(place), *fault)
+                yield _refused(Path(folder), *fault)
             continue
-        for path in (Path(place, name) for name in (*folders, *files)):
+        for path in (Path(folder, name) for name in (*folders, *files)):
             status = path.lstat()
             if is_special(status):
                 reason = f"it is {kind_of(status)}; give the run folder itself"

@@ -157,7 +157,7 @@ def grid_clauses(headers: DataFrame, shown: DataFrame) -> DataFrame:
     """Describe the grid's rows: each clause as stated by the newest run of the grid that has it.
 
     Returns:
-        One row per clause: `clause`, `position` (place in that run's catalogue, from 0), `role`, `level`,
+        One row per clause: `clause`, `position` (index in that run's catalogue, from 0), `role`, `level`,
         `source`, `statement`, `location`, `meaning`.
     """
     stated = headers.join(shown, on="run_id", how="left_semi").select(

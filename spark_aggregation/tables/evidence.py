@@ -63,13 +63,13 @@ def read_machines(files: DataFrame) -> DataFrame:
     """
     path = F.col("path")
     text = F.try_validate_utf8(F.col("content").cast("string"))
-    place = [
+    columns = [
         F.get_json_object("machine", f"$.{name}").alias(name) for name in ("target", "listener")
     ]
     return (
         files.where(path.rlike(f"/{MACHINES_FOLDER}/[^/]+[.]json$"))
         .select(parent(path, levels=2).alias("folder"), text.alias("machine"))
-        .select("folder", *place, "machine")
+        .select("folder", *columns, "machine")
         .where("target IS NOT NULL AND listener IS NOT NULL")
     )
 
@@ -81,9 +81,9 @@ def shown_machines(machines: DataFrame, targets: DataFrame) -> DataFrame:
         machines: `run_id`, `target`, `listener` and `machine`, of at least the runs that the grid shows.
         targets: as `cell_tables.grid_targets` returns them.
     """
-    place = ["run_id", *COLUMN]
-    shown = machines.join(targets.select(*place), on=place, how="left_semi")
-    return shown.groupBy(*place).agg(F.max("machine").alias("machine"))
+    key = ["run_id", *COLUMN]
+    shown = machines.join(targets.select(*key), on=key, how="left_semi")
+    return shown.groupBy(*key).agg(F.max("machine").alias("machine"))
 
 
 def _text_of(name: str) -> Column:
@@ -103,7 +103,7 @@ def first_examples(contents: DataFrame, headers: DataFrame) -> DataFrame:
         `pinned`, `outcome`, `error_code`, `verdict`, `failure_signature`, `sent_sha256` (of all bytes sent, without
         correlation ids) and `answer_sha256` (of the last response). Both are null if the exchanges were not kept.
     """
-    place = ["folder", *CELL, "property", "example_number"]
+    key = ["folder", *CELL, "property", "example_number"]
     early = contents.select("folder", F.inline("first_examples"))
     exchanges = contents.select("folder", F.inline("exchanges"))
     # Headers are large, so only these columns of them are joined to every example.
@@ -116,7 +116,7 @@ def first_examples(contents: DataFrame, headers: DataFrame) -> DataFrame:
         early.join(written_down.hint("shuffle_hash"), on="folder", how="inner")
         .withColumn("pinned", pinned)
         # Few examples have kept exchanges. Sorting all of them for the join would cost more than everything else.
-        .join(_kept_bytes(exchanges).hint("shuffle_hash"), on=place, how="left")
+        .join(_kept_bytes(exchanges).hint("shuffle_hash"), on=key, how="left")
         .where("pinned OR sent_sha256 IS NOT NULL")
         .select(
             *("run_id", "day"),

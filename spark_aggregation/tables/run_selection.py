@@ -73,10 +73,10 @@ def of_columns(rows: DataFrame, columns: DataFrame) -> DataFrame:
         rows: `run_id`, `clause`, `target` and `listener`; further columns stay.
         columns: `run_id`, `target`, `listener` and `client` of the columns that runs supply.
     """
-    places = columns.select("run_id", *COLUMN, "client").alias("supplied")
+    supplied = columns.select("run_id", *COLUMN, "client").alias("supplied")
     same = " AND ".join(f"judged.{name} = supplied.{name}" for name in ("run_id", *COLUMN))
     client = f"supplied.client IN ('', {_CLIENT.format(clause='judged.clause')})"
-    return rows.alias("judged").join(places, on=F.expr(f"{same} AND {client}"), how="left_semi")
+    return rows.alias("judged").join(supplied, on=F.expr(f"{same} AND {client}"), how="left_semi")
 
 
 def supplying_columns(columns: DataFrame, *, since: int | None = None) -> DataFrame:
@@ -123,10 +123,10 @@ def _withdrawn(columns: DataFrame) -> DataFrame:
         F.struct("started_at", "run_id").alias("corrected_at"),
     )
     latest = corrections.groupBy("run_id", *_KEY).agg(F.max("corrected_at").alias("corrected_at"))
-    place = F.struct("started_at", "run_id")
+    moment = F.struct("started_at", "run_id")
     return (
         columns.join(latest, on=["run_id", *_KEY], how="inner")
-        .where(place < F.col("corrected_at"))
+        .where(moment < F.col("corrected_at"))
         .select("run_id", *_KEY, F.lit(True).alias("withdrawn"))
     )
 

@@ -59,11 +59,11 @@ def reopened_columns(columns: DataFrame) -> DataFrame:
     Returns:
         `target` and `listener`, one row per column.
     """
-    place = F.struct("started_at", "run_id")
+    moment = F.struct("started_at", "run_id")
     supplied_before, is_new = F.col("supplied_before"), F.col("supplied_before").isNull()
     per_column = columns.groupBy(*COLUMN).agg(
-        F.max(F.when(supplied_before, place)).alias("newest_known"),
-        F.min(F.when(is_new & F.col("supplies"), place)).alias("oldest_new"),
+        F.max(F.when(supplied_before, moment)).alias("newest_known"),
+        F.min(F.when(is_new & F.col("supplies"), moment)).alias("oldest_new"),
         F.max(supplied_before != F.col("supplies")).alias("changed"),
     )
     late = F.col("oldest_new") < F.col("newest_known")
@@ -102,9 +102,9 @@ def cell_ages(transitions: DataFrame) -> DataFrame:
     Returns:
         One row per cell: `clause`, `target`, `listener`, `first_seen`, `last_changed`, `previous_verdict`.
     """
-    place = F.struct("at", "run_id")
+    moment = F.struct("at", "run_id")
     return transitions.groupBy(*CELL).agg(
         F.min("at").alias("first_seen"),
         F.max("at").alias("last_changed"),
-        F.max_by("from_verdict", place).alias("previous_verdict"),
+        F.max_by("from_verdict", moment).alias("previous_verdict"),
     )

@@ -41,13 +41,13 @@ class Block:
     """One shell block.
 
     Attributes:
-        place: document and line.
+        where: document and line.
         script: the text of the block.
         status: the exit status it ends with.
         not_run: why it is not run; empty if it is run.
     """
 
-    place: str
+    where: str
     script: str
     status: int
     not_run: str
@@ -64,7 +64,7 @@ def blocks_of(text: str, name: str) -> Iterator[Block]:
         line = text.count("\n", 0, found.start("script"))
         kind, what = found["kind"], found["what"]
         yield Block(
-            place=f"{name}:{line}",
+            where=f"{name}:{line}",
             script=found["script"],
             status=int(what) if kind == "ends with" else 0,
             not_run=what if kind == "not run here" else "",

@@ -87,7 +87,7 @@ def test_commands_run_as_they_stand_there(document: Path, copy: Path) -> None:
             timeout=TIME_LIMIT_S,
             check=False,
         )
-        told = f"{block.place}\n{finished.stdout[-4000:]}\n{finished.stderr[-4000:]}"
+        told = f"{block.where}\n{finished.stdout[-4000:]}\n{finished.stderr[-4000:]}"
         assert finished.returncode == block.status, told
 
 
@@ -97,7 +97,7 @@ def test_commands_exist(document: Path) -> None:
     text = document.read_text(encoding="utf-8")
     for block in blocks_of(text, name_of(document)):
         for words in simple_commands(block.script):
-            assert faults_of(words) == [], block.place
+            assert faults_of(words) == [], block.where
 
 
 @all_documents
@@ -117,10 +117,10 @@ def test_links_lead_somewhere(document: Path) -> None:
         if "://" in link:
             continue
         path, _, anchor = link.partition("#")
-        place = document.parent / path if path else document
-        assert place.exists(), link
+        linked = document.parent / path if path else document
+        assert linked.exists(), link
         if anchor:
-            assert anchor in anchors_of(place.read_text(encoding="utf-8")), link
+            assert anchor in anchors_of(linked.read_text(encoding="utf-8")), link
 
 
 def test_every_document_is_linked_from_the_readme() -> None:

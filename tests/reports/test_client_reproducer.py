@@ -50,14 +50,14 @@ def play_of(script: Script, *sent: bytes) -> Failure:
     requests = tuple(
         SeenRequest(
             connection=0,
-            at_ms=place,
+            at_ms=index,
             data=data,
             api_key=int.from_bytes(data[4:6]),
             api_version=int.from_bytes(data[6:8], signed=True),
             correlation_id=int.from_bytes(data[8:12]),
             response=response,
         )
-        for place, (data, response) in enumerate(zip(sent, responses, strict=True))
+        for index, (data, response) in enumerate(zip(sent, responses, strict=True))
     )
     connection = SeenConnection(number=0, node=0, opened_ms=0, requests=len(sent))
     recording = Recording(script=script, connections=(connection,), requests=requests)
@@ -124,7 +124,7 @@ def test_facts_of_a_client_name_role_and_script(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("again", "words"), [(True, ["--again"]), (False, [])])
-def test_places_of_the_recorded_command_are_filled(again: bool, words: list[str]) -> None:
+def test_placeholders_of_the_recorded_command_are_filled(again: bool, words: list[str]) -> None:
     """A client that was asked again and again is so here; the arguments of options are not known."""
     core = core_of(failure_of(Script(keeps_asking=again, timeout_ms=2500)))
     command = core["complete"]("prog {bootstrap} {timeout} {again} {options}", "h:1")

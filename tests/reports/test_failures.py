@@ -292,9 +292,9 @@ def test_failure_is_a_folder_of_files(tmp_path: Path) -> None:
     """A failure is written as five files in a folder named by its signature; empty files are left out."""
     failure = failure_of(step_of(answered(ANSWER)))
     for _ in range(2):
-        place = write_failure(tmp_path, failure)
-    assert place == tmp_path / "0123456789abcdef"
-    assert sorted(file.name for file in place.iterdir()) == [
+        folder = write_failure(tmp_path, failure)
+    assert folder == tmp_path / "0123456789abcdef"
+    assert sorted(file.name for file in folder.iterdir()) == [
         "example.txt",
         "exchange.pcap",
         "exchange.txt",
@@ -303,8 +303,8 @@ def test_failure_is_a_folder_of_files(tmp_path: Path) -> None:
     ]
     silent = replace(failure, signature="fedcba9876543210", steps=(), example="")
     assert [file.name for file in write_failure(tmp_path, silent).iterdir()] == ["failure.json"]
-    assert (place / "example.txt").read_text() == "{'sent': 1}\n"
-    capture = (place / "exchange.pcap").read_bytes()
+    assert (folder / "example.txt").read_text() == "{'sent': 1}\n"
+    capture = (folder / "exchange.pcap").read_bytes()
     assert capture == render_capture(failure.steps, listener=failure.listener)
 
 
@@ -315,8 +315,8 @@ def test_script_is_short_whatever_was_sent(size: int, tmp_path: Path) -> None:
     step = replace(
         step_of(answered(ANSWER, stray=stray)), pieces=(b"first", stray), end_of_stream=True
     )
-    place = write_failure(tmp_path, failure_of(step, message="seen" * size))
-    script = place / "reproducer.py"
+    folder = write_failure(tmp_path, failure_of(step, message="seen" * size))
+    script = folder / "reproducer.py"
     assert script.stat().st_size <= LONGEST_REPRODUCER_BYTES
     (again,) = runpy.run_path(str(script))["STEPS"]
     assert again["pieces"] == [b"first".hex(), stray.hex()]
@@ -328,8 +328,8 @@ def test_script_is_short_whatever_was_sent(size: int, tmp_path: Path) -> None:
 
 def test_script_refuses_a_second_address(tmp_path: Path) -> None:
     """A shell may expand a pattern to several files or addresses."""
-    place = write_failure(tmp_path, failure_of(step_of(answered(ANSWER))))
-    command = [sys.executable, "-I", str(place / "reproducer.py"), "127.0.0.1:1", "127.0.0.1:2"]
+    folder = write_failure(tmp_path, failure_of(step_of(answered(ANSWER))))
+    command = [sys.executable, "-I", str(folder / "reproducer.py"), "127.0.0.1:1", "127.0.0.1:2"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == 3
     assert ended.stdout.startswith("wrong usage: one HOST:PORT, then NAME=VALUE; not 127.0.0.1:2")

@@ -51,7 +51,7 @@ def _lists(root: str) -> dict[str, list[dict[str, str]]]:
 def _found(published: Path, recomputed: Path, tmp_path: Path) -> list[str]:
     (tmp_path / "scratch").mkdir()
     found = differing_pages(published, recomputed, tmp_path / "scratch", list(GIVEN_TABLES))
-    return [f"{difference.place}: {difference.sentence}" for difference in found]
+    return [f"{difference.part}: {difference.sentence}" for difference in found]
 
 
 def test_pages_that_the_tables_make_have_no_difference(

@@ -10,7 +10,7 @@ import pytest
 
 from reports.errors import RunRefused
 from reports.plugin import folder_for_runs
-from reports.record_paths import fault_of_path, fault_of_place, shown_path
+from reports.record_paths import fault_of_absolute_path, fault_of_path, shown_path
 from reports.run.run_folder import read_run_header
 from tests.broken_run_folders import NOT_UTF8, write_whole_run
 
@@ -36,7 +36,7 @@ def test_relative_path_has_the_fault_of_its_folder(
     (tmp_path / NOT_UTF8).mkdir()
     monkeypatch.chdir(tmp_path / NOT_UTF8)
     assert fault_of_path("run") is None
-    assert fault_of_place("run") == rf"{tmp_path}/bad\xff/run {SENTENCE}"
+    assert fault_of_absolute_path("run") == rf"{tmp_path}/bad\xff/run {SENTENCE}"
 
 
 @pytest.mark.parametrize("name", [os.fsdecode(b"bad\xff\xfe/r"), "link/r"])

@@ -133,9 +133,9 @@ SCRIPTS = {
     ),
 }
 ALONE = {
-    f"{name}-{place}-alone": one_node(answer)
+    f"{name}-{index}-alone": one_node(answer)
     for name in ("null", "counts", "tag-sections", "errors", "bytes")
-    for place, answer in enumerate(SCRIPTS[name].answers)
+    for index, answer in enumerate(SCRIPTS[name].answers)
 }
 """Each of several answers alone, so that it is the response to every version."""
 NEEDS: Mapping[int, Mapping[str, Any]] = {

@@ -187,7 +187,7 @@ def test_failure_is_clause_sentence_bytes_and_command(tmp_path: Path) -> None:
     """A failure is shown with the clause's sentence, the observation, the bytes and the command to judge it again."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.judged(example_of(Verdict.VIOLATES, message="assert [18] == []\nmore"))
-    place = recorder.writer.folder / "failures" / "0123456789abcdef"
+    folder = recorder.writer.folder / "failures" / "0123456789abcdef"
     assert _failures(recorder) == [
         "",
         "✕ KIP-35.keys-unique on reference (plaintext): violates",
@@ -195,7 +195,7 @@ def test_failure_is_clause_sentence_bytes_and_command(tmp_path: Path) -> None:
         "  seen: assert [18] == []",
         "  sent 0000001b001200000000000700116b61666b612d636f6e666f726d616e... (31 bytes)",
         "  got  00000006000000070023",
-        f"  again: kafka-conformance replay {place}",
+        f"  again: kafka-conformance replay {folder}",
     ]
     assert "  sent 0000001b001200000000000700116b61666b612d636f6e666f726d616e6365" in _failures(
         recorder, 100

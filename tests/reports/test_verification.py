@@ -66,7 +66,7 @@ def _rows(site: Path, table: str) -> list[dict[str, Any]]:
 
 
 def _sentences(found: Any) -> list[str]:
-    return [f"{difference.place}: {difference.sentence}" for difference in found]
+    return [f"{difference.part}: {difference.sentence}" for difference in found]
 
 
 def test_every_table_is_compared() -> None:
@@ -204,9 +204,9 @@ def test_changed_row_is_named(site: Path, run: Path) -> None:
     """A changed row of a run is found because its file no longer has the hash in the footer."""
     path = run / "examples" / "part-0.parquet"
     rows = pq.read_table(path)
-    place = rows.schema.get_field_index("verdict")
+    index = rows.schema.get_field_index("verdict")
     greener = pa.array(["informational"] * rows.num_rows)
-    pq.write_table(rows.set_column(place, rows.schema.field(place), greener), path)
+    pq.write_table(rows.set_column(index, rows.schema.field(index), greener), path)
     assert _sentences(differing_runs(site, [run])) == [
         "run: r1 is no longer valid: examples/part-0.parquet has changed since the run was written"
     ]

@@ -112,10 +112,10 @@ def standalone_cluster(folder: Path) -> Iterator[str]:
     with ExitStack() as daemons:
         url = daemons.enter_context(_daemon("master.Master", there, free))[1]
         for number in range(WORKERS):
-            place = ("--work-dir", str(folder / f"worker-{number}"))
+            folder_option = ("--work-dir", str(folder / f"worker-{number}"))
             limits = ("--cores", "1", "--memory", "1g")
             daemons.enter_context(
-                _daemon("worker.Worker", registered, [*free, *limits, *place, url])
+                _daemon("worker.Worker", registered, [*free, *limits, *folder_option, url])
             )
         yield url
 

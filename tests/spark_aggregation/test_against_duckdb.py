@@ -61,12 +61,12 @@ def _plan(run_number: int, targets: list[str]) -> list[dict[str, object]]:
             clause,
             target,
             listener=listener,
-            applicable=(number + place) % 6 != 0,
-            known_violation="declared" if (number * 3 + place + run_number) % 5 == 0 else "",
-            flaky=FLAKE_RATE if (number + 2 * place) % 4 == 0 else None,
-            unproven="recurred in none of 3 repeats" if (number + place) % 5 == 0 else "",
+            applicable=(number + column) % 6 != 0,
+            known_violation="declared" if (number * 3 + column + run_number) % 5 == 0 else "",
+            flaky=FLAKE_RATE if (number + 2 * column) % 4 == 0 else None,
+            unproven="recurred in none of 3 repeats" if (number + column) % 5 == 0 else "",
         )
-        for place, (target, listener) in enumerate(columns)
+        for column, (target, listener) in enumerate(columns)
         for number, clause in enumerate(CLAUSES)
     ]
 

@@ -78,11 +78,11 @@ def test_submitted_job_makes_the_same_tables(
     """
     archive = tmp_path / "suite.zip"
     write_archive(archive)
-    places = {"runs": runs, "kept": tmp_path / "kept"}
-    places["kept"].mkdir()
+    folders = {"runs": runs, "kept": tmp_path / "kept"}
+    folders["kept"].mkdir()
     settings = {
-        f"spark.hadoop.fs.viewfs.mounttable.all.link./{name}": place.as_uri()
-        for name, place in places.items()
+        f"spark.hadoop.fs.viewfs.mounttable.all.link./{name}": folder.as_uri()
+        for name, folder in folders.items()
     } | {"spark.cores.max": str(WORKERS)}
     given = ["viewfs://all/runs", "--history", "viewfs://all/kept/history"]
     given += ["--out", "viewfs://all/kept/grid"]

@@ -144,9 +144,9 @@ def test_any_byte_of_a_file_may_be_wrong(tmp_path: Path) -> None:
     """Whichever byte is damaged, reading returns with or without rows, and never raises."""
     _of_rows(tmp_path, {}, FAILED)
     whole = (tmp_path / "examples" / "part-0.parquet").read_bytes()
-    for place in range(0, len(whole), 13):
+    for index in range(0, len(whole), 13):
         damaged = bytearray(whole)
-        damaged[place] ^= 0xFF
+        damaged[index] ^= 0xFF
         found = _batch(bytes(damaged))
         assert found["damaged"][0].as_py() or found["example_rows"][0].as_py() in range(3)
 
@@ -261,9 +261,9 @@ def test_bytes_that_many_rows_repeat_are_not_written_out(tmp_path: Path) -> None
     """What was sent is kept once in the file, and would be in memory once per row."""
     write_exchanges(tmp_path, [b"\0"] * 70)
     table = pq.read_table(tmp_path / "exchanges" / "part-0.parquet")
-    place = table.schema.get_field_index("sent")
+    index = table.schema.get_field_index("sent")
     long = pa.repeat(pa.scalar(b"x" * 1_000_000, pa.binary()), 70)
     field = table.schema.field("sent")
-    content = _written(tmp_path, table.set_column(place, field, long))
+    content = _written(tmp_path, table.set_column(index, field, long))
     assert len(content) < 100_000
     assert _contents(content, "exchanges/part-0.parquet")["excess"].startswith("its texts take")

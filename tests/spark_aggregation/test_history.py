@@ -175,14 +175,14 @@ def never_killed(spark: SparkSession, first_night: Path) -> Tables:
 Arm = Callable[[pytest.MonkeyPatch], None]
 
 
-def _kill_at_write(place: str) -> Arm:
-    """Kill while a table is written into a folder below `place`, when part of it is on disk."""
+def _kill_at_write(pattern: str) -> Arm:
+    """Kill while a table is written into a folder whose path matches `pattern`, when part of it is on disk."""
 
     def arm(patch: pytest.MonkeyPatch) -> None:
         write = DataFrameWriter.parquet
 
         def parquet(writer: DataFrameWriter, path: str, *rest: Any, **options: Any) -> None:
-            if fnmatch(path, f"*/{place}"):
+            if fnmatch(path, f"*/{pattern}"):
                 (Path(path) / "_temporary").mkdir(parents=True, exist_ok=True)
                 raise Killed
             write(writer, path, *rest, **options)
@@ -278,9 +278,9 @@ def test_every_write_before_the_commit_may_be_the_last(
     new = facts_of(ingested(spark, second))
     facts = Facts(**{name: checkpointed(frame) for name, frame in new.by_name().items()})
     writes = [*(f"facts/{name}/*" for name in FACTS), *(f"states/*/{name}" for name in STATE)]
-    for place in writes:
+    for pattern in writes:
         with monkeypatch.context() as patch:
-            _kill_at_write(place)(patch)
+            _kill_at_write(pattern)(patch)
             with pytest.raises(Killed):
                 _add_to(RunHistory(spark, uri), facts)
     assert roll_up_into(spark, tmp_path / "out", second, history=uri) == never_killed

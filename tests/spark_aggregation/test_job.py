@@ -42,8 +42,8 @@ def test_tables_are_written_and_refused_runs_listed(
 ) -> None:
     """A run folder and a folder of run folders yield every table, with the hash of its inputs; a cut-off run is named."""
     counted = {
-        run_id: write_whole_run(tmp_path / place, run_id=run_id)
-        for run_id, place in (("r2", "all/nightly/r2"), ("r1", "alone"))
+        run_id: write_whole_run(tmp_path / folder, run_id=run_id)
+        for run_id, folder in (("r2", "all/nightly/r2"), ("r1", "alone"))
     }
     cut_off = write_whole_run(tmp_path / "all" / "cut off", run_id="r3")
     BROKEN["no footer"][0](cut_off)

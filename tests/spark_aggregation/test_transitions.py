@@ -43,7 +43,7 @@ def _kinds_in_spark(spark: SparkSession) -> dict[str, str]:
     return {row.clause: row.kind for row in changes.collect()}
 
 
-def _grid(folder: Path, place: int) -> Grid:
+def _grid(folder: Path, index: int) -> Grid:
     write_tables(
         folder,
         targets=[target_row(TARGET)],
@@ -51,7 +51,7 @@ def _grid(folder: Path, place: int) -> Grid:
             clause_row(clause, position) for position, clause in enumerate(CLAUSE_OF.values())
         ],
         cells=[
-            cell_row(clause, TARGET, verdict=pair[place].value)
+            cell_row(clause, TARGET, verdict=pair[index].value)
             for pair, clause in CLAUSE_OF.items()
         ],
     )

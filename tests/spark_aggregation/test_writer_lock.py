@@ -228,9 +228,9 @@ def closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("place", ["out", "history"])
+@pytest.mark.parametrize("option", ["out", "history"])
 def test_roll_up_says_why_it_cannot_write_before_java_starts(
-    place: str,
+    option: str,
     closed: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -239,7 +239,7 @@ def test_roll_up_says_why_it_cannot_write_before_java_starts(
     """Hadoop would say only that it could not create a folder."""
     monkeypatch.setattr("spark_aggregation.job.start_session", Mock(side_effect=AssertionError))
     run = SmallRun(number=1, day=1).write(tmp_path / "runs")
-    folders = {"out": tmp_path / "out", "history": tmp_path / "h", place: closed / "not" / "yet"}
+    folders = {"out": tmp_path / "out", "history": tmp_path / "h", option: closed / "not" / "yet"}
     with pytest.raises(SystemExit) as ended:
         command([str(run), *(f"--{name}={folder}" for name, folder in folders.items())])
     assert ended.value.code == CannotWrite.exit_code

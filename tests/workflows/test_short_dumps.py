@@ -8,8 +8,8 @@ from workflows.compatibility.short_dumps import shortened
 def table_of(*keys: int) -> list[str]:
     """Return the rows of a table."""
     return [
-        f"      {key}  00  api_keys[{place}].{name} = {key if name == 'api_key' else 9}"
-        for place, key in enumerate(keys)
+        f"      {key}  00  api_keys[{index}].{name} = {key if name == 'api_key' else 9}"
+        for index, key in enumerate(keys)
         for name in ("api_key", "min_version", "max_version")
     ]
 

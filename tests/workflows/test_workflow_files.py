@@ -208,11 +208,11 @@ def test_dependabot_looks_at_every_folder_with_pins() -> None:
     for ecosystem, name in files.items():
         entries = [each for each in content["updates"] if each["package-ecosystem"] == ecosystem]
         globs = [
-            place.removeprefix("/")
+            pattern.removeprefix("/")
             for each in entries
-            for place in each.get("directories", [each.get("directory")])
+            for pattern in each.get("directories", [each.get("directory")])
         ]
-        covered = {folder for place in globs for folder in REPOSITORY.glob(place)}
+        covered = {folder for pattern in globs for folder in REPOSITORY.glob(pattern)}
         for base in ("fixtures", "requirements", "tests"):
             found = (REPOSITORY / base).rglob(name)
             folders = {

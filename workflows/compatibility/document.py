@@ -211,7 +211,7 @@ def _sum(column: Counter[str]) -> str:
 
 def _client_rows(client: TriedClient, releases: int) -> Iterator[str]:
     columns = [
-        Counter(each[place] for each in client.operations.values()) for place in range(releases)
+        Counter(each[index] for each in client.operations.values()) for index in range(releases)
     ]
     sums = (_sum(column) for column in columns)
     yield f"| **{client.client}** | {' | '.join(sums)} |"

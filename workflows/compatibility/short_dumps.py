@@ -12,7 +12,7 @@ from reports.verdict_labels import counted
 _MOST_LINES_OF_PART, _MOST_DUMP_LINES = 40, 120
 _LONGEST_LINE = 160
 _PART = re.compile(r"^(?=connection )", re.MULTILINE)
-_ROW = re.compile(r"\bapi_keys\[(?P<place>\d+)\]\.\w+ = ")
+_ROW = re.compile(r"\bapi_keys\[(?P<index>\d+)\]\.\w+ = ")
 _KEY = re.compile(r"\b(?:api_keys\[\d+\]\.api_key|request_api_key) = (?P<key>-?\d+)$")
 _ASKED_FOR = re.compile(r"\brequest_api_key = (?P<key>-?\d+)$", re.MULTILINE)
 _API_NAME = re.compile(r"\b[A-Z]\w+(?= v-?\d)|\bAPI -?\d+")
@@ -34,7 +34,7 @@ def shortened(dump: str, message: str = "") -> str:
     kept = _kept_parts(parts, named)
     lines: list[str] = []
     for is_kept, run in groupby(range(len(parts)), key=kept.__contains__):
-        own = [line for place in run for line in parts[place]]
+        own = [line for index in run for line in parts[index]]
         lines += own if is_kept else [f"... ({counted(len(own), 'more line')})"]
     cut = (line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]} ..." for line in lines)
     return "\n".join(cut)
@@ -51,20 +51,20 @@ def _short_part(lines: Sequence[str], keys: Collection[int]) -> Sequence[str]:
 
 
 def _kept_parts(parts: Sequence[Sequence[str]], named: Set[int]) -> Collection[int]:
-    """Return the places of the messages that are shown: as many as fit, those that requested what is named first of all."""
-    asked = [place for place, part in enumerate(parts) if named & _requested(part)][:2]
+    """Return the indexes of the messages that are shown: as many as fit, those that requested what is named first of all."""
+    asked = [index for index, part in enumerate(parts) if named & _requested(part)][:2]
     both_ends = chain.from_iterable(
         zip(reversed(range(len(parts))), range(len(parts)), strict=True)
     )
     kept: set[int] = set()
     left = _MOST_DUMP_LINES
-    for place in (*(each for first in asked for each in (first, first + 1)), *both_ends):
-        if place in kept or place >= len(parts):
+    for index in (*(each for first in asked for each in (first, first + 1)), *both_ends):
+        if index in kept or index >= len(parts):
             continue
-        left -= len(parts[place])
+        left -= len(parts[index])
         if left < 0:
             break
-        kept.add(place)
+        kept.add(index)
     return kept
 
 
@@ -75,11 +75,11 @@ def _requested(part: Sequence[str]) -> set[int]:
 def _without_other_apis(lines: Sequence[str], keys: Collection[int]) -> Iterator[str]:
     """Yield the lines of a message; entries of a table about APIs other than `keys` become one line."""
     left = 0
-    for place, entry in groupby(lines, key=_place):
+    for entry_index, entry in groupby(lines, key=_index_of_entry):
         own = list(entry)
         key = _KEY.search(own[0])
         if (
-            place
+            entry_index
             and key is not None
             and int(key["key"]) not in keys
             and not any(line.startswith(">") for line in own)
@@ -94,6 +94,6 @@ def _without_other_apis(lines: Sequence[str], keys: Collection[int]) -> Iterator
         yield f"... ({counted(left, 'other API')})"
 
 
-def _place(line: str) -> str:
+def _index_of_entry(line: str) -> str:
     found = _ROW.search(line)
-    return found["place"] if found else ""
+    return found["index"] if found else ""

@@ -62,7 +62,7 @@ def test_wider_letters_are_wider() -> None:
 def test_colours_carry_white_text() -> None:
     """White on each colour has a contrast of at least 4.5 to 1."""
     for colour in ("b3261e", "8a4b00", "1f5fa8", "1a6e3c", "4a4f55"):
-        channels = (int(colour[place : place + 2], 16) / 255 for place in (0, 2, 4))
+        channels = (int(colour[index : index + 2], 16) / 255 for index in (0, 2, 4))
         red, green, blue = (
             value / 12.92 if value <= 0.03928 else ((value + 0.055) / 1.055) ** 2.4
             for value in channels

@@ -69,10 +69,10 @@ def test_target_and_run_are_described(tmp_path: Path) -> None:
 def test_what_was_kept_of_a_failure_is_read(tmp_path: Path) -> None:
     """Texts come from the failure's folder; a missing file is an empty text."""
     folder = _run(tmp_path / "run")
-    place = folder / "failures" / SIGNATURE
-    place.mkdir(parents=True)
-    (place / "failure.json").write_text(json.dumps(FACTS))
-    (place / "exchange.txt").write_bytes(b"00 12 \xff")
+    failure_folder = folder / "failures" / SIGNATURE
+    failure_folder.mkdir(parents=True)
+    (failure_folder / "failure.json").write_text(json.dumps(FACTS))
+    (failure_folder / "exchange.txt").write_bytes(b"00 12 \xff")
     (failure,) = failures_of_run(folder, grid_of_run(folder))
     assert (failure.property, failure.hex_dump, failure.reproducer) == ("test_x", "00 12 \\xff", "")
     assert failure.pcap is None
@@ -87,8 +87,10 @@ def test_failure_with_long_bytes_is_read(tmp_path: Path) -> None:
     long = replace(
         failure_of(key_of(), "seen", SIGNATURE), steps=(replace(step, exchanges=(stray,)),)
     )
-    place = write_failure(folder / "failures", replace(long, known_violation="open as KAFKA-1"))
-    assert (place / "failure.json").stat().st_size > 2**20
+    failure_folder = write_failure(
+        folder / "failures", replace(long, known_violation="open as KAFKA-1")
+    )
+    assert (failure_folder / "failure.json").stat().st_size > 2**20
     (failure,) = failures_of_run(folder, grid_of_run(folder))
     assert (failure.message, failure.known_violation) == ("seen", "open as KAFKA-1")
     assert json.loads(failure.facts)["steps"]
@@ -97,11 +99,11 @@ def test_failure_with_long_bytes_is_read(tmp_path: Path) -> None:
 def test_capture_is_read_whole_or_not_at_all(tmp_path: Path) -> None:
     """The capture comes from the failure's folder; one that exceeds the size limit of a page's files is not read."""
     folder = _run(tmp_path / "run")
-    place = folder / "failures" / SIGNATURE
-    place.mkdir(parents=True)
-    (place / "failure.json").write_text(json.dumps(FACTS))
+    failure_folder = folder / "failures" / SIGNATURE
+    failure_folder.mkdir(parents=True)
+    (failure_folder / "failure.json").write_text(json.dumps(FACTS))
     for content, read in ((b"\xd4\xc3\xb2\xa1", b"\xd4\xc3\xb2\xa1"), (bytes(2**20 + 1), None)):
-        (place / "exchange.pcap").write_bytes(content)
+        (failure_folder / "exchange.pcap").write_bytes(content)
         (failure,) = failures_of_run(folder, grid_of_run(folder))
         assert failure.pcap == read
 
@@ -110,9 +112,9 @@ def test_capture_is_read_whole_or_not_at_all(tmp_path: Path) -> None:
 def test_damaged_failure_is_refused_by_name(text: str, tmp_path: Path) -> None:
     """The error about a failure.json without its facts names the folder."""
     folder = _run(tmp_path / "run")
-    place = folder / "failures" / SIGNATURE
-    place.mkdir(parents=True)
-    (place / "failure.json").write_text(text)
+    failure_folder = folder / "failures" / SIGNATURE
+    failure_folder.mkdir(parents=True)
+    (failure_folder / "failure.json").write_text(text)
     with pytest.raises(RunRefused, match=rf"failures/{SIGNATURE}/failure\.json is damaged"):
         failures_of_run(folder, grid_of_run(folder))
 

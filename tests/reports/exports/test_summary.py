@@ -58,7 +58,7 @@ def everything_violated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_tables(
         tmp_path_factory.mktemp("summary") / "grid",
         targets=[target_row(target) for target in targets],
-        clauses=[clause_row(clause, place) for place, clause in enumerate(clauses)],
+        clauses=[clause_row(clause, index) for index, clause in enumerate(clauses)],
         cells=[
             cell_row(*pair, "violates", failures=[signature])
             for pair, signature in zip(pairs, signatures, strict=True)

@@ -52,7 +52,7 @@ def test_markdown_is_short_and_says_what_it_leaves_out(tmp_path: Path) -> None:
     clauses = [f"KIP-1.rule-{number}-with-a-name-of-the-usual-length" for number in range(300)]
     operations = [f"client-1.{number}.produce" for number in range(4)]
     rows = [
-        *(clause_row(clause, place) for place, clause in enumerate(clauses)),
+        *(clause_row(clause, index) for index, clause in enumerate(clauses)),
         *(clause_row(row, role="operation", level="MUST") for row in operations),
     ]
     judged = [(clause, target) for clause in clauses for target in releases]

@@ -78,7 +78,7 @@ def test_parts_and_columns_are_added_up(tmp_path: Path) -> None:
     with pytest.raises(BeyondLimits, match=r"b\.parquet has 120 rows; the limit is 100"):
         read_table(tmp_path, "cells")
     wide = tmp_path / "wide.parquet"
-    pq.write_table(pa.table({f"x{place}": zeros for place in range(20)}), wide)
+    pq.write_table(pa.table({f"x{index}": zeros for index in range(20)}), wide)
     with pytest.raises(BeyondLimits, match="1,200 values; the limit is 1,000"):
         check_table([wide])
 

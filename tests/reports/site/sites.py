@@ -230,8 +230,8 @@ def write_site_with_operations(out_dir: Path) -> Path:
         clauses=[
             *tables["clauses"],
             *(
-                clause_row(clause, place, role="operation", source="librdkafka 2.12.1")
-                for place, clause in enumerate((works, fails, loses))
+                clause_row(clause, index, role="operation", source="librdkafka 2.12.1")
+                for index, clause in enumerate((works, fails, loses))
             ),
         ],
         cells=[
@@ -262,7 +262,7 @@ def write_large_site(out_dir: Path) -> Path:
     write_tables(
         out_dir,
         targets=[target_row(target) for target in targets],
-        clauses=[clause_row(clause, place) for place, clause in enumerate(clauses)],
+        clauses=[clause_row(clause, index) for index, clause in enumerate(clauses)],
         cells=cells,
     )
     write_grid(out_dir)

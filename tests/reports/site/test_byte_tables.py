@@ -45,7 +45,7 @@ def test_any_dump_keeps_every_byte(data: bytes) -> None:
             assert data[row.offset : row.offset + len(row.data)] == row.data
 
 
-def test_place_where_decoding_ends_is_marked() -> None:
+def test_row_where_decoding_ends_is_marked() -> None:
     """A frame that ends inside a field is marked there, with the reason as value."""
     rows = rows_of(dump_answer(WRONG_ANSWER[:-3], api_version=3))
     assert [row.marked for row in rows].index(True) == len(rows) - 1
@@ -79,8 +79,8 @@ def test_first_divergence_leaves_the_size_aside() -> None:
     right = WRONG_ANSWER[:8] + b"\x00\x2a" + WRONG_ANSWER[10:]
     wanted = rows_of(dump_answer(right, api_version=3))
     rows = rows_of(dump_answer(WRONG_ANSWER, api_version=3))
-    place = first_divergence(rows, wanted)
-    assert place is not None
-    assert rows[place].path == "error_code"
+    index = first_divergence(rows, wanted)
+    assert index is not None
+    assert rows[index].path == "error_code"
     assert first_divergence(rows, rows) is None
     assert first_divergence(rows[:-1], rows) == len(rows) - 2

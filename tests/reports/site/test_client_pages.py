@@ -37,14 +37,14 @@ def looping(times: int) -> str:
     requests = tuple(
         SeenRequest(
             connection=0,
-            at_ms=place,
+            at_ms=index,
             data=build_request(version=3).data,
             api_key=18,
             api_version=3,
             correlation_id=7,
             response=REFUSAL,
         )
-        for place in range(times)
+        for index in range(times)
     )
     connection = SeenConnection(
         number=0, node=0, opened_ms=0, closed_ms=99, closed_by="broker", requests=times

@@ -64,7 +64,7 @@ def test_first_divergence_is_marked(page: Element) -> None:
 
 def test_long_conversations_are_cut_but_not_before_a_mark() -> None:
     """The first rows of all messages are shown, and those of a marked message up to the mark."""
-    rows = [ByteRow(offset=place, data=b"0", path="", value="") for place in range(10)]
+    rows = [ByteRow(offset=offset, data=b"0", path="", value="") for offset in range(10)]
     parts = [Part(connection=0, what="sent", rows=list(rows)) for _ in range(3)]
     shown = shown_rows(zip(parts, (None, None, 4), strict=True), 12)
     assert [len(each) for _, _, each in shown] == [10, 2, 5]

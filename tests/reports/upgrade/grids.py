@@ -34,7 +34,7 @@ def tables_of_two_releases(out_dir: Path, *, rules: Verdicts, operations: Verdic
         if given[role]
         for target in (OLD, NEW)
     ]
-    places = [
+    judged = [
         (row, target, "plaintext", verdict, runs[role])
         for role, of_role in given.items()
         for row, verdicts in of_role.items()
@@ -43,8 +43,8 @@ def tables_of_two_releases(out_dir: Path, *, rules: Verdicts, operations: Verdic
     ]
     if rules:
         targets.append(target_row(NEW, listener="controller"))
-        places += [(rule, NEW, "controller", "violates", RUN_ID) for rule in rules]
-    failures = {place: f"{number:016x}" for number, place in enumerate(places)}
+        judged += [(rule, NEW, "controller", "violates", RUN_ID) for rule in rules]
+    failures = {each: f"{number:016x}" for number, each in enumerate(judged)}
     cells = [
         cell_row(
             *(row, target, verdict),
@@ -53,14 +53,14 @@ def tables_of_two_releases(out_dir: Path, *, rules: Verdicts, operations: Verdic
             if verdict == "violates"
             else [],
         )
-        for row, target, listener, verdict, run_id in places
+        for row, target, listener, verdict, run_id in judged
     ]
     return write_tables(
         out_dir,
         runs=[run_row(), run_row(run_id=OPERATIONS)],
         targets=targets,
         clauses=[
-            clause_row(row, place, role=role) for place, (row, role) in enumerate(rows.items())
+            clause_row(row, index, role=role) for index, (row, role) in enumerate(rows.items())
         ],
         cells=cells,
         failures=[

@@ -31,8 +31,8 @@ def grid_of(out_dir: Path, verdicts: dict[tuple[str, str], str]) -> FoldedGrid:
             target_row(f"apache-kafka-{release}", role="operation", **RUN) for release in releases
         ],
         clauses=[
-            clause_row(row_of(client), place, role="operation")
-            for place, client in enumerate(CLIENTS)
+            clause_row(row_of(client), index, role="operation")
+            for index, client in enumerate(CLIENTS)
         ],
         cells=[
             cell_row(row_of(client), f"apache-kafka-{release}", verdict, **RUN)

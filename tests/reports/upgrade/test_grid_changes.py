@@ -90,7 +90,7 @@ def test_what_differs_with_kraft_differs_not_with_the_release(tmp_path: Path) ->
     write_tables(
         tmp_path,
         targets=[target_row(target, implementation="apache-kafka") for target in (*targets, *last)],
-        clauses=[clause_row(clause, place) for place, clause in enumerate(verdicts)],
+        clauses=[clause_row(clause, index) for index, clause in enumerate(verdicts)],
         cells=[
             cell_row(clause, target, verdict)
             for clause, of_clause in verdicts.items()
