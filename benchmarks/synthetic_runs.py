@@ -23,7 +23,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clauses.catalogue import catalogue
-from fixtures.under_test.first_requests import probe_request
 from reference_model.profiles.listeners import (
     CONTROLLER,
     PLAINTEXT,
@@ -44,6 +43,7 @@ from reports.records import (
 from reports.run.run_writer import PartWriter, clause_facts, suite_facts
 from reports.run.written_files import WrittenFiles
 from wire.api_versions import NEWEST_VERSION
+from wire.exchange import probe_request
 
 ROWS_PER_FILE = 500_000
 LISTENERS = {

@@ -16,7 +16,15 @@ from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import encode
 from wire.errors import DecodeError, EncodeError
 from wire.frames import encode_frame
-from wire.headers import Layout, RequestHeader, request_header_version
+from wire.headers import (
+    PLAIN_BODY,
+    PLAIN_CLIENT_ID,
+    PLAIN_CORRELATION_ID,
+    Layout,
+    RequestHeader,
+    plain_header,
+    request_header_version,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +134,17 @@ def encode_request(
         broken=broken,
         layout=layout,
     )
+
+
+def probe_request(
+    api_version: int,
+    *,
+    correlation_id: int = PLAIN_CORRELATION_ID,
+    client_id: str = PLAIN_CLIENT_ID,
+) -> Request:
+    """Return a plain ApiVersions request, as a well-behaved client sends it."""
+    header = plain_header(API_VERSIONS_KEY, api_version, correlation_id, client_id=client_id)
+    return encode_request(header, PLAIN_BODY)
 
 
 class Outcome(enum.StrEnum):

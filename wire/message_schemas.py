@@ -19,12 +19,13 @@ from inspect import cleandoc
 from typing import Any
 from uuid import UUID
 
-from wire.codec import decode, decode_prefix
+from wire.codec import decode, decode_prefix, encode
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
+from wire.exchange import Request, encode_request
 from wire.fields import NO_VERSIONS, Field, FieldType, Versions, versions
 from wire.header_versions import HEADER_VERSIONS, header_version
-from wire.headers import Layout, ResponseHeader
+from wire.headers import PLAIN_CLIENT_ID, PLAIN_CORRELATION_ID, Layout, ResponseHeader, plain_header
 from wire.primitives import TaggedField
 
 Schema = Mapping[str, Any]
@@ -183,6 +184,29 @@ class Api:
         """Return the header version of a response."""
         return header_version(self.response_schema, api_version)
 
+    def plain_request(
+        self,
+        api_version: int,
+        *,
+        correlation_id: int = PLAIN_CORRELATION_ID,
+        client_id: str = PLAIN_CLIENT_ID,
+        **fields: Any,
+    ) -> Request:
+        """Return a request with a plain header.
+
+        Args:
+            api_version: its version.
+            correlation_id: its correlation id.
+            client_id: its client id.
+            **fields: values of the body's fields, as for `message_from`.
+
+        Raises:
+            EncodeError: a value does not fit its field.
+        """
+        header = plain_header(self.api_key, api_version, correlation_id, client_id=client_id)
+        body = encode(message_from(self.request, fields), version=api_version)
+        return encode_request(header, body, layout=self.layout(api_version))
+
     def decode_response(self, payload: bytes, api_version: int) -> tuple[int, Any]:
         """Decode a response without leaving any bytes over; return its correlation id and its message.
 
@@ -198,6 +222,16 @@ class Api:
             error.end += body
             raise
 
+    def read_response(self, payload: bytes, api_version: int) -> Any:
+        """Decode a response, as a client does that ignores what may follow, and return its message.
+
+        Raises:
+            DecodeError: the response does not decode.
+        """
+        version = self.response_header_version(api_version)
+        _, body = decode_prefix(ResponseHeader, payload, version=version)
+        return decode_prefix(self.response, payload, version=api_version, offset=body)[0]
+
     def layout(self, api_version: int) -> Layout:
         """Return the layout of requests and responses in a version."""
         return Layout(
@@ -207,6 +241,25 @@ class Api:
             request_header_version=self.request_header_version(api_version),
             response_header_version=self.response_header_version(api_version),
         )
+
+
+def message_from(message: type[Any], values: Mapping[str, Any]) -> Any:
+    """Return a message with the given values, and the schema's defaults for all other fields.
+
+    Args:
+        message: its class.
+        values: by the names of its fields. A mapping stands for a struct, and a sequence of mappings for an array of structs.
+    """
+    elements = {field.name: field.element for field in message.FIELDS}
+    return message(**{name: _value_from(elements[name], value) for name, value in values.items()})
+
+
+def _value_from(element: type[Any] | None, value: Any) -> Any:
+    if element is None:
+        return value
+    if isinstance(value, Mapping):
+        return message_from(element, value)
+    return tuple(message_from(element, each) for each in value)
 
 
 def error_codes_in(message: Any, api_version: int) -> Iterator[int]:

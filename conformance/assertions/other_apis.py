@@ -21,14 +21,13 @@ from conformance.assertions.judging import (
 from fixtures.artefacts.message_schemas import api_catalogue, catalogue_of
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
-from fixtures.under_test.first_requests import probe_request
 from reference_model.judging.agreement import what_it_did
 from strategies.minimal_requests import minimal_request, minimal_values
 from wire.api_keys import API_VERSIONS_KEY, JOIN_GROUP_KEY, SASL_HANDSHAKE_KEY
 from wire.api_versions import ApiVersion
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
-from wire.exchange import Exchange, Outcome, Request, Step
+from wire.exchange import Exchange, Outcome, Request, Step, probe_request
 from wire.message_schemas import Api, error_codes_in
 from wire.primitives import INT16_MAX, INT16_MIN
 from wire.read_only import READ_ONLY

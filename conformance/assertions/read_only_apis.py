@@ -16,12 +16,11 @@ from conformance.assertions.other_apis import SLOWEST_ANSWER_S, advertised_table
 from fixtures.artefacts.message_schemas import api_catalogue
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
-from fixtures.under_test.first_requests import probe_request
 from reference_model.judging.agreement import what_it_did
 from strategies.minimal_requests import minimal_request
 from wire.api_keys import PRODUCE_KEY, READ_ONLY_KEYS
 from wire.errors import DecodeError
-from wire.exchange import Exchange, Outcome, Request
+from wire.exchange import Exchange, Outcome, Request, probe_request
 from wire.headers import CORRELATION_ID_BYTES, PLAIN_CLIENT_ID
 
 

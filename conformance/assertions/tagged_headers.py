@@ -11,12 +11,11 @@ from conformance.assertions.judging import MalformedAnswer, payload_of
 from conformance.assertions.other_apis import SLOWEST_ANSWER_S, api_of
 from conformance.assertions.read_only_apis import read_only_items
 from fixtures.under_test.broker import Broker
-from fixtures.under_test.first_requests import probe_request
 from strategies.minimal_requests import minimal_body
 from strategies.tagged_headers import TaggedHeader
 from wire.codec import TAG_SECTION
 from wire.errors import DecodeError
-from wire.exchange import Exchange, encode_request
+from wire.exchange import Exchange, encode_request, probe_request
 from wire.headers import FLEXIBLE_REQUEST_HEADER, RequestHeader
 from wire.message_schemas import error_codes_in
 

@@ -19,11 +19,11 @@ from hypothesis.strategies import DataObject
 from clauses.tiers import Tier
 from fixtures.errors import HarnessError, OutOfPatience
 from fixtures.under_test.broker import Broker
-from fixtures.under_test.first_requests import probe_request
 from fixtures.under_test.judged_target import JudgedTarget
 from fixtures.under_test.spare_target import SpareTarget
 from reports.run.repeats import Repeats, Tally
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
+from wire.exchange import probe_request
 
 REPEATS_IF_ALL_FAIL = 10
 """Repeats if all of them fail.

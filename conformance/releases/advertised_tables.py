@@ -12,7 +12,6 @@ from fixtures.artefacts.message_schemas import api_catalogue
 from fixtures.launchers import launch
 from fixtures.registry.targets import Target
 from fixtures.under_test.broker import Broker
-from fixtures.under_test.first_requests import probe_request
 from reference_model.profiles.listeners import CONTROLLER, PLAINTEXT, SASL_PLAINTEXT
 from reference_model.profiles.profile import (
     FOLDER,
@@ -26,7 +25,7 @@ from strategies.minimal_requests import minimal_request
 from wire.api_keys import API_VERSIONS_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.api_versions import ApiVersionsResponse
 from wire.codec import encode
-from wire.exchange import Outcome
+from wire.exchange import Outcome, probe_request
 from wire.sasl import handshake_request
 
 KEY_COLUMNS = ("release", "quorum", "listener")

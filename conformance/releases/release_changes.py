@@ -16,7 +16,6 @@ from itertools import pairwise
 
 from conformance.corpus.entries import CorpusEntry
 from fixtures.under_test.broker import Broker
-from fixtures.under_test.first_requests import probe_request
 from reference_model.broker.rules.connection_states import (
     SERVING,
     TAKING_REQUESTS,
@@ -33,7 +32,7 @@ from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import ApiVersion, ApiVersionsResponse
 from wire.codec import decode
 from wire.errors import DecodeError
-from wire.exchange import Exchange, Outcome, Request
+from wire.exchange import Exchange, Outcome, Request, probe_request
 from wire.headers import CORRELATION_ID_BYTES
 from wire.sasl import handshake_request
 

@@ -19,7 +19,6 @@ from conformance.engine.expectations import (
 )
 from fixtures.registry.likeness import judged_like
 from fixtures.registry.targets import KnownViolation
-from fixtures.under_test.first_requests import probe_request
 from reports.records import Phase, Verdict
 from tests.conformance.judged_properties import (
     MUST,
@@ -32,7 +31,7 @@ from tests.conformance.judged_properties import (
     target_with,
     violate,
 )
-from wire.exchange import Exchange, Outcome, Step
+from wire.exchange import Exchange, Outcome, Step, probe_request
 
 
 def test_note_is_information_with_its_bytes(tmp_path: Path) -> None:

@@ -72,6 +72,7 @@ def comparable(run: SuiteRun) -> list[dict[str, Any]]:
     return [{key: row[key] for key in row if key not in OF_ONE_RUN} for row in run.rows()]
 
 
+@pytest.mark.nightly  # Two whole runs
 @pytest.mark.slow
 def test_three_processes_keep_the_records_of_one(tmp_path: Path) -> None:
     """The same seed draws the same examples, and the rows, cells, failures and verdicts stand in the same order.

@@ -21,9 +21,9 @@ import pytest
 
 from fixtures.launchers.free_port import free_port
 from fixtures.polling import poll_until
-from fixtures.under_test.first_requests import probe_request
 from tests.conformance.suite_runs import REPOSITORY
 from tests.soak.leftovers import Held, held_by, number_in
+from wire.exchange import probe_request
 
 CONNECTIONS = number_in("KAFKA_CONFORMANCE_SOAK_CONNECTIONS", 10_000)
 AT_ONCE = min(500, CONNECTIONS)

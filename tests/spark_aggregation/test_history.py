@@ -70,6 +70,7 @@ def _merged(
     return merged, rebuilt
 
 
+@pytest.mark.nightly
 def test_merged_history_equals_the_one_made_anew(spark: SparkSession, tmp_path: Path) -> None:
     """Every table is equal with a late run, a night given twice, a corrected run and a cut-off run."""
     first = [SmallRun(number=1, day=0), SmallRun(number=2, day=2, verdicts=("violates", None))]
@@ -102,6 +103,7 @@ def test_any_history_equals_the_one_made_anew(spark: SparkSession, data: st.Data
     assert merged == rebuilt
 
 
+@pytest.mark.nightly
 def test_each_day_of_a_batch_is_one_file(spark: SparkSession, tmp_path: Path) -> None:
     """However many tasks made its rows, a later night opens only one file of each table."""
     for number in range(6):
@@ -371,6 +373,7 @@ def test_retention_that_was_killed_goes_on_when_it_is_started_again(
     assert kept == {"cells"}
 
 
+@pytest.mark.nightly
 def test_second_of_two_writers_comes_too_late(spark: SparkSession, tmp_path: Path) -> None:
     """The writer that began with an older state gets an error, and nothing of the first writer is lost."""
     folder = SmallRun(number=1, day=1).write(tmp_path / "first")

@@ -85,6 +85,7 @@ def _commit(history: RunHistory) -> Batch:
     return batch
 
 
+@pytest.mark.nightly
 def test_without_a_lock_the_loser_keeps_its_files_and_its_sentence(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -1,4 +1,4 @@
-"""The messages with which clients begin, compared with Kafka's own schemas and with literals."""
+"""The messages with which clients begin, and those of administration, compared with Kafka's own schemas and with literals."""
 
 from __future__ import annotations
 
@@ -9,6 +9,11 @@ import pytest
 from tests.described_apis import described_api
 from tests.wire.decoder_contract import contract_breaches
 from tests.wire.filled_messages import filled_message
+from wire.administration import (
+    ALTER_CLIENT_QUOTAS,
+    ALTER_USER_SCRAM_CREDENTIALS,
+    CREATE_TOPICS,
+)
 from wire.codec import decode, decode_prefix, encode
 from wire.error_codes import ErrorCode
 from wire.fields import Field
@@ -22,7 +27,8 @@ def newest(api: Api) -> int:
     return api.valid_versions.last
 
 
-APIS = (*CLUSTER_APIS.values(), *SASL_APIS.values())
+ADMINISTRATION = (ALTER_CLIENT_QUOTAS, ALTER_USER_SCRAM_CREDENTIALS, CREATE_TOPICS)
+APIS = (*CLUSTER_APIS.values(), *SASL_APIS.values(), *ADMINISTRATION)
 EACH_API = pytest.mark.parametrize("api", APIS, ids=lambda api: api.name)
 EACH_VERSION = pytest.mark.parametrize(
     ("api", "version"),

@@ -17,7 +17,8 @@ from fixtures.launchers import launch
 from fixtures.polling import poll_until
 from fixtures.registry.targets import load_targets
 
-pytestmark = pytest.mark.slow  # Real brokers, and a JVM for each comparison
+# Real brokers, and a JVM for each comparison
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
 TARGETS = {target.id: target for target in load_targets()}
 NEWEST = "apache-kafka-4.4.0"
@@ -32,7 +33,7 @@ LOGIN = {"PLAIN": "plain.PlainLoginModule", "SCRAM-SHA-256": "scram.ScramLoginMo
 
 @pytest.fixture(
     scope="module",
-    params=[NEWEST, pytest.param("apache-kafka-2.3.1", marks=pytest.mark.nightly)],
+    params=[NEWEST, "apache-kafka-2.3.1"],
 )
 def running(request: pytest.FixtureRequest) -> Iterator[RunningBroker]:
     """A broker of a release, with all its listeners; it answers a moment before it knows its cluster."""

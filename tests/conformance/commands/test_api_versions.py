@@ -46,7 +46,7 @@ from wire.api_versions import NEWEST_VERSION, ApiVersionsResponse
 from wire.codec import encode
 from wire.error_codes import ErrorCode
 from wire.frames import encode_frame
-from wire.headers import CORRELATION_ID_BYTES
+from wire.headers import PLAIN_CORRELATION_ID
 
 METADATA, API_VERSIONS = 3, 18
 DOWN = NodeScript(connections=(ConnectionScript(on_open="close"),))
@@ -281,7 +281,7 @@ def test_broker_that_trickles_is_given_up(monkeypatch: pytest.MonkeyPatch) -> No
     transport = Mock(spec=socket.socket)
     transport.recv.return_value = b"\0"
     times = itertools.count()
-    monkeypatch.setattr("fixtures.client.cluster_client.time.monotonic", lambda: next(times))
+    monkeypatch.setattr("fixtures.client.own_connection.time.monotonic", lambda: next(times))
     with pytest.raises(ExchangeTimedOut, match="did not answer within 3 s"):
         ClusterClient(transport, Address("broker-1", 9092), 3)
 
@@ -291,9 +291,9 @@ def test_response_that_is_complete_at_the_bound_counts(monkeypatch: pytest.Monke
     transport = Mock(spec=socket.socket)
     table = ApiVersionsResponse(error_code=ErrorCode.NONE)
     body = encode(table, version=NEWEST_VERSION)
-    transport.recv.return_value = encode_frame(bytes(CORRELATION_ID_BYTES) + body)
+    transport.recv.return_value = encode_frame(PLAIN_CORRELATION_ID.to_bytes(4) + body)
     times = iter((0.0, 0.0))
-    monkeypatch.setattr("fixtures.client.cluster_client.time.monotonic", lambda: next(times, 99.0))
+    monkeypatch.setattr("fixtures.client.own_connection.time.monotonic", lambda: next(times, 99.0))
     client = ClusterClient(transport, Address("broker-1", 9092), 3)
     assert client.table == table
 
