@@ -690,7 +690,9 @@ def wait_for(broker, process, timeout_s):
         print("the client was still running, and was ended")
         return "still running"
     code = process.returncode
-    word = signal.Signals(-code).name if code < 0 else f"exit status {code}"
+    word = f"exit status {code}" if code >= 0 else f"signal {-code}"
+    if -code in set(signal.Signals):
+        word = signal.Signals(-code).name
     print(f"the client ended: {word}")
     return word
 
