@@ -22,7 +22,7 @@ from tests.reference_model.clients.scripted_network import (
     metadata,
     other,
     produce,
-    told,
+    versions_in,
 )
 from wire.error_codes import ErrorCode
 from wire.frames import encode_frame
@@ -94,7 +94,7 @@ def test_versions_after_the_handshake_come_too_late(version: int, layout: int) -
     """The response says ILLEGAL_SASL_STATE, in the layout of v0 if the version is not supported; then the connection ends."""
     network = Network(Script(listener="sasl_plaintext"))
     _, write = network.send(HANDSHAKE, about_versions(version))
-    assert told(write, layout) == (ErrorCode.ILLEGAL_SASL_STATE, [])
+    assert versions_in(write, layout) == (ErrorCode.ILLEGAL_SASL_STATE, [])
     assert write.then == "close"
 
 

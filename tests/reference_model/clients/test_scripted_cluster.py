@@ -36,7 +36,7 @@ from tests.reference_model.clients.scripted_network import (
     about_versions,
     metadata,
     metadata_in,
-    told,
+    versions_in,
 )
 from wire.api_versions import ApiVersionsRequest
 from wire.error_codes import ErrorCode
@@ -75,7 +75,7 @@ def test_new_connections_are_healthy_after_the_healing() -> None:
     old, later, healthy = (cluster.connect(0, at_ms) for at_ms in (3000, 3099, 3100))
     assert later.receive_data(about_versions(3), 3099) == []
     (write,) = healthy.receive_data(about_versions(3), 3100)
-    assert told(write, 3)[0] is ErrorCode.NONE
+    assert versions_in(write, 3)[0] is ErrorCode.NONE
     assert old.receive_data(about_versions(3), 3200) == []
     recording = cluster.recording(duration_ms=3300)
     assert [each.is_healthy for each in recording.connections] == [False, False, True]

@@ -34,7 +34,7 @@ from tests.reference_model.clients.scripted_network import (
     metadata_in,
     other,
     produce,
-    told,
+    versions_in,
 )
 from wire.api_versions import ApiVersionsRequest
 from wire.codec import decode
@@ -48,7 +48,7 @@ def test_answers_come_one_after_the_other_and_the_last_one_repeats() -> None:
     """The first request gets the first answer, and all after the second get the second."""
     network = Network(one_node(Answer(error_code=35, table=ITSELF, layout=0), Answer(table=EMPTY)))
     answers = [network.send(about_versions(version)) for version in (3, 0, 0)]
-    codes = [told(write, 0)[0] for (write,) in answers]
+    codes = [versions_in(write, 0)[0] for (write,) in answers]
     assert codes == [ErrorCode.UNSUPPORTED_VERSION, ErrorCode.NONE, ErrorCode.NONE]
 
 
@@ -150,7 +150,7 @@ def test_versions_that_no_broker_supports_are_refused(version: int) -> None:
         all_connections(ConnectionScript(newest_version=9, answers=(Answer(error_code=42),)))
     )
     (write,) = network.send(about_versions(version))
-    assert told(write, 0) == (ErrorCode.UNSUPPORTED_VERSION, [(18, 0, NEWEST_SERVED)])
+    assert versions_in(write, 0) == (ErrorCode.UNSUPPORTED_VERSION, [(18, 0, NEWEST_SERVED)])
     (request,) = network.seen()
     assert (request.is_served, request.body) == (False, None)
     assert request.answer is not None
@@ -161,9 +161,9 @@ def test_versions_above_the_newest_one_are_refused() -> None:
     """The refusal lists the range of ApiVersions, and so does the table."""
     network = Network(all_connections(ConnectionScript(newest_version=2)))
     (refusal,) = network.send(about_versions(3))
-    assert told(refusal, 0) == (ErrorCode.UNSUPPORTED_VERSION, [(18, 0, 2)])
+    assert versions_in(refusal, 0) == (ErrorCode.UNSUPPORTED_VERSION, [(18, 0, 2)])
     (write,) = network.send(about_versions(2))
-    code, entries = told(write, 2)
+    code, entries = versions_in(write, 2)
     assert code is ErrorCode.NONE
     assert [entry for entry in entries if entry[0] == 18] == [(18, 0, 2)]
 
@@ -190,9 +190,9 @@ def test_api_versions_is_refused_outside_the_table_of_the_connection(
     network = Network(one_node(Answer(table=table)))
     network.send(about_versions(3))
     (write,) = network.send(about_versions(3))
-    assert told(write, 0) == (ErrorCode.UNSUPPORTED_VERSION, named)
+    assert versions_in(write, 0) == (ErrorCode.UNSUPPORTED_VERSION, named)
     network.reconnect()
-    assert told(network.send(about_versions(3))[0], 3)[0] is ErrorCode.NONE
+    assert versions_in(network.send(about_versions(3))[0], 3)[0] is ErrorCode.NONE
 
 
 @pytest.mark.parametrize("table", [EMPTY, Table(changed=((18, 0, 9),))])
@@ -200,7 +200,7 @@ def test_api_versions_is_served_if_the_table_allows_it_or_does_not_list_it(table
     """A broker always serves ApiVersions."""
     network = Network(one_node(Answer(table=table)))
     network.send(about_versions(3))
-    assert told(network.send(about_versions(3))[0], 3)[0] is ErrorCode.NONE
+    assert versions_in(network.send(about_versions(3))[0], 3)[0] is ErrorCode.NONE
 
 
 @pytest.mark.parametrize(
@@ -408,7 +408,7 @@ def test_unasked_response_opens_the_connection() -> None:
     frame = b"".join(write.data for write in opening)
     assert len(opening) == 2
     assert ids([Write(data=frame)]) == [3]
-    assert told(Write(data=frame), 0) == (0, [(18, 0, 5)])
+    assert versions_in(Write(data=frame), 0) == (0, [(18, 0, 5)])
     assert ids(network.send(about_versions(3))) == [7]
     closed = all_connections(ConnectionScript(unasked=unasked, on_open="close"))
     assert Network(closed).connection.opening == CLOSES
@@ -462,4 +462,4 @@ def test_answer_may_begin_with_a_version() -> None:
     """Requests below the version of an answer get the healthy one."""
     network = Network(one_node(Answer(error_code=42, from_version=3)))
     older, newer = network.send(about_versions(2), about_versions(3))
-    assert (told(older, 2)[0], told(newer, 3)[0]) == (0, 42)
+    assert (versions_in(older, 2)[0], versions_in(newer, 3)[0]) == (0, 42)
