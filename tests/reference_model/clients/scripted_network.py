@@ -51,7 +51,7 @@ def produce(version: int = 3) -> bytes:
     return encode_frame(bytes.fromhex(f"0000 {version:04x} 00000009 ffff 00"))
 
 
-class Network:
+class ScriptedNetwork:
     """A cluster, and a connection to its first node."""
 
     def __init__(self, script: Script) -> None:
