@@ -31,6 +31,8 @@ VARINT_MAX_BYTES = 5
 UINT32_MAX = 2**32 - 1
 INT16_MIN, INT16_MAX = -(2**15), 2**15 - 1
 INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
+NO_TAGS = b"\0"
+"""A tag section without tags."""
 
 
 class TaggedField(NamedTuple):
