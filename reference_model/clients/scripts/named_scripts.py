@@ -18,14 +18,12 @@ from reference_model.clients.scripts.script import (
     all_connections,
     one_node,
 )
-from wire.api_keys import METADATA_KEY
+from wire.api_keys import FIRST_PRIVATE_KEY, METADATA_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
 
 SCRIPTED = "scripted"
 """What names a scripted broker, alone for the healthy one, or with a script as in "scripted+only-v0"."""
-FIRST_PRIVATE_KEY = 10_000
-"""From here on API keys are private to an implementation."""
 _HUGE = 2**31 - 1
 _LONG_PAUSE_MS = 2600
 _OTHER_CLUSTER = ConnectionScript(cluster_id="another-cluster-00000")

@@ -8,14 +8,18 @@ from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage
 from reference_model.faults.broker.registry import defect, replace_response, response_of, succeeds
 from reference_model.profiles.listeners import CONTROLLER, SASL_PLAINTEXT
-from wire.api_versions import FIRST_FLEXIBLE_VERSION, FinalizedFeatureKey, SupportedFeatureKey
+from wire.api_versions import (
+    FIRST_FLEXIBLE_VERSION,
+    FIRST_VERSION_WITH_ZERO_MINIMUM,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
 from wire.frames import SIZE_BYTES, encode_frame
 from wire.primitives import TaggedField, write_int64, write_nullable_string, write_raw_tagged_fields
 
 SUPPORTED_FEATURES_TAG = 0
 EPOCH_TAG = 1
 FIRST_EPOCH = 1000
-FIRST_VERSION_WITH_ZERO_MINIMUM = 4
 
 
 def _carries_features(context: RequestContext) -> bool:

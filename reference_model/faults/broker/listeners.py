@@ -21,11 +21,10 @@ from reference_model.faults.broker.sasl import came_in_by_scram
 from reference_model.profiles.listeners import CONTROLLER, PLAINTEXT, TLS_LISTENERS
 from reference_model.profiles.profile import profile_of
 from wire.api_keys import API_VERSIONS_KEY
-from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersion
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, THROTTLE_TIME_BYTES, ApiVersion
 from wire.error_codes import ErrorCode
 from wire.frames import SIZE_BYTES, encode_frame
 
-THROTTLE_TIME_BYTES = 4
 TLS_HANDSHAKE_RECORD = 0x16
 
 
