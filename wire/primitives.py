@@ -28,6 +28,8 @@ from wire.errors import (
 )
 
 VARINT_MAX_BYTES = 5
+STRING_LENGTH_BYTES = 2
+"""Before every string that is not compact."""
 UINT32_MAX = 2**32 - 1
 INT16_MIN, INT16_MAX = -(2**15), 2**15 - 1
 INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1

@@ -31,12 +31,13 @@ from reference_model.profiles.listeners import SASL_LISTENERS
 from strategies.api_versions import FLEXIBLE_VERSIONS, build_request
 from strategies.software_names import Software
 from wire.exchange import Outcome, Request
+from wire.request_log import UNKNOWN_SOFTWARE
 
 MAX_EXAMPLES_SLOW = 4
 """Number of examples; each new name stays in the broker for a while, and its metrics are slow to read."""
 NAMELESS = build_request(version=0)
 ILLEGAL = Software("a b", "1")
-UNKNOWN = Software("unknown", "unknown")
+UNKNOWN = Software(UNKNOWN_SOFTWARE, UNKNOWN_SOFTWARE)
 """What Kafka counts a connection under that names no software."""
 WHILE_OPEN = "while its connections are open"
 ONCE_CLOSED = "after its connections are closed"

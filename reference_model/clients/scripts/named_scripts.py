@@ -25,7 +25,8 @@ from wire.error_codes import ErrorCode
 SCRIPTED = "scripted"
 """What names a scripted broker, alone for the healthy one, or with a script as in "scripted+only-v0"."""
 _HUGE = 2**31 - 1
-_LONG_PAUSE_MS = 2600
+LONG_PAUSE_MS = 2600
+"""All pauses of a slow broker together. The shortest time that a library waits by default for a table is 2 s, the next one 10 s."""
 _OTHER_CLUSTER = ConnectionScript(cluster_id="another-cluster-00000")
 
 
@@ -65,7 +66,7 @@ NAMED_SCRIPTS: Mapping[str, Script] = MappingProxyType(
         "other-cluster": all_connections(ConnectionScript(closes_after=1), _OTHER_CLUSTER),
         "closes": one_node(Answer(action="close")),
         "silent": one_node(Answer(action="silence")),
-        "slow": one_node(Answer(delay_ms=_LONG_PAUSE_MS)),
+        "slow": one_node(Answer(delay_ms=LONG_PAUSE_MS)),
     }
 )
 """The scripts by name, which says what the broker does."""

@@ -30,10 +30,9 @@ from wire.api_keys import (
 )
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsResponse
 from wire.errors import DecodeError
-from wire.headers import RequestHeader
+from wire.headers import NO_ERROR, RequestHeader
 
 FIRST_UNKNOWN_KEY = max(key for key, _, _ in healthy_ranges()) + 1
-NO_ERROR = bytes(2)
 
 
 def _offered(link: Link, api_key: int) -> Range | None:
