@@ -27,7 +27,7 @@ from reports.suite_command import SuiteCommand
 from spark_aggregation.errors import check_path, disk_faults_explained
 from spark_aggregation.history.ingest import ingest
 from spark_aggregation.history.state import empty_state
-from spark_aggregation.reading.partials import CELL
+from spark_aggregation.reading.file_contents import CELL
 from spark_aggregation.reading.run_files import read_rows
 from spark_aggregation.reading.schema import ANSWERS, EXAMPLES, EXCHANGES
 from spark_aggregation.reading.screening import screened

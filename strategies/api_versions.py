@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from strategies.software_names import PLAIN_SOFTWARE, Software
 from strategies.weights import one_branch
 from wire.api_keys import API_VERSIONS_KEY
-from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsRequest
 from wire.exchange import Request, encode_request
 from wire.headers import PLAIN_CLIENT_ID, RequestHeader
 from wire.primitives import INT16_MAX, INT16_MIN, TaggedField
 
 ORDINARY_CORRELATION_IDS = st.integers(0, 1_000_000)
+FLEXIBLE_VERSIONS = st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION)
 
 
 def unknown_versions() -> st.SearchStrategy[int]:

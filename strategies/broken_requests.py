@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from strategies.api_versions import build_request
+from strategies.api_versions import FLEXIBLE_VERSIONS, build_request
 from strategies.header_fields import FIRST_TWO_BYTE_SIZE
 from strategies.software_names import legal_software_texts
 from strategies.weights import one_branch
 from wire.api_keys import API_VERSIONS_KEY
-from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsRequest
+from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import TAG_SECTION
 from wire.exchange import Request, encode_request
 from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES, encode_frame
@@ -32,7 +32,6 @@ LONGEST_COMPACT_CLIENT_ID = 300
 UNASSIGNED_KEYS = range(2000, 10000)
 """Unassigned keys: Kafka's are smaller, and those of vendors are larger (grepplabs/kafka-proxy#185)."""
 UNKNOWN_KEYS = st.integers(min(UNASSIGNED_KEYS), max(UNASSIGNED_KEYS)) | st.integers(-32768, -1)
-FLEXIBLE_VERSIONS = st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION)
 
 _POSITIONS = st.integers(0, 9999)
 """Positions in ten-thousandths of a payload. Unlike floats, they shrink to the first byte that matters."""

@@ -17,11 +17,12 @@ from wire.primitives import (
     INT16_MIN,
     INT32_MAX,
     INT32_MIN,
+    NO_TAGS,
     write_int16,
     write_int32,
     write_unsigned_varint,
 )
-from wire.sasl import FIRST_FLEXIBLE_AUTHENTICATE, NO_TAGS, PLAIN, bare_token, handshake_request
+from wire.sasl import FIRST_FLEXIBLE_AUTHENTICATE, PLAIN, bare_token, handshake_request
 
 NEWEST_AUTHENTICATE = FIRST_FLEXIBLE_AUTHENTICATE
 LONGEST_MECHANISM = 1000

@@ -22,7 +22,7 @@ from reference_model.clients.scripts.script import (
     one_node,
 )
 from strategies.weights import one_branch
-from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY
+from wire.api_keys import API_VERSIONS_KEY, FIRST_PRIVATE_KEY, METADATA_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
 from wire.error_codes import ErrorCode
 from wire.primitives import INT16_MAX, INT16_MIN
@@ -37,7 +37,6 @@ LONGEST_DELAY_MS = 1000
 """How long a correct but slow broker takes for a response at most."""
 
 NEWEST_METADATA = next(high for key, _, high in healthy_ranges() if key == METADATA_KEY)
-FIRST_PRIVATE_KEY = 10_000
 """From here on API keys are private to an implementation."""
 _KNOWN_KEYS = frozenset(key for key, _, _ in healthy_ranges())
 

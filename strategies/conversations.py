@@ -36,8 +36,8 @@ from strategies.software_names import (
 )
 from strategies.weights import one_branch
 from wire.exchange import Request
-from wire.primitives import INT16_MAX, INT16_MIN, write_raw_tagged_fields
-from wire.sasl import FIRST_FLEXIBLE_AUTHENTICATE, NO_TAGS, PLAIN
+from wire.primitives import INT16_MAX, INT16_MIN, NO_TAGS, write_raw_tagged_fields
+from wire.sasl import FIRST_FLEXIBLE_AUTHENTICATE, PLAIN
 
 MAX_CONNECTIONS = 3
 STEPS = 7

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
+from reference_model.clients.scripts.named_scripts import LONG_PAUSE_MS
 from reference_model.clients.scripts.script import (
     EMPTY,
     HEALTHY,
@@ -36,8 +37,6 @@ HEALS_AFTER_CONNECTIONS = 2
 ABSURD_SIZE = 1_000_000_000
 """Bytes of a frame that no client should make room for."""
 DAYS_MS = 1_000_000_000
-LONG_PAUSE_MS = 2600
-"""All pauses of a slow broker together. The shortest time that a library waits by default for a table is 2 s, the next one 10 s."""
 UNUSABLE_TABLES = (
     Table(changed=((METADATA_KEY, 60, 70),)),
     Table(changed=((METADATA_KEY, -3, -1),)),

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from strategies.api_versions import FLEXIBLE_VERSIONS
 from strategies.header_fields import FIRST_TAG_NOBODY_KNOWS
 from wire.api_keys import API_VERSIONS_KEY
-from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
+from wire.api_versions import NEWEST_VERSION
 from wire.codec import TAG_SECTION
 from wire.exchange import Request, encode_request
 from wire.headers import PLAIN_BODY, plain_header
@@ -23,7 +24,6 @@ from wire.primitives import (
     write_unsigned_varint,
 )
 
-FLEXIBLE_VERSIONS = st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION)
 PARTS = ("header", "body")
 _METRIC_MARKS = b'\n"*,:=?'
 """Release 0.11 never answers if the client id contains one of these; a separate clause covers that."""

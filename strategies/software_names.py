@@ -146,3 +146,7 @@ def software_with_one(
         st.builds(Software, texts, st.just(PLAIN_SOFTWARE.version)),
         st.builds(Software, st.just(PLAIN_SOFTWARE.name), texts),
     )
+
+
+PLAINLY_ILLEGAL = software_with_one(st.sampled_from(("", " ", "a b", "a/b", "é")))
+"""Name and version, one of which is short and illegal by any reading of the KIP."""

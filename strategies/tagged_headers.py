@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-NO_TAGS = b"\0"
+from wire.primitives import NO_TAGS
+
 MOST_VERSIONS = 8
 
 

@@ -16,7 +16,10 @@ from wire.primitives import TaggedField
 NEWEST_VERSION = 5
 FIRST_FLEXIBLE_VERSION = 3
 FIRST_VERSION_WITH_THROTTLE_TIME = 1
+FIRST_VERSION_WITH_ZERO_MINIMUM = 4
+"""Earlier versions list no feature whose lowest version is 0 (KAFKA-17011)."""
 FIRST_VERSION_WITH_CLUSTER_CHECK = 5
+THROTTLE_TIME_BYTES = 4
 NO_NODE = -1
 """The node id of a client that knows none."""
 

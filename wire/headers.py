@@ -21,6 +21,8 @@ PLAIN_REQUEST_HEADER = 1
 CORRELATION_ID_BYTES = 4
 """Length of a response header v0, which is the correlation id alone."""
 ERROR_CODE_BYTES = 2
+NO_ERROR = bytes(ERROR_CODE_BYTES)
+"""The error code of a success, with which the body of a response begins."""
 NO_INSTANCE_ID = UUID(int=0)
 """What stands for no client instance id."""
 INSTANCE_ID_REQUEST_HEADER = 3

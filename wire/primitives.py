@@ -28,9 +28,13 @@ from wire.errors import (
 )
 
 VARINT_MAX_BYTES = 5
+STRING_LENGTH_BYTES = 2
+"""Before every string that is not compact."""
 UINT32_MAX = 2**32 - 1
 INT16_MIN, INT16_MAX = -(2**15), 2**15 - 1
 INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
+NO_TAGS = b"\0"
+"""A tag section without tags."""
 
 
 class TaggedField(NamedTuple):

@@ -19,7 +19,8 @@ ENTRY = b"Completed request:"
 MOST_REMEMBERED = 50_000
 """How many different entries are remembered: most lines of a log say what an earlier one said."""
 
-_UNKNOWN = "unknown"
+UNKNOWN_SOFTWARE = "unknown"
+"""What Kafka writes for the name and the version of a client that sent none."""
 _NULL = "null"
 _JSON_STRING = rb'"(?:[^"\\]|\\.)*"'
 _HEAD_JSON = re.compile(
@@ -243,7 +244,7 @@ def _api_key(name: str) -> int:
 
 
 def _known(text: str | None) -> str | None:
-    return None if text in (None, "", _UNKNOWN) else text
+    return None if text in (None, "", UNKNOWN_SOFTWARE) else text
 
 
 def _address(host: str) -> str:

@@ -18,12 +18,11 @@ from wire.headers import (
     RequestHeader,
     plain_header,
 )
+from wire.primitives import NO_TAGS as NO_TAGS  # cluster_metadata imports it from here
 from wire.startup_messages import SASL_AUTHENTICATE, SASL_HANDSHAKE
 
 PLAIN = "PLAIN"
 """The name of the mechanism that sends a password as it is."""
-NO_TAGS = b"\0"
-"""A tag section without tags."""
 FIRST_FLEXIBLE_AUTHENTICATE = 2
 BARE_TOKEN = -1
 """The api version in the header of a `Request` that is a bare token, sent without a request header."""

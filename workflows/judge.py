@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 
 import click
 
+from conformance.commands.errors import USAGE_ERROR
 from fixtures.registry.targets import BROKERS_FOLDER
 from reports.distribution import COMMIT_VARIABLE
 from reports.plugin import RUN_FOLDER_FILE, run_folder_in
@@ -28,7 +29,6 @@ KINDS = ("bootstrap-server", "broker", "kafka-home", "image", "client", "client-
 IMAGE_TARGET = "given-image"
 SECRET = "INPUT_COMMAND_CONFIG"
 """The variable with the properties of --command-config: its text has passwords, so it is neither shown nor passed on."""
-USAGE_ERROR = 4
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 """What Python makes of a byte of an environment variable that is not UTF-8."""
 _COMMIT = re.compile("[0-9a-f]{40}")

@@ -27,12 +27,10 @@ from conformance.watch.sightings import ClientIdentity, Sighting, Sightings
 from reference_model.profiles.version_tables import ranges_of
 from reports.errors import RunRefused
 from reports.records import HEADER_FILE, OPERATION, SOUND_VERDICTS, VERDICTS_WITH_FAILURES
-from reports.run.run_folder import Header, read_run_header
+from reports.run.run_folder import EXCHANGE_FILES, Header, read_run_header
 from reports.run.run_verdicts import run_verdicts
 from reports.suite_command import SuiteCommand
 from reports.verdict_labels import counted
-
-_EXCHANGES = "exchanges/*.parquet"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +141,7 @@ def _tried(target: str, folder: Path, header: Header) -> TriedRelease | None:
 def _sent_in(folder: Path) -> Mapping[str, Sightings]:
     """Return what each operation sent, as the proxy of `watch` reads it."""
     found: dict[str, Sightings] = {}
-    for file in sorted(folder.glob(_EXCHANGES)):
+    for file in sorted(folder.glob(EXCHANGE_FILES)):
         for row in parquet.read_table(file, columns=["clause", "sent"]).to_pylist():
             sightings = found.setdefault(row["clause"], Sightings())
             RequestHeaders(partial(_count, sightings)).feed(row["sent"])

@@ -19,11 +19,11 @@ import pyarrow.parquet as parquet
 from conformance.api_versions.client_requests import COLUMNS, FILE, SentRange
 from reference_model.profiles.java_requests import JAVA_CLIENT
 from reports.records import HEADER_FILE
+from reports.run.run_folder import EXCHANGE_FILES
 from reports.suite_command import SuiteCommand
 from wire.api_keys import API_VERSIONS_KEY
 from wire.frames import SIZE_BYTES
 
-_EXCHANGES = "exchanges/*.parquet"
 _KEY_AND_VERSION = struct.Struct(">hh")
 
 
@@ -31,7 +31,7 @@ def sent_in(folders: Iterable[Path]) -> list[SentRange]:
     """Return the lowest and highest version of each API that each client sent in these run folders."""
     versions: dict[tuple[str, int], set[int]] = {}
     for folder in folders:
-        for file in sorted(folder.glob(_EXCHANGES)):
+        for file in sorted(folder.glob(EXCHANGE_FILES)):
             table = parquet.read_table(file, columns=["clause", "sent"])
             rows = zip(table["clause"].to_pylist(), table["sent"].to_pylist(), strict=True)
             for row, sent in rows:

@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from conformance.assertions.hangs import cause_of_hang, never_returned
-from conformance.assertions.play_summary import ERROR, OK, metadata_requests, quoted_errors, summary
-from fixtures.client_processes.driver_process import DriverResult
+from conformance.assertions.play_summary import metadata_requests, quoted_errors, summary
+from fixtures.client_processes.driver_output import ERROR, OK
+from fixtures.client_processes.driver_process import MEMORY, TIME, DriverResult
 from fixtures.errors import HarnessError
 from fixtures.scripted_broker.playing import Play
 from reference_model.clients.rules.limits import left_open, loop_in
@@ -33,7 +34,6 @@ FROM_OUTSIDE = frozenset({"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"})
 """Signals that a process does not send itself: somebody or the system ended it."""
 TOO_MUCH_MEMORY = "the client's process uses more memory than it may"
 """The start of the message about a client whose processes use more than `Client.memory_mb`."""
-MEMORY, TIME, STOPPED = "memory", "time", "stopped"
 _MOST_MOVES = 5
 
 

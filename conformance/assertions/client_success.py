@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from conformance.assertions.client_moves import PlayableClient, newest_metadata, outcome_of
-from conformance.assertions.play_summary import OK, metadata_requests
+from conformance.assertions.play_summary import metadata_requests
+from fixtures.client_processes.driver_output import OK
 from fixtures.scripted_broker.playing import Play
 from strategies.broker_scripts import range_of_metadata
 from wire.startup_messages import CLUSTER_APIS

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from clauses.operations import OPERATIONS
 from conformance.assertions.client_moves import (
-    MEMORY,
     NAMES_WHAT_IS_MISSING,
     ClientAborted,
     check_environment,
 )
 from conformance.assertions.hangs import OUTSIDE_THE_TABLE
 from conformance.assertions.judging import Unjudged
-from conformance.assertions.play_summary import ERROR, OK, summary
-from fixtures.client_processes.driver_process import DriverResult
+from conformance.assertions.play_summary import summary
+from fixtures.client_processes.driver_output import ERROR, OK
+from fixtures.client_processes.driver_process import MEMORY, DriverResult
 from fixtures.errors import HarnessError
 from fixtures.recording_proxy.operation import TriedPlay
 from fixtures.scripted_broker.playing import Play

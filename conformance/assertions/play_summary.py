@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from fixtures.client_processes.driver_output import OK
 from fixtures.client_processes.driver_process import DriverResult
 from fixtures.scripted_broker.playing import Play
 from reference_model.clients.rules.limits import rate_of
@@ -11,7 +12,6 @@ from reference_model.clients.scripts.recording import Recording, SeenRequest
 from reference_model.profiles.known_apis import label_of
 from wire.api_keys import METADATA_KEY
 
-OK, ERROR = "ok", "error"
 _MOST_QUOTES = 3
 _LONGEST_QUOTE = 150
 

@@ -16,7 +16,12 @@ from conformance.assertions.judging import (
 from fixtures.under_test.broker import Broker
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.cluster_ids import Ids, build_request_with, requests_with_cluster_ids
-from strategies.software_names import PLAIN_SOFTWARE, Software, legal_software, software_with_one
+from strategies.software_names import (
+    PLAIN_SOFTWARE,
+    PLAINLY_ILLEGAL,
+    Software,
+    legal_software,
+)
 from strategies.weights import one_branch
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
 from wire.error_codes import ErrorCode
@@ -30,7 +35,6 @@ KNOWN_ANSWERS = (
     ErrorCode.UNKNOWN_SERVER_ERROR,
 )
 """Every error code that the sources name for an ApiVersions response."""
-PLAINLY_ILLEGAL = software_with_one(st.sampled_from(("", " ", "a b", "a/b", "é")))
 WRONG_IDS = Ids("nobody", 7)
 
 

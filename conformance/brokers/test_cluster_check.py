@@ -34,12 +34,11 @@ from strategies.cluster_ids import (
     node_id_at,
     node_offsets,
 )
-from strategies.software_names import Software, software_with_one
+from strategies.software_names import PLAINLY_ILLEGAL, Software
 from wire.api_versions import FIRST_VERSION_WITH_CLUSTER_CHECK, NO_NODE
 from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Outcome, Request
 
-PLAINLY_ILLEGAL = software_with_one(st.sampled_from(("", " ", "a b", "a/b", "é")))
 EXPECTED = {
     Given.NEITHER: ErrorCode.NONE,
     Given.BOTH: ErrorCode.NONE,

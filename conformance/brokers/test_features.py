@@ -18,10 +18,10 @@ from fixtures.client.running_broker import RunningBroker
 from fixtures.under_test.broker import Broker
 from reference_model.judging.same_response import stable_part
 from reference_model.profiles.listeners import CONTROLLER_LISTENERS, LISTENERS, PLAINTEXT
-from strategies.api_versions import api_versions_requests, build_request
+from strategies.api_versions import FLEXIBLE_VERSIONS, api_versions_requests, build_request
 from wire.api_versions import (
     FIRST_FLEXIBLE_VERSION,
-    NEWEST_VERSION,
+    FIRST_VERSION_WITH_ZERO_MINIMUM,
     ApiVersionsResponse,
     SupportedFeatureKey,
 )
@@ -29,10 +29,8 @@ from wire.errors import DecodeError
 from wire.exchange import Exchange, Request
 from wire.primitives import read_raw_tagged_fields
 
-FIRST_VERSION_WITH_ZERO_MINIMUM = 4
 FLEXIBLE_REQUESTS = api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION)
 OTHER_LISTENERS = tuple(name for name in LISTENERS if name != PLAINTEXT)
-FLEXIBLE_VERSIONS = st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION)
 NO_EPOCH = -1
 LONG_CONNECTION = 51
 """The number of requests on a long connection."""

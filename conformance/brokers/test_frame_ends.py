@@ -20,6 +20,7 @@ from conformance.assertions.judging import (
     fate_of,
 )
 from fixtures.under_test.broker import Broker
+from reference_model.broker.rules.api_versions import SKIPPED_FRAME_BYTES
 from reference_model.judging.agreement import summary_of, what_it_did
 from reference_model.profiles.listeners import LISTENERS, SASL_LISTENERS, TLS_LISTENERS
 from strategies.api_versions import build_request
@@ -47,8 +48,6 @@ from wire.primitives import INT32_MAX
 HALF_CLOSING_LISTENERS = tuple(name for name in LISTENERS if name not in TLS_LISTENERS)
 """The listeners without TLS. Up to TLS 1.2, the end of one side obliges the other to end at once and to drop responses
 that it has not written, which Apache Kafka does more or less often. With TLS 1.3 it answers, and may stay open."""
-SKIPPED_FRAME_BYTES = 2
-"""Releases that skip short frames skip those below this size."""
 MOST_REQUESTS_IN_A_RACE = 2
 """The limit if responses may be lost: more requests often get neither a response nor a close, which costs the
 silence bound each time.

@@ -18,6 +18,7 @@ from conformance.assertions.judging import (
 from conformance.assertions.neighbours import assert_undisturbed, open_bystander
 from fixtures.client.tls_stream import TlsShape
 from fixtures.under_test.broker import Broker
+from reference_model.broker.rules.api_versions import SKIPPED_FRAME_BYTES
 from reference_model.judging.agreement import summary_of
 from reference_model.judging.same_response import StablePart, stable_part
 from reference_model.profiles.listeners import TLS_WITHOUT_SASL_LISTENERS
@@ -41,8 +42,6 @@ LONGEST_REQUEST_BYTES = 64
 LONGEST_PIPELINE = 40
 LONGEST_PIPELINE_OVER_TLS = 4
 """Releases around 3.0 take 0.3 s for each request that is pipelined over TLS."""
-SKIPPED_FRAME_BYTES = 2
-"""Releases that skip short frames skip those below this size."""
 EVERY_BYTE = range(LONGEST_REQUEST_BYTES)
 CUTS = st.lists(st.integers(1, LONGEST_REQUEST_BYTES), max_size=12) | st.just(EVERY_BYTE)
 MAX_EXAMPLES_SLOW = 10

@@ -40,8 +40,8 @@ from wire.api_versions import NEWEST_VERSION
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome, Request
 from wire.frames import SIZE_BYTES
-from wire.primitives import TaggedField, write_raw_tagged_fields
-from wire.sasl import NO_TAGS, handshake_request
+from wire.primitives import NO_TAGS, TaggedField, write_raw_tagged_fields
+from wire.sasl import handshake_request
 
 V0, V3, V99 = (build_request(version=version) for version in (0, 3, 99))
 BAD_NAME = build_request(version=3, software=Software("a_b", "1"))

@@ -28,17 +28,16 @@ from fixtures.under_test.broker import Broker
 from proposals import provided
 from reference_model.judging.agreement import summary_of
 from reference_model.profiles.listeners import SASL_LISTENERS
-from strategies.api_versions import build_request
+from strategies.api_versions import FLEXIBLE_VERSIONS, build_request
 from strategies.software_names import Software
-from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
 from wire.exchange import Outcome, Request
+from wire.request_log import UNKNOWN_SOFTWARE
 
-FLEXIBLE_VERSIONS = st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION)
 MAX_EXAMPLES_SLOW = 4
 """Number of examples; each new name stays in the broker for a while, and its metrics are slow to read."""
 NAMELESS = build_request(version=0)
 ILLEGAL = Software("a b", "1")
-UNKNOWN = Software("unknown", "unknown")
+UNKNOWN = Software(UNKNOWN_SOFTWARE, UNKNOWN_SOFTWARE)
 """What Kafka counts a connection under that names no software."""
 WHILE_OPEN = "while its connections are open"
 ONCE_CLOSED = "after its connections are closed"

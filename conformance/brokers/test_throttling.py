@@ -14,7 +14,7 @@ from conformance.assertions.judging import assume_served, bytes_after_body, deco
 from fixtures.under_test.broker import Broker
 from strategies.api_versions import api_versions_requests, build_request
 from strategies.header_fields import named_client_ids
-from wire.api_versions import FIRST_VERSION_WITH_THROTTLE_TIME, NEWEST_VERSION
+from wire.api_versions import FIRST_VERSION_WITH_THROTTLE_TIME, NEWEST_VERSION, THROTTLE_TIME_BYTES
 from wire.exchange import Exchange, Request
 
 QUOTA_PERCENT = 0.0001
@@ -26,7 +26,6 @@ UNUSED = itertools.count()
 If ZooKeeper passes quotas to the broker, a removed quota may stay in force for a while. It may then end just after the
 next one was seen to be in force.
 """
-THROTTLE_TIME_BYTES = 4
 LONGEST_PAUSE_S = 3.0
 """Before 2.0 the response comes after the pause, which takes up to a second, and longer if the broker is busy."""
 LEAST_SHARE_OF_PAUSE = 0.5

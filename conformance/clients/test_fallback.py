@@ -20,7 +20,7 @@ from conformance.assertions.client_moves import (
     played,
 )
 from conformance.assertions.client_recovery import assert_uses_later_connections
-from conformance.assertions.play_summary import OK
+from fixtures.client_processes.driver_output import OK
 from reference_model.clients.scripts.script import Script
 from strategies.broker_scripts import (
     REFUSAL_WITHOUT_RANGE,

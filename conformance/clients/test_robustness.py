@@ -19,13 +19,13 @@ from conformance.assertions.client_recovery import (
     assert_recovers,
     assert_uses_late_table,
 )
+from reference_model.clients.scripts.named_scripts import LONG_PAUSE_MS
 from reference_model.clients.scripts.script import EMPTY, HEALTHY, ITSELF, Answer, Script, Table
 from strategies.nonsense_scripts import (
     ABSURD_SIZE,
     DUPLICATE_TAG,
     ENDLESS_COUNT,
     HUGE_FEATURE_COUNT,
-    LONG_PAUSE_MS,
     UNUSABLE_TABLES,
     brokers_before_api_versions,
     brokers_that_heal,

@@ -25,7 +25,7 @@ from conformance.assertions.client_recovery import (
     assert_keeps_working,
     assert_recovers_if_asked_again,
 )
-from conformance.assertions.play_summary import OK
+from fixtures.client_processes.driver_output import OK
 from fixtures.scripted_broker.playing import Play
 from reference_model.clients.scripts.script import (
     EMPTY,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from conformance.engine import jobs_plugin
 from fixtures import plugin
+from fixtures.choosing.declared_options import DeclaredOptions
 from reports import plugin as records_plugin
 
 LONGEST_CHOICES = 40
@@ -29,32 +30,23 @@ class SuiteOption:
         return f"{self.name} {self.value}".rstrip()
 
 
-@dataclass(slots=True)
-class _Declared:
-    """Takes the place of pytest's parser and of its groups, which cannot list their options."""
-
-    options: list[SuiteOption] = field(default_factory=list)
-
-    def getgroup(self, *_: str) -> _Declared:
-        return self
-
-    def addoption(self, name: str, *_: str, **attributes: Any) -> None:
-        choices = "|".join(attributes.get("choices", ()))
-        help_text = " ".join(attributes["help"].split())
-        if len(choices) > LONGEST_CHOICES:
-            help_text += f"; {choices.replace('|', ', ')}"
-            choices = name.removeprefix("--").upper()
-        is_flag = attributes.get("action") == "store_true"
-        value = "" if is_flag else attributes.get("metavar") or choices
-        self.options.append(SuiteOption(name, value, help_text))
+def _option(name: str, attributes: Mapping[str, Any]) -> SuiteOption:
+    choices = "|".join(attributes.get("choices", ()))
+    help_text = " ".join(attributes["help"].split())
+    if len(choices) > LONGEST_CHOICES:
+        help_text += f"; {choices.replace('|', ', ')}"
+        choices = name.removeprefix("--").upper()
+    is_flag = attributes.get("action") == "store_true"
+    value = "" if is_flag else attributes.get("metavar") or choices
+    return SuiteOption(name, value, help_text)
 
 
 def suite_options() -> tuple[SuiteOption, ...]:
     """Return the options in the order in which pytest's help has them."""
-    declared: Any = _Declared()
+    declared: Any = DeclaredOptions()
     for module in (plugin, records_plugin, jobs_plugin):
         module.pytest_addoption(declared)
-    return tuple(declared.options)
+    return tuple(_option(name, attributes) for name, attributes in declared.attributes.items())
 
 
 def nearest_options(message: str) -> Iterator[str]:

@@ -33,7 +33,7 @@ from strategies.header_fields import (
 from strategies.odd_frames import CLIENT_ID_LENGTH_END, OTHER_PROTOCOLS, is_cut_short
 from strategies.odd_strings import BEYOND_THE_FRAME, CLUSTER_ID, NOT_TEXT, ODD_LENGTH, TOO_LONG
 from strategies.software_names import KNOWN_CLIENTS, Software
-from strategies.tagged_headers import NO_TAGS, TaggedHeader
+from strategies.tagged_headers import TaggedHeader
 from wire.api_keys import API_VERSIONS_KEY, SASL_KEYS
 from wire.api_versions import (
     FIRST_FLEXIBLE_VERSION,
@@ -42,7 +42,7 @@ from wire.api_versions import (
 )
 from wire.exchange import Request, encode_request
 from wire.frames import SIZE_BYTES, read_size
-from wire.primitives import INT16_MAX, INT16_MIN, INT32_MAX, INT32_MIN
+from wire.primitives import INT16_MAX, INT16_MIN, INT32_MAX, INT32_MIN, NO_TAGS
 
 SEEDS_OF_TAILS = 5
 _V0_BYTES = len(build_request(version=0).data) - SIZE_BYTES

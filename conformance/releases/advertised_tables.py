@@ -26,6 +26,7 @@ from wire.api_keys import API_VERSIONS_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAK
 from wire.api_versions import ApiVersionsResponse
 from wire.codec import encode
 from wire.exchange import Outcome, probe_request
+from wire.primitives import NO_TAGS
 from wire.sasl import handshake_request
 
 KEY_COLUMNS = ("release", "quorum", "listener")
@@ -163,7 +164,6 @@ def _order(row: Row, key: tuple[str, ...], last: str) -> tuple[object, ...]:
 
 
 COLUMNS = ("api_key", "api_version", "answer", "error_at")
-NO_TAGS = b"\0"
 
 
 def record_default_answers(folder: Path = RECORDED) -> None:

@@ -14,10 +14,10 @@ from conformance.watch.captured_requests import is_known
 from wire.api_keys import API_VERSIONS_KEY, SASL_HANDSHAKE_KEY
 from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES, read_size
 from wire.headers import read_request_start
+from wire.primitives import STRING_LENGTH_BYTES
 
 MOST_TOKENS = 100
 """More than any mechanism exchanges: a client that sends more has sent requests that were not recognized."""
-_LENGTH_BYTES = 2
 _MOST_BETWEEN = 1000
 """By how much the correlation ids of the handshake and of the next request may differ."""
 
@@ -44,7 +44,7 @@ class SaslTokens:
     def begin(self, handshake: bytes, client_id: bytes | None) -> None:
         """Expect tokens after a handshake, of which the frame as far as the client id is given."""
         self.may_come, self.count = True, 0
-        end = _BEFORE_CLIENT_ID + _LENGTH_BYTES + len(client_id or b"")
+        end = _BEFORE_CLIENT_ID + STRING_LENGTH_BYTES + len(client_id or b"")
         self._client_id = handshake[_BEFORE_CLIENT_ID:end]
         self._correlation_id = read_request_start(handshake[SIZE_BYTES:]).correlation_id
 
@@ -61,7 +61,7 @@ class SaslTokens:
         if api_key < 0 or version < 0 or not is_known(api_key, version):
             return False
         # A token may have zeros where the length of an empty client id is.
-        has_name = len(self._client_id) > _LENGTH_BYTES
+        has_name = len(self._client_id) > STRING_LENGTH_BYTES
         return has_name or 0 <= correlation_id - self._correlation_id <= _MOST_BETWEEN
 
 

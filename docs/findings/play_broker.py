@@ -40,7 +40,7 @@ MOST_ON_ONE_CONNECTION, MOST_IN_ALL = 20, 200
 # answers: what is done with the first ApiVersions request of a connection, the second and so on; the last one repeats.
 #   "table" is an index of tables; what is not named is as a correct broker does it.
 # unasked: what is sent before any request. older_table: the table for versions below an answer's "from_version".
-# recorded: what the recorded client sent, in order: connection, api key, version, the range that it had been told
+# recorded: what the recorded client sent, in order: connection, api key, version, the range that was announced to it
 #   for the API ("-": none), what it got, how often in a row.
 try:
     FOLDER = Path(sys.argv.pop(1))
@@ -308,7 +308,7 @@ class Connection:
         self.script = script
         self.asked = self.others = 0
         self.ranges = None  # what the broker serves: the last table without an error; before it, the next one
-        self.told, self.is_refusal = None, False  # what the client was given, and whether by error 35
+        self.announced, self.is_refusal = None, False  # what the client was given, and whether by error 35
         # what comes next: "versions" (which SASL lets a client ask once), "handshake", "token", "bare token" or "anything"
         self.awaits = "versions" if DATA["sasl"] else "anything"
         self.is_silent = script.get("on_open") == "silence"
@@ -376,11 +376,11 @@ class Connection:
         ids = self.script.get("node_ids")
         return ids[node] if ids else node + 1
 
-    def range_told(self, key):
+    def announced_range(self, key):
         """Return the lowest and highest version that the client was given for an API; None if it was given nothing."""
-        if self.told is None or (self.is_refusal and key != API_VERSIONS):
+        if self.announced is None or (self.is_refusal and key != API_VERSIONS):
             return None
-        ranges = [entry[1:] for entry in self.told if entry[0] == key]
+        ranges = [entry[1:] for entry in self.announced if entry[0] == key]
         return (min(low for low, _ in ranges), max(high for _, high in ranges)) if ranges else (0, -1)
 
     def respond(self, request, addresses):
@@ -444,7 +444,7 @@ class Connection:
         unreadable = UNREADABLE - ({"layout"} if self.is_refusal else set())
         unreadable |= UNREADABLE_IF_FLEXIBLE if version >= 3 else set()
         is_readable = unreadable.isdisjoint(answer)
-        self.told = entries if is_readable and error in (0, 35) else None
+        self.announced = entries if is_readable and error in (0, 35) else None
         outcome = f"error {error}" if error else "answer"
         return writes_of(frame, answer), outcome, is_held
 
@@ -522,14 +522,14 @@ class Broker:
                 if len(data) < 4 + size:
                     break
                 request, data = data[4 : 4 + size], data[4 + size :]
-                told = self.told(connection, request)
+                announced = self.announced_range(connection, request)
                 writes, outcome = connection.respond(request, self.nodes)
-                self.note(connection, request, outcome, where, told)
+                self.note(connection, request, outcome, where, announced)
                 if not self.write(opened, writes):
                     return "broker"
 
-    def told(self, connection, request):
-        return connection.range_told(struct.unpack_from(">h", request.ljust(2, b"\0"))[0])
+    def announced_range(self, connection, request):
+        return connection.announced_range(struct.unpack_from(">h", request.ljust(2, b"\0"))[0])
 
     def write(self, opened, writes):
         """Write a response in its pieces; return whether the connection stays."""
@@ -542,12 +542,12 @@ class Broker:
                 return False
         return True
 
-    def note(self, connection, request, outcome, where, told=None):
+    def note(self, connection, request, outcome, where, announced=None):
         """Keep a request in the log, and print it."""
         key, version, correlation_id = struct.unpack_from(">hhi", request.ljust(8, b"\0"))
         with self.lock:
             self.last_seen = time.monotonic()
-            self.log.append((connection.number, key, version, told, outcome))
+            self.log.append((connection.number, key, version, announced, outcome))
             self.recovered = self.recovered or (connection.is_healthy and key == METADATA and outcome == "answer")
             count = len(self.log)
         if count > MOST_PRINTED:
@@ -598,8 +598,8 @@ def misbehaviours(log):
     if loops_in([entry[0] for entry in log if entry[1] == API_VERSIONS]):
         found.add(f"more than {MOST_ON_ONE_CONNECTION} ApiVersions requests on a connection, or {MOST_IN_ALL} in all")
     refused, asked = {}, {}
-    for connection, key, version, told, outcome in log:
-        outside = told is not None and not told[0] <= version <= told[1]
+    for connection, key, version, announced, outcome in log:
+        outside = announced is not None and not announced[0] <= version <= announced[1]
         before = refused.get(connection)
         if before in ("error 42", "error 129"):
             found.add(f"a request after {before} on the same connection")
@@ -608,7 +608,7 @@ def misbehaviours(log):
         if key == API_VERSIONS and before == "error 35":
             if version > asked[connection]:
                 found.add("a higher version of ApiVersions after error 35")
-            elif told is not None and told[0] <= told[1] and outside:
+            elif announced is not None and announced[0] <= announced[1] and outside:
                 found.add("a version of ApiVersions outside the range of error 35")
         if key == API_VERSIONS:
             refused[connection], asked[connection] = outcome, version
@@ -624,8 +624,8 @@ def recorded_log():
     """Return the recorded requests in the form of the log."""
     log = []
     for line in DATA["recorded"]:
-        connection, key, version, told, outcome, count = line.split(" ")
-        low, _, high = told.partition("..")
+        connection, key, version, announced, outcome, count = line.split(" ")
+        low, _, high = announced.partition("..")
         entry = (int(connection), int(key), int(version), (int(low), int(high)) if high else None, outcome.replace("_", " "))
         log += [entry] * int(count)
     return log
@@ -690,7 +690,9 @@ def wait_for(broker, process, timeout_s):
         print("the client was still running, and was ended")
         return "still running"
     code = process.returncode
-    word = signal.Signals(-code).name if code < 0 else f"exit status {code}"
+    word = f"exit status {code}" if code >= 0 else f"signal {-code}"
+    if -code in set(signal.Signals):
+        word = signal.Signals(-code).name
     print(f"the client ended: {word}")
     return word
 

@@ -10,14 +10,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from proposals.kip_1313.messages import CLIENT_APIS, has_instance_id
+from proposals.kip_1313.messages import CLIENT_APIS, TELEMETRY_KEYS, has_instance_id
 from reference_model.clients.rules.moves import History
 from reference_model.clients.scripts.recording import Recording, SeenRequest
 from reference_model.profiles.known_apis import label_of
 from wire.api_keys import (
     CONSUMER_GROUP_HEARTBEAT_KEY,
-    GET_TELEMETRY_SUBSCRIPTIONS_KEY,
-    PUSH_TELEMETRY_KEY,
     SHARE_GROUP_HEARTBEAT_KEY,
 )
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
@@ -29,7 +27,6 @@ from wire.sasl import BARE_TOKEN
 
 MEMBER_KEYS = (CONSUMER_GROUP_HEARTBEAT_KEY, SHARE_GROUP_HEARTBEAT_KEY)
 """The APIs whose requests have the id of a client as a member of a group."""
-TELEMETRY_KEYS = (GET_TELEMETRY_SUBSCRIPTIONS_KEY, PUSH_TELEMETRY_KEY)
 
 
 class Decoded(NamedTuple):

@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from proposals.kip_1313.messages import TELEMETRY_KEYS
 from wire.api_keys import (
     API_VERSIONS_KEY,
-    GET_TELEMETRY_SUBSCRIPTIONS_KEY,
     OFFSET_DELETE_KEY,
-    PUSH_TELEMETRY_KEY,
 )
 from wire.fields import Versions, versions
 from wire.header_versions import (
@@ -56,7 +55,6 @@ class JsonObject(dict[str, Any]):
 
 
 _KEY = re.compile(r"[0-9]+(?:\+|-[0-9]+)?")
-_TELEMETRY_KEYS = (GET_TELEMETRY_SUBSCRIPTIONS_KEY, PUSH_TELEMETRY_KEY)
 _INSTANCE_ID = "ClientInstanceId"
 
 
@@ -225,7 +223,7 @@ def _problems_of_known_apis(schema: Schema) -> Iterator[SchemaProblem]:
     """Yield what contradicts the new versions that KIP-1313 itself defines."""
     api_key, kind = schema["apiKey"], kind_of(schema)
     newer = [version for version in valid_versions(schema) if version > 0]
-    if kind == REQUEST and api_key in (OFFSET_DELETE_KEY, *_TELEMETRY_KEYS):
+    if kind == REQUEST and api_key in (OFFSET_DELETE_KEY, *TELEMETRY_KEYS):
         clause = OFFSET_DELETE if api_key == OFFSET_DELETE_KEY else TELEMETRY
         for version in newer:
             found = header_version(schema, version)
@@ -235,7 +233,7 @@ def _problems_of_known_apis(schema: Schema) -> Iterator[SchemaProblem]:
                     where=_at(_key_of(schema, version)),
                     sentence=f"gives v{version} header v{found}, and not v{INSTANCE_ID_REQUEST_HEADER}",
                 )
-    if api_key in _TELEMETRY_KEYS:
+    if api_key in TELEMETRY_KEYS:
         for number, field in enumerate(schema["fields"]):
             kept = [each for each in newer if each in versions(field["versions"])]
             if field["name"] == _INSTANCE_ID and kept:

@@ -25,6 +25,8 @@ from wire.headers import INSTANCE_ID_REQUEST_HEADER
 from wire.message_schemas import Api, api
 from wire.startup_messages import CLUSTER_APIS, SASL_AUTHENTICATE
 
+TELEMETRY_KEYS = (GET_TELEMETRY_SUBSCRIPTIONS_KEY, PUSH_TELEMETRY_KEY)
+
 OFFSET_DELETE = api(f"""
     {OFFSET_DELETE_KEY} OffsetDelete 0-1 1+ 0:1 1+:3
     request

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from conformance.assertions.client_moves import PlayableClient
 from fixtures.under_test.broker import Broker
 from proposals.kip_1313.assertions import claims_instance_ids
-from proposals.kip_1313.client_rules import MEMBER_KEYS, TELEMETRY_KEYS, sends_instance_ids
+from proposals.kip_1313.client_rules import MEMBER_KEYS, sends_instance_ids
+from proposals.kip_1313.messages import TELEMETRY_KEYS
 from proposals.kip_1313.scripts import claiming_cluster
 from wire.api_keys import (
     API_VERSIONS_KEY,

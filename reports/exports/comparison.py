@@ -222,8 +222,8 @@ def _reason(cell: GridCell) -> tuple[str, str, Sequence[str]]:
 
     Its failures count only for an undeclared violation: elsewhere they vary with the examples that chance draws.
     """
-    told = cell.verdict is Verdict.VIOLATES
-    signatures = sorted(failure.signature for failure in cell.violations) if told else ()
+    is_undeclared = cell.verdict is Verdict.VIOLATES
+    signatures = sorted(failure.signature for failure in cell.violations) if is_undeclared else ()
     return cell.known_violation, cell.reason, signatures
 
 

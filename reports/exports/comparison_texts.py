@@ -102,14 +102,14 @@ def _whole_targets(
     by_target: dict[str, list[CellChange]] = {}
     for change in changes:
         by_target.setdefault(change.target, []).append(change)
-    told = {}
+    whole = {}
     for target, cells in by_target.items():
         violated = sum((each.after or each.before) is Verdict.VIOLATES for each in cells)
         if len(cells) > _MANY_CELLS:
             words = f"{len(cells)} cells"
             words = f"{words}, {violated} violated" if violated else words
-            told[target] = len(cells), words, tuple(dict.fromkeys(each.listener for each in cells))
-    return told
+            whole[target] = len(cells), words, tuple(dict.fromkeys(each.listener for each in cells))
+    return whole
 
 
 def comparison_tables(comparison: GridComparison, *, width: int) -> Iterator[Table]:

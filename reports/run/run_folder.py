@@ -35,6 +35,7 @@ from reports.run.written_files import unlisted_files
 from reports.run_limits import excess_of, fault_of_files, is_hidden
 from wire.foreign_json import read_foreign_json
 
+EXCHANGE_FILES = "exchanges/*.parquet"
 _ROW_TABLES = {"examples": EXAMPLE_FIELDS, "exchanges": EXCHANGE_FIELDS}
 _UNKNOWN = {"clause": RunRefusal.UNKNOWN_CLAUSE, "target": RunRefusal.UNKNOWN_TARGET}
 

@@ -281,9 +281,11 @@ def _many_targets(
 ) -> Iterator[Line]:
     for index, name in enumerate(names):
         counts = Counter(cells[index].verdict for cells in folded.cells.values())
-        told = "  ".join(f"{counts[each]} {SYMBOLS[each]}" for each in WORST_FIRST if counts[each])
+        summary = "  ".join(
+            f"{counts[each]} {SYMBOLS[each]}" for each in WORST_FIRST if counts[each]
+        )
         worst = next((each for each in WORST_FIRST if counts[each]), Verdict.NOT_RUN)
-        yield Line(f"{index + 1:>3} {printable(name):<30} {told}", MARKUP.get(worst, {}))
+        yield Line(f"{index + 1:>3} {printable(name):<30} {summary}", MARKUP.get(worst, {}))
     if shown:
         digits = len(str(len(names)))
         at_once = max(1, (max(width, 80) - BESIDE_VERDICTS) // (digits + 1))

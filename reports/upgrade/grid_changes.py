@@ -205,13 +205,13 @@ def _worst(cells: Sequence[ListenerCell], listeners: Set[str]) -> ListenerCell:
 
 def _rule_change(clause: GridClause, old: ListenerCell, new: ListenerCell) -> RuleChange:
     kind = _rule_kind(old.verdict, new.verdict)
-    told = old if kind is RuleKind.BETTER else new
+    decisive = old if kind is RuleKind.BETTER else new
     return RuleChange(
         clause=clause,
         kind=kind,
         before=old.verdict,
         after=new.verdict,
-        why=told.reason or reason_text(told),
+        why=decisive.reason or reason_text(decisive),
     )
 
 

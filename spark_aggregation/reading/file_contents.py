@@ -36,11 +36,11 @@ MOST_COMPARED = 32
 Properties have at most 22 examples written down with them; the median is 2.
 """
 
-_CELL = ("clause", "target", "listener")
-PARTIAL_KEYS = ("run_id", "run_date", *_CELL, "phase", "verdict", "failure_signature")
-REACHED_KEYS = (*_CELL, "property", "request", "outcome", "error_code")
+CELL = ("clause", "target", "listener")
+PARTIAL_KEYS = ("run_id", "run_date", *CELL, "phase", "verdict", "failure_signature")
+REACHED_KEYS = (*CELL, "property", "request", "outcome", "error_code")
 LATENCY_KEYS = ("target", "listener", "latency_bucket")
-_EXAMPLE_KEYS = (*_CELL, "property", "example_number")
+_EXAMPLE_KEYS = (*CELL, "property", "example_number")
 _NUMBERED = pa.dictionary(pa.int32(), pa.string())
 _HOW_MANY: tuple[list[str], str] = ([], "count_all")
 _MEASURES = {

@@ -15,7 +15,6 @@ from pyspark.sql import functions as F
 
 from spark_aggregation.reading import file_contents
 
-CELL = ("clause", "target", "listener")
 PARTIAL_KEYS = ("folder", *file_contents.PARTIAL_KEYS)
 
 

@@ -18,6 +18,7 @@ from reports.records import (
     Verdict,
 )
 from reports.refused_runs import MOST_NAMED, TESTS_FAILED
+from spark_aggregation.reading.file_contents import CELL
 from spark_aggregation.reading.run_files import planned_cells
 from spark_aggregation.reading.schema import HEADER, is_incomplete
 from wire.foreign_json import MOST_DEPTH
@@ -28,7 +29,7 @@ INSTANT_PATTERN = (
     "(Z|[+-][0-9]{2}:[0-9]{2})$"
 )
 _EMPTY = hashlib.sha256(b"").hexdigest()
-_CELL = ("folder", "clause", "target", "listener")
+_CELL_OF_FOLDER = ("folder", *CELL)
 _UNKNOWN = {"clause": RunRefusal.UNKNOWN_CLAUSE, "target": RunRefusal.UNKNOWN_TARGET}
 
 
@@ -123,9 +124,11 @@ def _wrong_rows(headers: DataFrame, partials: DataFrame) -> DataFrame:
         | (F.coalesce("unproven", F.lit("")) != "")
     )
     planned = planned_cells(headers).select(
-        *_CELL, F.col("run_id").alias("planned_run_id"), excused.alias("excused")
+        *_CELL_OF_FOLDER, F.col("run_id").alias("planned_run_id"), excused.alias("excused")
     )
-    rows = partials.join(planned.distinct().hint("shuffle_hash"), on=list(_CELL), how="left")
+    rows = partials.join(
+        planned.distinct().hint("shuffle_hash"), on=list(_CELL_OF_FOLDER), how="left"
+    )
     wrong = (
         ~F.col("verdict").isin([verdict.value for verdict in EXAMPLE_VERDICTS])
         | ~F.col("phase").isin([phase.value for phase in Phase])

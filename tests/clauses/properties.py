@@ -17,7 +17,7 @@ _MARK = "pytest.mark.clause"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Property:
+class PropertySource:
     """One property.
 
     Attributes:
@@ -37,18 +37,18 @@ class Property:
 
 
 @cache
-def properties_in(*folders: Path) -> tuple[Property, ...]:
+def properties_in(*folders: Path) -> tuple[PropertySource, ...]:
     """Return every test function in folders and their subfolders, by file; in those of the suite and of proposals if none is given."""
     return tuple(each for folder in folders or FOLDERS for each in _properties_in(folder))
 
 
-def _properties_in(folder: Path) -> Iterator[Property]:
+def _properties_in(folder: Path) -> Iterator[PropertySource]:
     for path in sorted(folder.rglob("test_*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 continue
             if node.name.startswith("test_"):
-                yield Property(
+                yield PropertySource(
                     file=str(path.relative_to(folder)),
                     name=node.name,
                     docstring=ast.get_docstring(node) or "",

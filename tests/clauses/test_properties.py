@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from clauses.catalogue import catalogue
-from tests.clauses.properties import Property, properties_in
+from tests.clauses.properties import PropertySource, properties_in
 
 PROPERTIES = properties_in()
 NO_FACT = re.compile(
@@ -27,7 +27,7 @@ def test_properties_are_found() -> None:
 
 
 @each_property
-def test_property_names_clauses_of_the_catalogue(conformance_property: Property) -> None:
+def test_property_names_clauses_of_the_catalogue(conformance_property: PropertySource) -> None:
     """Every property has a clause mark with a literal id that is in the catalogue; the plugin gives operations theirs."""
     assert conformance_property.clauses or conformance_property.file.startswith("operations/")
     for clause in conformance_property.clauses:
@@ -36,7 +36,7 @@ def test_property_names_clauses_of_the_catalogue(conformance_property: Property)
 
 
 @each_property
-def test_property_states_a_fact(conformance_property: Property) -> None:
+def test_property_states_a_fact(conformance_property: PropertySource) -> None:
     """Name and docstring state a fact in one complete sentence, not a wish or what the test does."""
     words = conformance_property.name.removeprefix("test_").replace("_", " ")
     assert not NO_FACT.search(words)
@@ -67,6 +67,8 @@ def test_reading_finds_what_a_source_says(tmp_path: Path) -> None:
     )
     (tmp_path / "judging.py").write_text("def test_three(): ...\n")
     assert list(properties_in(tmp_path)) == [
-        Property(file="inner/test_some.py", name="test_one", docstring="One.", clauses=("A.b",)),
-        Property(file="inner/test_some.py", name="test_two", docstring="", clauses=(None,)),
+        PropertySource(
+            file="inner/test_some.py", name="test_one", docstring="One.", clauses=("A.b",)
+        ),
+        PropertySource(file="inner/test_some.py", name="test_two", docstring="", clauses=(None,)),
     ]

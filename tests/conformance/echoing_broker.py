@@ -18,7 +18,8 @@ from urllib.parse import quote
 
 from fixtures.client.running_broker import Address, TlsFiles
 from fixtures.kafka_setup.certificates import write_certificates
-from fixtures.launchers.built_in import LOOPBACK, certificate_options
+from fixtures.launchers.built_in import certificate_options
+from fixtures.launchers.free_port import LOOPBACK
 from fixtures.model_processes import server
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.scram import SCRAM_MECHANISMS

@@ -47,7 +47,7 @@ def declared(*, clause: str = MUST.id, match: str = "", expires: date = TODAY) -
 
 
 @dataclass
-class FakeBroker:
+class JudgedBroker:
     """The part of a broker that a judge uses."""
 
     target: Target = field(default_factory=target_with)
@@ -129,7 +129,7 @@ class Judged:
 
 def judged(
     runs: Path,
-    broker: FakeBroker,
+    broker: JudgedBroker,
     *clauses: Clause,
     also_planned: tuple[str, ...] = (),
     known: str = "",

@@ -33,12 +33,12 @@ def test_client_without_a_pause_fails() -> None:
     """Each connection follows at once on the one before, which the broker closed."""
     ends = (opened(n, at_ms=50 * n, closed_ms=50 * n + 49, closed_by="broker") for n in range(22))
     play = ended_well(recorded(asked(4), connections=tuple(ends)))
-    told = "the client connects again at once, 21 times in a row, each less than 10 ms after the broker closed"
-    with pytest.raises(AssertionError, match=told):
+    message = "the client connects again at once, 21 times in a row, each less than 10 ms after the broker closed"
+    with pytest.raises(AssertionError, match=message):
         assert_pauses(play)
     assert (
         judge(test_robustness.test_broker_before_api_versions_is_survived, without_answer(), play)
-        == told
+        == message
     )
 
 

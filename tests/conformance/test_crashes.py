@@ -21,7 +21,7 @@ from strategies.api_versions import build_request
 from tests.conformance.judged_properties import (
     MUST,
     PIN,
-    FakeBroker,
+    JudgedBroker,
     crashing,
     end_it,
     judged,
@@ -72,7 +72,7 @@ def test_request_that_ends_a_fresh_target_too_is_a_violation(
     is_started_by_others: bool, tmp_path: Path
 ) -> None:
     """A request that ended the target twice is to blame, and the target is started again afterwards."""
-    broker = FakeBroker(revivals=5, is_started_by_others=is_started_by_others)
+    broker = JudgedBroker(revivals=5, is_started_by_others=is_started_by_others)
     case = judged(tmp_path, broker)
 
     with pytest.raises(TargetEnded, match="exit status 139"):
@@ -88,7 +88,7 @@ def test_request_that_ends_a_fresh_target_too_is_a_violation(
 )
 def test_a_crash_is_laid_to_the_clause_about_it(broken: str, blamed: str, tmp_path: Path) -> None:
     """The clause about crashes is also violated if the property is a PIN that does not bind the target."""
-    broker = FakeBroker(target=target_with(), revivals=5)
+    broker = JudgedBroker(target=target_with(), revivals=5)
     case = judged(tmp_path, broker, PIN, also_planned=(blamed,))
     key = CellKey(blamed, broker.target.id, "plaintext")
     request = build_request(version=0, broken=broken)
@@ -121,7 +121,7 @@ def test_the_end_of_a_target_that_is_not_ours_is_a_crash(
     step: Step, blamed: str, tmp_path: Path
 ) -> None:
     """The latest example that sent anything is to blame; the property that meets the end, and all later ones, name the clause."""
-    broker = FakeBroker()
+    broker = JudgedBroker()
     case = judged(tmp_path, broker, PIN, also_planned=(blamed,))
     broker.last_sent = (step,)
     for value in range(2):
@@ -141,7 +141,7 @@ def test_the_end_of_a_target_that_is_not_ours_is_a_crash(
 
 def test_the_end_of_a_target_that_others_ask_too_blames_nobody(tmp_path: Path) -> None:
     """With requests of other processes under way, the latest example may be innocent; the reason says what to do."""
-    broker = FakeBroker(last_sent=(crashing("odd"),), is_shared=True)
+    broker = JudgedBroker(last_sent=(crashing("odd"),), is_shared=True)
     case = judged(tmp_path, broker, PIN, also_planned=("PROTOCOL.malformed-hurts-nobody",))
     for value in range(2):
         with pytest.raises(
@@ -153,7 +153,7 @@ def test_the_end_of_a_target_that_others_ask_too_blames_nobody(tmp_path: Path) -
 
 def test_a_crash_violates_the_property_if_no_clause_about_it_is_planned(tmp_path: Path) -> None:
     """A run of a few properties names one of theirs."""
-    broker = FakeBroker(last_sent=(crashing("odd"),))
+    broker = JudgedBroker(last_sent=(crashing("odd"),))
     case = judged(tmp_path, broker)
     with pytest.raises(BrokerGone, match=MUST.id):
         case.run(end_it, 0)
@@ -163,7 +163,7 @@ def test_a_crash_violates_the_property_if_no_clause_about_it_is_planned(tmp_path
 
 def test_target_that_ends_a_moment_later_has_ended(tmp_path: Path) -> None:
     """Observed with kfake: it closes the connection, and its panic ends it afterwards."""
-    broker = FakeBroker(revivals=5)
+    broker = JudgedBroker(revivals=5)
     case = judged(tmp_path, broker)
     times = iter(range(2))
 
@@ -179,7 +179,7 @@ def test_target_that_ends_a_moment_later_has_ended(tmp_path: Path) -> None:
 @pytest.mark.parametrize("is_started_by_others", [False, True])
 def test_target_that_ends_once_leaves_a_doubt(is_started_by_others: bool, tmp_path: Path) -> None:
     """A request that does not end a fresh target may not be to blame."""
-    broker = FakeBroker(revivals=5, is_started_by_others=is_started_by_others)
+    broker = JudgedBroker(revivals=5, is_started_by_others=is_started_by_others)
     case = judged(tmp_path, broker)
     ends = iter([True, False])
 
@@ -198,7 +198,7 @@ def test_what_a_target_does_while_it_is_away_does_not_count(
     fails_again: bool, tmp_path: Path
 ) -> None:
     """Something in front of it closes connections meanwhile; the example is judged again when it is back."""
-    case = judged(tmp_path, FakeBroker(is_away=True))
+    case = judged(tmp_path, JudgedBroker(is_away=True))
     fails = iter([True, fails_again])
 
     def close(value: int) -> None:

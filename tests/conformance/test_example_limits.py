@@ -10,12 +10,12 @@ import pytest
 from conformance.engine import example_limits
 from conformance.engine.example_limits import SECONDARY_BUDGET_S
 from reports.records import Verdict
-from tests.conformance.judged_properties import FakeBroker, judged, violate
+from tests.conformance.judged_properties import JudgedBroker, judged, violate
 
 
 def test_spent_budget_ends_shrinking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After the budget is spent, only examples that failed before run, so that shrinking ends."""
-    case = judged(tmp_path, FakeBroker())
+    case = judged(tmp_path, JudgedBroker())
     with pytest.raises(AssertionError):
         case.run(violate, 1)
     monkeypatch.setattr(example_limits, "SHRINK_BUDGET_S", -1.0)
@@ -31,7 +31,7 @@ def test_secondary_listener_begins_nothing_late(
     """After its time is up, only the first example runs, also after the property begins again."""
     now = [0.0]
     monkeypatch.setattr(example_limits, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    case = judged(tmp_path, FakeBroker(), is_secondary_listener=True)
+    case = judged(tmp_path, JudgedBroker(), is_secondary_listener=True)
     ran: list[int] = []
     now[0] += 2 * SECONDARY_BUDGET_S
     case.run(ran.append, 1)
@@ -48,7 +48,7 @@ def test_distance_takes_no_time_of_a_secondary_listener(
     now = [0.0]
     monkeypatch.setattr(example_limits, "time", SimpleNamespace(monotonic=lambda: now[0]))
     distance_s = 2 * SECONDARY_BUDGET_S
-    case = judged(tmp_path, FakeBroker(), is_secondary_listener=True, distance_s=distance_s)
+    case = judged(tmp_path, JudgedBroker(), is_secondary_listener=True, distance_s=distance_s)
     ran: list[int] = []
     for number in range(3):
         case.run(ran.append, number)
@@ -63,7 +63,7 @@ def test_no_pinned_example_is_ever_dropped(tmp_path: Path, monkeypatch: pytest.M
     """They all run, however late; the cell says that drawn examples were dropped."""
     now = [0.0]
     monkeypatch.setattr(example_limits, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    case = judged(tmp_path, FakeBroker(), is_secondary_listener=True, pinned=3)
+    case = judged(tmp_path, JudgedBroker(), is_secondary_listener=True, pinned=3)
     ran: list[int] = []
 
     def late(value: int) -> None:
@@ -91,7 +91,7 @@ def test_cell_says_how_many_drawn_examples_were_run(
     """How many were drawn is known at the end alone; what is judged again one by one is counted again."""
     now = [0.0]
     monkeypatch.setattr(example_limits, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    case = judged(tmp_path, FakeBroker(), is_secondary_listener=True, pinned=1)
+    case = judged(tmp_path, JudgedBroker(), is_secondary_listener=True, pinned=1)
 
     def slow(value: int) -> None:
         now[0] += 0.4 * SECONDARY_BUDGET_S

@@ -24,7 +24,7 @@ from tests.conformance.judged_properties import (
     MUST,
     PIN,
     TODAY,
-    FakeBroker,
+    JudgedBroker,
     declared,
     hold,
     judged,
@@ -36,7 +36,7 @@ from wire.exchange import Exchange, Outcome, Step, probe_request
 
 def test_note_is_information_with_its_bytes(tmp_path: Path) -> None:
     """A note violates nothing, even where a PIN is binding, and its bytes are kept."""
-    case = judged(tmp_path, FakeBroker(pin_is_binding=True))
+    case = judged(tmp_path, JudgedBroker(pin_is_binding=True))
     exchange = Exchange(request=probe_request(0), outcome=Outcome.SILENT)
     case.judge.notes(Unjudged("no schema"), (Step(connection=0, exchanges=(exchange,)),))
     case.recorder.write_failures(case.key)
@@ -50,7 +50,7 @@ def test_note_is_information_with_its_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("pin_is_binding", [True, False])
 def test_pin_is_binding_for_some_targets_only(pin_is_binding: bool, tmp_path: Path) -> None:
     """A difference from a PIN violates on Apache Kafka, and elsewhere is information with its evidence."""
-    case = judged(tmp_path, FakeBroker(pin_is_binding=pin_is_binding), PIN)
+    case = judged(tmp_path, JudgedBroker(pin_is_binding=pin_is_binding), PIN)
     if pin_is_binding:
         with pytest.raises(AssertionError):
             case.run(violate, 1)
@@ -67,7 +67,7 @@ def test_a_must_next_to_a_pin_binds_every_target(
     clauses: tuple[Clause, ...], tmp_path: Path
 ) -> None:
     """A property that judges both finds a violation, not information, on a target for which a PIN is not binding."""
-    case = judged(tmp_path, FakeBroker(), *clauses)
+    case = judged(tmp_path, JudgedBroker(), *clauses)
     with pytest.raises(AssertionError, match="seen 1"):
         case.run(violate, 1)
     must = case.key._replace(clause=MUST.id)
@@ -86,7 +86,7 @@ def test_declared_violation_covers_what_it_matches(
     match: str, verdict: Verdict, tmp_path: Path
 ) -> None:
     """A declared violation excuses failures whose message it matches, and no others."""
-    broker = FakeBroker(target=target_with(declared(match=match)))
+    broker = JudgedBroker(target=target_with(declared(match=match)))
     case = judged(tmp_path, broker, known="reason")
     # A declared failure is raised after the last example, so that it hides no other.
     is_declared = verdict is Verdict.KNOWN_VIOLATION
@@ -99,7 +99,7 @@ def test_declared_violation_covers_what_it_matches(
 
 def test_a_declared_failure_hides_no_other(tmp_path: Path) -> None:
     """Later examples are judged, and each failure is matched with the declaration for it."""
-    broker = FakeBroker(target=target_with(declared(match="seen 1"), declared(match="seen 2")))
+    broker = JudgedBroker(target=target_with(declared(match="seen 1"), declared(match="seen 2")))
     case = judged(tmp_path, broker, known="reason")
     case.run(violate, 1)
     case.run(violate, 2)
@@ -110,7 +110,7 @@ def test_a_declared_failure_hides_no_other(tmp_path: Path) -> None:
 
 def test_every_row_has_its_phase(tmp_path: Path) -> None:
     """Rows up to and including the first failure are generated; later ones are shrunk."""
-    case = judged(tmp_path, FakeBroker())
+    case = judged(tmp_path, JudgedBroker())
     case.run(hold, 1)
     for value in (2, 3):
         with pytest.raises(AssertionError):
@@ -160,7 +160,7 @@ def test_what_a_release_declares_excuses_a_target_that_may_do_better(
     """A violation that is gone fails the run only if it is declared for the target itself."""
     release = replace(target_with(declared(match="seen")), id="apache-kafka-4.4.0", quorum="kraft")
     target = judged_like(target_with(*[declared()] * own), release)
-    case = judged(tmp_path, FakeBroker(target=target), known="reason")
+    case = judged(tmp_path, JudgedBroker(target=target), known="reason")
     case.run(violate if found else hold, 1)
     drop_unneeded(case.recorder, [target])
     assert case.verdict is verdict
@@ -173,7 +173,7 @@ def test_what_a_release_declares_is_never_stale_for_another_target(tmp_path: Pat
     elsewhere = replace(declared(match="never seen"), listeners=("ssl",))
     expired = target_with(gone, elsewhere)
     assert len(stale_expectations([expired])) == 2
-    case = judged(tmp_path, FakeBroker(target=expired))
+    case = judged(tmp_path, JudgedBroker(target=expired))
     assert list(unmatched_expectations(case.recorder, [expired]))
     target = judged_like(target_with(), expired)
     assert stale_expectations([target]) == []

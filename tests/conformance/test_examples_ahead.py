@@ -28,7 +28,7 @@ from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
 from reports.records import Verdict
 from reports.run.judged_examples import JudgedExample
-from tests.conformance.judged_properties import FakeBroker, declared, judged, target_with
+from tests.conformance.judged_properties import JudgedBroker, declared, judged, target_with
 from tests.fixtures.running_targets import running_at
 from wire.exchange import Step
 
@@ -40,7 +40,7 @@ TIMEOUT_S = 60
 
 
 @dataclass
-class FarBroker(FakeBroker):
+class FarBroker(JudgedBroker):
     """A broker far away; its copies are for threads."""
 
     is_shared: bool = True
@@ -89,7 +89,7 @@ class Far:
 def far(runs: Path, run: Run, broker: FarBroker | None = None) -> Iterator[Far]:
     """Begin a property with the pinned examples; `run` is what an example does."""
     broker = FarBroker() if broker is None else broker
-    own = judged(runs, cast(FakeBroker, broker), pinned=len(PINNED))
+    own = judged(runs, cast(JudgedBroker, broker), pinned=len(PINNED))
     at_once = examples_at_once(cast(Broker, broker))
     with examples_ahead(own.judge, cast(Broker, broker), PINNED, at_once=at_once) as ahead:
         assert ahead is not None

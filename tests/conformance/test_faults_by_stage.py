@@ -31,7 +31,7 @@ BROKER, JAVA = "fixtures.model_processes.server", "java"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
+class CommandStage:
     """One command.
 
     Attributes:
@@ -44,14 +44,14 @@ class Stage:
 
 
 STAGES = {
-    "judge": Stage(
+    "judge": CommandStage(
         arguments=("judge", "reference", "--listener", "plaintext", "--runs", "{out}"),
         under_way=BROKER,
     ),
-    "matrix": Stage(
+    "matrix": CommandStage(
         arguments=("matrix", "reference", "--tier", "smoke", "--runs", "{out}"), under_way=BROKER
     ),
-    "clients": Stage(
+    "clients": CommandStage(
         arguments=(
             "judge",
             "--client",
@@ -63,23 +63,23 @@ STAGES = {
         ),
         under_way="clients/kafka-python-3.0.12-",
     ),
-    "operations": Stage(
+    "operations": CommandStage(
         arguments=(
             *("judge", "apache-kafka-4.4.0", "--client", "kafka-python-3.0.12"),
             *("--launcher", "process", "--runs", "{out}"),
         ),
         under_way="kafka.Kafka",
     ),
-    "grid": Stage(arguments=("grid", "{runs}", "--out", "{out}/grid"), under_way=JAVA),
-    "verify": Stage(arguments=("verify", "{grid}", "{runs}"), under_way=JAVA),
-    "watch": Stage(
+    "grid": CommandStage(arguments=("grid", "{runs}", "--out", "{out}/grid"), under_way=JAVA),
+    "verify": CommandStage(arguments=("verify", "{grid}", "{runs}"), under_way=JAVA),
+    "watch": CommandStage(
         arguments=(
             *("watch", "--bootstrap-server", "{bootstrap}", "--listen", "127.0.0.1:0"),
             *("--for", "apache-kafka-4.4.0", "--out", "{out}/report", "--", "sleep", "1.5"),
         ),
         under_way="sleep",
     ),
-    "learn": Stage(
+    "learn": CommandStage(
         arguments=("learn", "reference", "--listener", "sasl_plaintext", "--out", "{out}/machines"),
         under_way=BROKER,
     ),

@@ -15,7 +15,7 @@ from conformance.engine.further_kinds import MOST_ROUNDS, FurtherKinds
 from conformance.roles import client
 from fixtures.errors import HarnessError
 from reports.records import Verdict
-from tests.conformance.judged_properties import FakeBroker, Judged, judged
+from tests.conformance.judged_properties import Judged, JudgedBroker, judged
 
 KINDS = ("aborts", "hangs", "floods", "forgets", "lies")
 UNSHRUNK_EXAMPLES = 60
@@ -55,7 +55,7 @@ def run_to_the_end(case: Judged, pinned: tuple[int, ...], largest: int) -> None:
 def case_with(tmp_path: Path, *, pinned: int) -> Judged:
     """Return a judge that finds further kinds."""
     further = FurtherKinds(pinned=pinned)
-    return judged(tmp_path, FakeBroker(), pinned=pinned, further_kinds=further)
+    return judged(tmp_path, JudgedBroker(), pinned=pinned, further_kinds=further)
 
 
 def failures(case: Judged) -> dict[str, str]:

@@ -204,11 +204,11 @@ def test_longest_properties_are_begun_first() -> None:
     ]
     begun: list[int | None] = []
 
-    class Recorded(Shares):
+    class UnstartedShares(Shares):
         def _start(self) -> None:
             begun.extend(self._waiting)
 
-    Recorded(items, jobs=1).judge()
+    UnstartedShares(items, jobs=1).judge()
     assert begun == [2, 3, 1, 0]
 
 
@@ -216,14 +216,14 @@ def test_process_that_ends_between_two_properties_is_replaced() -> None:
     """Its next property is sent to a process that has ended, which is found when nothing more comes from it."""
     replaced = []
 
-    class Recorded(Shares):
+    class UnreplacedShares(Shares):
         def _replace(self, share: _Share) -> None:
             replaced.append(share.property_index)
 
     item = SimpleNamespace(
         config=None, session=None, obj=has_two, get_closest_marker=lambda _: None, nodeid=""
     )
-    shares = Recorded([item, item], jobs=1)  # type: ignore[list-item]
+    shares = UnreplacedShares([item, item], jobs=1)  # type: ignore[list-item]
     ours, theirs = multiprocessing.Pipe()
     theirs.send((DONE, None))
     theirs.close()

@@ -20,7 +20,7 @@ from strategies.nonsense_scripts import brokers_that_talk_nonsense, without_answ
 PINNED = without_answer("close")
 
 
-class Item(NamedTuple):
+class PytestItem(NamedTuple):
     """The part of a pytest item that is used."""
 
     obj: Any
@@ -41,7 +41,7 @@ def test_same_scripts_are_drawn_when_they_are_judged() -> None:
     """Nothing is played while scripts are collected; each is there once, although two properties draw it."""
     client, tier = in_memory_client(), Tier.STANDARD
     property_ = property_that(play)
-    items: Any = [Item(property_), Item(property_that(play))]
+    items: Any = [PytestItem(property_), PytestItem(property_that(play))]
     ahead = scripts_of(items, client, tier=tier)
     assert client.script is None
 

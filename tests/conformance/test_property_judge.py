@@ -11,7 +11,7 @@ from fixtures.errors import BrokerGone, NoCredentials, OutOfPatience
 from reports.records import Verdict
 from tests.conformance.judged_properties import (
     PIN,
-    FakeBroker,
+    JudgedBroker,
     declared,
     hold,
     judged,
@@ -22,7 +22,7 @@ from tests.conformance.judged_properties import (
 
 def test_violation_is_recorded_and_raised(tmp_path: Path) -> None:
     """An AssertionError is a violation, and Hypothesis shrinks it afterwards."""
-    case = judged(tmp_path, FakeBroker())
+    case = judged(tmp_path, JudgedBroker())
     case.run(hold, 1)
     for value in (100, 10):
         with pytest.raises(AssertionError):
@@ -40,7 +40,7 @@ def test_rejected_example_is_not_recorded(tmp_path: Path) -> None:
     def reject(value: int) -> None:
         raise UnsatisfiedAssumption
 
-    case = judged(tmp_path, FakeBroker())
+    case = judged(tmp_path, JudgedBroker())
     with pytest.raises(UnsatisfiedAssumption):
         case.run(reject, 1)
     assert case.verdict is Verdict.NOT_RUN
@@ -52,7 +52,7 @@ def test_harness_error_ends_the_property(tmp_path: Path) -> None:
     def lose(value: int) -> None:
         raise BrokerGone("it ended")
 
-    case = judged(tmp_path, FakeBroker())
+    case = judged(tmp_path, JudgedBroker())
     for value in range(3):
         with pytest.raises(BrokerGone, match="it ended"):
             case.run(lose, value)
@@ -67,7 +67,7 @@ def test_example_without_credentials_is_left_out(tmp_path: Path) -> None:
         if value:
             raise NoCredentials("none is given")
 
-    case = judged(tmp_path, FakeBroker())
+    case = judged(tmp_path, JudgedBroker())
     case.run(need_credentials, 1)
     assert case.recorder.cells[case.key].verdicts == {}
     with pytest.raises(NoCredentials, match="none is given"):
@@ -80,7 +80,7 @@ def test_example_without_credentials_is_left_out(tmp_path: Path) -> None:
 
 def test_broker_that_ended_violates_nothing(tmp_path: Path) -> None:
     """A failure during which the broker ended is inconclusive, not a violation."""
-    case = judged(tmp_path, FakeBroker(is_alive=False))
+    case = judged(tmp_path, JudgedBroker(is_alive=False))
     with pytest.raises(BrokerGone):
         case.run(violate, 1)
     assert case.recorder.cells[case.key].failures == {}
@@ -88,7 +88,7 @@ def test_broker_that_ended_violates_nothing(tmp_path: Path) -> None:
 
 def test_waiting_that_was_right_costs_no_patience(tmp_path: Path) -> None:
     """Only the waiting of examples that do not conform costs the target's patience."""
-    broker = FakeBroker()
+    broker = JudgedBroker()
     case = judged(tmp_path, broker)
     whole = broker.patience.left_s
 
@@ -106,7 +106,7 @@ def test_waiting_that_was_right_costs_no_patience(tmp_path: Path) -> None:
 
 def test_silence_after_an_answer_is_never_right(tmp_path: Path) -> None:
     """It costs the target's patience even if the example conforms."""
-    broker = FakeBroker()
+    broker = JudgedBroker()
     case = judged(tmp_path, broker)
     whole = broker.patience.left_s
     case.run(lambda value: broker.patience.wait_in_vain(value, for_good=True), 2)
@@ -115,7 +115,7 @@ def test_silence_after_an_answer_is_never_right(tmp_path: Path) -> None:
 
 def test_declared_silence_costs_no_patience(tmp_path: Path) -> None:
     """A failure that the declaration covers costs no patience; any other costs its waiting time."""
-    broker = FakeBroker(target=target_with(declared(match="as ever")))
+    broker = JudgedBroker(target=target_with(declared(match="as ever")))
     case = judged(tmp_path, broker, known="reason")
     whole = broker.patience.left_s
 
@@ -138,7 +138,7 @@ def test_what_was_found_stands_when_patience_ends(tmp_path: Path) -> None:
         broker.patience.wait_in_vain(broker.patience.left_s)
         raise AssertionError("silent")
 
-    broker = FakeBroker()
+    broker = JudgedBroker()
     case = judged(tmp_path, broker, PIN, pinned=3)
     for value in range(3):
         case.run(wait, value)
@@ -149,7 +149,7 @@ def test_what_was_found_stands_when_patience_ends(tmp_path: Path) -> None:
 
 def test_patience_that_ends_before_anything_was_found_is_a_doubt(tmp_path: Path) -> None:
     """Examples that held say nothing about those that were not run."""
-    broker = FakeBroker()
+    broker = JudgedBroker()
     case = judged(tmp_path, broker, PIN, pinned=2)
     case.run(hold, 0)
     broker.patience.left_s = 0.0

@@ -170,7 +170,7 @@ def test_failure_is_repeated_with_ones_own_credentials(
 
 
 @pytest.mark.parametrize(
-    ("variables", "status", "told"),
+    ("variables", "status", "printed"),
     [
         pytest.param(
             {**OWN, "KAFKA_PASSWORD": "guessed"}, CANNOT_SAY, "closed", id="wrong password"
@@ -179,7 +179,7 @@ def test_failure_is_repeated_with_ones_own_credentials(
     ],
 )
 def test_script_says_what_it_lacks(
-    variables: dict[str, str], status: int, told: str, listener: Broker, tmp_path: Path
+    variables: dict[str, str], status: int, printed: str, listener: Broker, tmp_path: Path
 ) -> None:
     """Without credentials it sends nothing; with a wrong password it cannot say anything about the failure."""
     authenticated(listener, "SCRAM-SHA-512", 1)
@@ -188,7 +188,7 @@ def test_script_says_what_it_lacks(
     )
     script = run_script(folder / "reproducer.py", listener, **variables)
     assert script.returncode == status, script.stdout + script.stderr
-    assert told in script.stdout
+    assert printed in script.stdout
 
 
 def test_script_does_not_trust_everybody(

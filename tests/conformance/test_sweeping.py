@@ -21,7 +21,7 @@ ITEMS = [Item("Produce", 0, version) for version in range(4)] + [Item("Fetch", 1
 HEADER = RequestHeader(request_api_key=0, request_api_version=0, correlation_id=7)
 
 
-class Journal:
+class SweptBroker:
     """Replaces a broker, with all that a sweep itself uses."""
 
     def __init__(self) -> None:
@@ -31,9 +31,9 @@ class Journal:
         self.is_shared = False
         self.is_away = False
 
-    def apart(self) -> Journal:
+    def apart(self) -> SweptBroker:
         """Return another one, for a thread."""
-        return Journal()
+        return SweptBroker()
 
     def revives(self) -> bool:
         """Return that it is not started again."""
@@ -55,7 +55,7 @@ class Journal:
         return exchange
 
 
-class Verdicts:
+class RecordingJudge:
     """Replaces a judge and records its calls."""
 
     def __init__(self) -> None:
@@ -102,9 +102,9 @@ class Verdicts:
         assert not self.failures
 
 
-def run(outcomes: dict[Item, str], items: Sequence[Item] = ITEMS) -> tuple[Verdicts, str]:
+def run(outcomes: dict[Item, str], items: Sequence[Item] = ITEMS) -> tuple[RecordingJudge, str]:
     """Sweep items, some of which fail with the given text or end the broker; return the judge and the error."""
-    judge, broker = Verdicts(), Journal()
+    judge, broker = RecordingJudge(), SweptBroker()
     refused: list[Item] = []
 
     def check(_: object, item: Item) -> Exchange:
@@ -214,7 +214,7 @@ def test_the_end_of_a_target_that_is_not_ours_ends_the_sweep() -> None:
 
 def test_an_item_is_checked_again_if_the_target_was_away() -> None:
     """Something in front of it closed the connection; what the target does when it is back counts."""
-    judge, broker = Verdicts(), Journal()
+    judge, broker = RecordingJudge(), SweptBroker()
     broker.is_away = True
 
     def check(_: object, item: Item) -> Exchange:
@@ -227,7 +227,7 @@ def test_an_item_is_checked_again_if_the_target_was_away() -> None:
     assert (judge.conforming, judge.failures) == (len(ITEMS), [])
 
 
-class StreamEnd(Journal):
+class EndingBroker(SweptBroker):
     """Replaces a broker that ends shortly after answering one item, which shows when its end is awaited."""
 
     def __init__(self, deadly: Item) -> None:
@@ -259,7 +259,7 @@ class StreamEnd(Journal):
 
 def test_an_end_that_comes_a_moment_after_the_answer_is_a_crash() -> None:
     """The item that ended the target is found again on a fresh one, and the sweep continues."""
-    judge, broker = Verdicts(), StreamEnd(ITEMS[1])
+    judge, broker = RecordingJudge(), EndingBroker(ITEMS[1])
     with pytest.raises(AssertionError):
         sweep(judge, broker, ITEMS, broker.check)  # type: ignore[arg-type]
     assert judge.failures == [

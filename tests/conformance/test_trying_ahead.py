@@ -10,7 +10,7 @@ from hypothesis.errors import UnsatisfiedAssumption
 
 from conformance.assertions.items import Item, Problem
 from conformance.engine.sweeping import AT_ONCE, tried_ahead
-from tests.conformance.test_sweeping import Journal
+from tests.conformance.test_sweeping import SweptBroker
 from wire.exchange import Exchange, Outcome
 
 ITEMS = [Item("Produce", 0, version) for version in range(AT_ONCE + 2)]
@@ -23,13 +23,13 @@ def test_near_target_is_tried_item_by_item() -> None:
     def check(*_: object) -> Exchange:
         raise AssertionError("too early")
 
-    found = list(tried_ahead(Journal(), ITEMS, check))  # type: ignore[arg-type]
+    found = list(tried_ahead(SweptBroker(), ITEMS, check))  # type: ignore[arg-type]
     assert found == [(item, check) for item in ITEMS]
 
 
 def test_only_what_conforms_is_taken_from_what_was_tried_together() -> None:
     """A whole batch waits at the same time; an item that fails, always or then only, is tried again on the broker itself."""
-    broker = Journal()
+    broker = SweptBroker()
     broker.is_shared = True
     together = threading.Barrier(AT_ONCE)
     alone: list[Item] = []

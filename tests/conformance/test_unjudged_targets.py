@@ -121,7 +121,7 @@ WAITED_FOR = (answer_nothing, ONLY_TLS, DRIPPING)
         pytest.param(asking_for_sasl(), "requires SASL: .*give SASL_PLAINTEXT://", id="sasl"),
     ],
 )
-def test_port_that_cannot_be_judged_is_told_before_any_test(
+def test_port_that_cannot_be_judged_is_reported_before_any_test(
     behaviour: Behaviour, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The error describes what the server sends, or that it sends nothing, in few lines and within seconds."""
@@ -139,7 +139,7 @@ def test_port_that_cannot_be_judged_is_told_before_any_test(
     assert len(str(refused.value).splitlines()) <= MOST_LINES
 
 
-def test_port_that_takes_no_connection_in_time_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_port_that_takes_no_connection_in_time_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """Accept nothing, like a firewall that drops packets."""
     monkeypatch.setattr(preflight, "_TIMEOUT_S", 0.2)
     with socket.create_server((LOOPBACK, 0), backlog=0) as listening:

@@ -91,9 +91,9 @@ def _failures(
     broker = kind(in_memory_target(reference_targets()[0], tampering), "plaintext")
     judge = create_autospec(PropertyJudge, instance=True)
     ask_all(judge, broker, range(100, 100 + 2 * BATCH))
-    told = [call.args for call in judge.differs.call_args_list]
-    largest = max(sum(len(piece) for step in args[1] for piece in step.pieces) for args in told)
-    return [(str(args[0]), args[2].values["versions"]) for args in told], largest
+    reported = [call.args for call in judge.differs.call_args_list]
+    largest = max(sum(len(piece) for step in args[1] for piece in step.pieces) for args in reported)
+    return [(str(args[0]), args[2].values["versions"]) for args in reported], largest
 
 
 @pytest.mark.parametrize("kind", [InMemoryBroker, ResettingBroker])

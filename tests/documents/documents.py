@@ -37,7 +37,7 @@ _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class ShellBlock:
     """One shell block.
 
     Attributes:
@@ -58,12 +58,12 @@ def name_of(document: Path) -> str:
     return document.relative_to(REPOSITORY).as_posix()
 
 
-def blocks_of(text: str, name: str) -> Iterator[Block]:
+def blocks_of(text: str, name: str) -> Iterator[ShellBlock]:
     """Yield the shell blocks of a document."""
     for found in _BLOCK.finditer(text):
         line = text.count("\n", 0, found.start("script"))
         kind, what = found["kind"], found["what"]
-        yield Block(
+        yield ShellBlock(
             where=f"{name}:{line}",
             script=found["script"],
             status=int(what) if kind == "ends with" else 0,

@@ -84,8 +84,8 @@ def _unknown(words: Sequence[str], known: set[str] | frozenset[str], command: st
 def suite_options() -> frozenset[str]:
     """Return the options that `pytest conformance/ --help` lists."""
     command = [sys.executable, "-m", "pytest", SUITE, "--help", "-p", "no:cacheprovider"]
-    told = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
-    return _options_in(told.stdout)
+    finished = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    return _options_in(finished.stdout)
 
 
 def broker_options() -> frozenset[str]:

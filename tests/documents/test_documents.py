@@ -87,8 +87,8 @@ def test_commands_run_as_they_stand_there(document: Path, copy: Path) -> None:
             timeout=TIME_LIMIT_S,
             check=False,
         )
-        told = f"{block.where}\n{finished.stdout[-4000:]}\n{finished.stderr[-4000:]}"
-        assert finished.returncode == block.status, told
+        output = f"{block.where}\n{finished.stdout[-4000:]}\n{finished.stderr[-4000:]}"
+        assert finished.returncode == block.status, output
 
 
 @all_documents

@@ -15,7 +15,7 @@ FLAGS = {TH_SYN: "SYN", TH_FIN: "FIN", TH_PUSH: "PUSH", TH_ACK: "ACK"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Segment:
+class CapturedSegment:
     """One segment of a capture.
 
     Attributes:
@@ -44,15 +44,15 @@ class Segment:
         return len(self.data) + ("SYN" in self.flags) + ("FIN" in self.flags)
 
 
-def segments_of(capture: bytes) -> list[Segment]:
+def segments_of(capture: bytes) -> list[CapturedSegment]:
     """Return all segments of a capture, in the order of the file."""
     return [_segment(at_s, IP(packet)) for at_s, packet in Reader(io.BytesIO(capture))]
 
 
-def _segment(at_s: float, packet: IP) -> Segment:
+def _segment(at_s: float, packet: IP) -> CapturedSegment:
     tcp = packet.data
     from_client = tcp.dport == BROKER_PORT
-    return Segment(
+    return CapturedSegment(
         at_s=at_s,
         connection=(tcp.sport if from_client else tcp.dport) - FIRST_CLIENT_PORT,
         broker=packet.dst if from_client else packet.src,
@@ -64,7 +64,7 @@ def _segment(at_s: float, packet: IP) -> Segment:
     )
 
 
-def stream_of(segments: list[Segment], connection: int, *, from_client: bool) -> bytes:
+def stream_of(segments: list[CapturedSegment], connection: int, *, from_client: bool) -> bytes:
     """Reassemble what one side of a connection sent, by the sequence numbers of its segments.
 
     Raises:

@@ -205,9 +205,9 @@ def compared(
     for name in sent:
         request = bytes.fromhex(BYTES[name])[SIZE_BYTES:]
         key, version = (int.from_bytes(request[at : at + 2]) for at in (0, 2))
-        told = connection.range_told(key)
+        announced = connection.announced_range(key)
         _, outcome = connection.respond(request, [("127.0.0.1", 9092)])
-        log.append((0, key, version, told, outcome))
+        log.append((0, key, version, announced, outcome))
     with redirect_stdout(StringIO()) as printed:
         status: int = core["compare"](log, ended, recovered)
     return status, printed.getvalue()

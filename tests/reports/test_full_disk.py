@@ -54,16 +54,16 @@ def test_end_that_cannot_be_written_is_a_fault_of_ours(
     monkeypatch.setattr(Path, "write_bytes", full_for(Path.write_bytes, name))
     session = finished_session(recorder, 0)
     assert session.exitstatus == HARNESS_ERROR
-    told: list[str] = []
+    printed: list[str] = []
     terminal = SimpleNamespace(
         config=session.config,
-        section=told.append,
-        write_line=lambda line, **_: told.append(line),
+        section=printed.append,
+        write_line=lambda line, **_: printed.append(line),
         _tw=SimpleNamespace(fullwidth=80),
     )
     plugin.pytest_terminal_summary(cast(pytest.TerminalReporter, terminal))
     folder = recorder.writer.folder
-    assert told[-1] == f"the records could not be written to {folder}: {NO_SPACE}"
+    assert printed[-1] == f"the records could not be written to {folder}: {NO_SPACE}"
     with pytest.raises(RunRefused):
         read_run_header(folder)
 

@@ -107,7 +107,7 @@ def test_answer_of_another_api_is_dumped_in_its_layout() -> None:
     ]
 
 
-def test_tags_of_header_and_body_are_told_apart() -> None:
+def test_tags_of_header_and_body_are_distinguished() -> None:
     """Both sections have the same name in the schemas, and one can directly follow the other."""
     request = minimal_request(LIST_GROUPS, 3)
     assert notes_of(dump_request(request.data, request.layout))[-2:] == [

@@ -130,7 +130,7 @@ def test_capture_holds_what_went_over_each_connection(
     assert len(captures) == 1
 
 
-def _told(*steps: Step) -> list[tuple[str, str]]:
+def _packets(*steps: Step) -> list[tuple[str, str]]:
     """Return sender and flags of each packet."""
     return [
         (CLIENT if segment.from_client else BROKER, "+".join(segment.flags))
@@ -147,12 +147,12 @@ BROKER_ENDS = [(BROKER, "FIN+ACK"), (CLIENT, "ACK")]
 
 def test_packets_are_those_of_tcp() -> None:
     """A connection is opened, every byte is acknowledged, and each side ends its stream at the observed time."""
-    assert _told(STEP, STEP, CLOSE) == OPENED + (ASKED + ANSWER) * 2 + CLIENT_ENDS
-    assert _told(CLOSE) == OPENED + CLIENT_ENDS
+    assert _packets(STEP, STEP, CLOSE) == OPENED + (ASKED + ANSWER) * 2 + CLIENT_ENDS
+    assert _packets(CLOSE) == OPENED + CLIENT_ENDS
     half_closed = replace(STEP, end_of_stream=True, ended=True)
-    assert _told(half_closed, CLOSE) == OPENED + ASKED + CLIENT_ENDS + ANSWER + BROKER_ENDS
+    assert _packets(half_closed, CLOSE) == OPENED + ASKED + CLIENT_ENDS + ANSWER + BROKER_ENDS
     in_pieces = replace(STEP, pieces=(REQUEST.data[:3], REQUEST.data[3:]))
-    assert _told(in_pieces) == OPENED + ASKED * 2 + ANSWER
+    assert _packets(in_pieces) == OPENED + ASKED * 2 + ANSWER
 
 
 def test_a_pause_passes_time() -> None:
@@ -169,7 +169,7 @@ def test_end_of_the_target_is_kept() -> None:
     journal: list[Step] = []
     with _connected(ScriptedTransport([END]), journal) as connection:
         assert connection.exchange(REQUEST).outcome is Outcome.CLOSED
-    assert _told(*journal) == OPENED + ASKED + BROKER_ENDS + CLIENT_ENDS
+    assert _packets(*journal) == OPENED + ASKED + BROKER_ENDS + CLIENT_ENDS
 
 
 def test_every_byte_is_acknowledged_before_the_next_packet() -> None:

@@ -18,7 +18,7 @@ WINTER = datetime(2026, 11, 21, 14, 30, 0, 250_000, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Night:
+class NightRow:
     """A row of the table.
 
     Attributes:
@@ -47,8 +47,8 @@ def test_rows_of_all_files_are_read_in_order(tmp_path: Path) -> None:
     write(tmp_path, "part-1.parquet", {"name": ["c"], "started_at": [WINTER], "more": [1]})
     write(tmp_path, "part-0.parquet", {"name": ["a"], "started_at": [WINTER], "more": [1]})
     (tmp_path / "nights.parquet" / "_SUCCESS").write_text("")
-    rows = list(read_rows(tmp_path, "nights", Night))
-    assert rows == [Night(name="a", started_at=WINTER), Night(name="c", started_at=WINTER)]
+    rows = list(read_rows(tmp_path, "nights", NightRow))
+    assert rows == [NightRow(name="a", started_at=WINTER), NightRow(name="c", started_at=WINTER)]
     assert [row.started_at and row.started_at.utcoffset() for row in rows] == [timedelta(0)] * 2
 
 
@@ -59,7 +59,7 @@ def test_instants_in_any_unit_and_zone_are_the_same(tmp_path: Path) -> None:
         tables = tmp_path / unit
         tables.mkdir()
         write(tables, "a.parquet", {"name": ["a", "b"], "started_at": instants})
-        found = [row.started_at for row in read_rows(tables, "nights", Night)]
+        found = [row.started_at for row in read_rows(tables, "nights", NightRow)]
         assert found == [WINTER, None], unit
 
 
@@ -69,25 +69,25 @@ def test_conversions_change_the_values_of_a_row(tmp_path: Path) -> None:
     (row,) = read_rows(
         tmp_path,
         "nights",
-        Night,
+        NightRow,
         lambda values: {"examples": values["examples"] + 1},
         lambda values: {"name": f"{values['name']}{values['examples']}"},
     )
-    assert row == Night(name="a4", started_at=None, examples=4)
+    assert row == NightRow(name="a4", started_at=None, examples=4)
 
 
 def test_column_without_a_default_has_to_be_there(tmp_path: Path) -> None:
     """It is an error of the roll-up, and not a null."""
     write(tmp_path, "a.parquet", {"started_at": [WINTER]})
     with pytest.raises(TypeError, match="name"):
-        list(read_rows(tmp_path, "nights", Night))
+        list(read_rows(tmp_path, "nights", NightRow))
 
 
 def test_missing_table_is_named(tmp_path: Path) -> None:
     """An empty folder is no table either."""
     (tmp_path / "nights.parquet").mkdir()
     with pytest.raises(FileNotFoundError) as missing:
-        list(read_rows(tmp_path, "nights", Night))
+        list(read_rows(tmp_path, "nights", NightRow))
     assert missing.value.args == (tmp_path / "nights.parquet",)
 
 

@@ -212,7 +212,7 @@ def test_failure_says_that_the_broker_may_be_at_fault(tmp_path: Path) -> None:
     assert but == f"  but: {doubts.replace(chr(10), '; ')}"
 
 
-def test_listeners_that_fail_alike_are_told_once(tmp_path: Path) -> None:
+def test_listeners_that_fail_alike_are_reported_once(tmp_path: Path) -> None:
     """The same failure on several listeners is one entry that names them."""
     keys = [CellKey(CLAUSE, "reference", name) for name in USUAL_LISTENERS]
     recorder = recorder_for(tmp_path, dict.fromkeys(keys, "MUST"))
@@ -233,7 +233,7 @@ def test_gravest_failures_come_last(tmp_path: Path) -> None:
     assert heads == ["≈", "?", "✕"]
 
 
-def test_note_in_a_violated_cell_is_told_as_a_note(tmp_path: Path) -> None:
+def test_note_in_a_violated_cell_is_reported_as_a_note(tmp_path: Path) -> None:
     """A note is neither called a violation nor counted as one, whatever else was found in its cell."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.judged(example_of(Verdict.VIOLATES, message="seen"))
@@ -288,7 +288,7 @@ def test_a_crash_has_its_own_word(tmp_path: Path) -> None:
     assert ["crashes" in row for row in rows] == [True, True]
 
 
-def test_target_that_violates_everything_is_told_in_part(tmp_path: Path) -> None:
+def test_target_that_violates_everything_is_reported_in_part(tmp_path: Path) -> None:
     """Above a limit, further failures are only counted, and the location of the records is named."""
     keys = [key_of(target=f"target-{number}") for number in range(MOST_SHOWN + 3)]
     recorder = recorder_for(tmp_path, dict.fromkeys(keys, "MUST"))
@@ -333,7 +333,7 @@ def test_client_that_is_a_command_is_judged_again_without_it(tmp_path: Path) -> 
     assert _failures(recorder)[-1].endswith(f"/failures/{failure.signature}")
 
 
-def test_failures_of_a_client_with_one_cause_are_told_once(tmp_path: Path) -> None:
+def test_failures_of_a_client_with_one_cause_are_reported_once(tmp_path: Path) -> None:
     """Its scripts show it in many forms, which differ in their numbers; other clauses are named."""
     keys = [key_of(target="my-client"), key_of(OTHER, target="my-client")]
     recorder = recorder_for(tmp_path, dict.fromkeys(keys, "MUST"))
@@ -479,7 +479,7 @@ def test_long_declaration_and_reasons_are_shortened(tmp_path: Path) -> None:
     assert blocks[-2].endswith("KIP-1.clause-9, KIP-1.clause-10 and 89 more")
 
 
-def test_what_a_cell_leaves_out_is_told_by_listener(tmp_path: Path) -> None:
+def test_what_a_cell_leaves_out_is_reported_by_listener(tmp_path: Path) -> None:
     """A clause that is judged only partly on several listeners is one entry."""
     keys = [CellKey(CLAUSE, "reference", name) for name in ("ssl", "sasl_ssl")]
     recorder = recorder_for(tmp_path, dict.fromkeys(keys, "MUST"))

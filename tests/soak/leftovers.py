@@ -77,7 +77,7 @@ def rise(name: str, values: Sequence[float], *, most: float) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class HeldResources:
     """What a process and those below it hold.
 
     Attributes:
@@ -92,7 +92,7 @@ class Held:
     files: int
     mib: float
 
-    def growth_from(self, before: Held, *, most_mib: float) -> list[str]:
+    def growth_from(self, before: HeldResources, *, most_mib: float) -> list[str]:
         """Say what is more than before.
 
         Args:
@@ -109,11 +109,11 @@ class Held:
         return sentences
 
 
-def held_by(process_id: int) -> Held:
+def held_by(process_id: int) -> HeldResources:
     """Look at a process and those below it now."""
     top = psutil.Process(process_id)
     family = [top, *top.children(recursive=True)]
-    return Held(
+    return HeldResources(
         processes=len(family),
         threads=sum(each.num_threads() for each in family),
         files=sum(each.num_fds() for each in family),

@@ -22,7 +22,7 @@ import pytest
 from fixtures.launchers.free_port import free_port
 from fixtures.polling import poll_until
 from tests.conformance.suite_runs import REPOSITORY
-from tests.soak.leftovers import Held, held_by, number_in
+from tests.soak.leftovers import HeldResources, held_by, number_in
 from wire.exchange import probe_request
 
 CONNECTIONS = number_in("KAFKA_CONFORMANCE_SOAK_CONNECTIONS", 10_000)
@@ -55,7 +55,7 @@ def test_server_serves_and_gathers_nothing(server: str) -> None:
     assert after.growth_from(before, most_mib=MOST_GROWTH_MIB) == []
 
 
-def _settled(process_id: int) -> Held:
+def _settled(process_id: int) -> HeldResources:
     time.sleep(SETTLING_S)
     return held_by(process_id)
 

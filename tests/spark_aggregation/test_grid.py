@@ -221,9 +221,12 @@ def test_operations_of_other_clients_add_to_the_earlier_run(tables: Tables) -> N
 
 
 def _write_clients(root: Path) -> None:
-    told = {"some-1.9": "violates", "some-1.10": "conforms", "some-2.0": "conforms"}
-    untold = {"some-3.0": "conforms"}
-    for run_id, verdicts, language in (("told", told, "Go"), ("untold", untold, None)):
+    with_language = {"some-1.9": "violates", "some-1.10": "conforms", "some-2.0": "conforms"}
+    without_language = {"some-3.0": "conforms"}
+    for run_id, verdicts, language in (
+        ("with_language", with_language, "Go"),
+        ("without_language", without_language, None),
+    ):
         header = client_run_header(verdicts, language=language, run_id=run_id)
         write_run(root / run_id, header, client_rows(header, verdicts))
 

@@ -29,6 +29,7 @@ from spark_aggregation.history.state import STATE, State, empty_state
 from spark_aggregation.reading.frames import checkpointed
 from spark_aggregation.reading.storage import AlreadyThere, Storage, local_path
 from tests.conformance.suite_runs import REPOSITORY
+from tests.simulated_kill import SimulatedKill
 from tests.spark_aggregation.histories import (
     FEW_AND_SLOW,
     WRITTEN_HISTORIES,
@@ -39,10 +40,6 @@ from tests.spark_aggregation.histories import (
     small_runs,
 )
 from tests.spark_aggregation.rolled_up import ingested, state_of
-
-
-class Killed(BaseException):
-    """Simulates the end of the process: no code of the suite catches it."""
 
 
 def _merged(
@@ -186,7 +183,7 @@ def _kill_at_write(pattern: str) -> Arm:
         def parquet(writer: DataFrameWriter, path: str, *rest: Any, **options: Any) -> None:
             if fnmatch(path, f"*/{pattern}"):
                 (Path(path) / "_temporary").mkdir(parents=True, exist_ok=True)
-                raise Killed
+                raise SimulatedKill
             write(writer, path, *rest, **options)
 
         patch.setattr(DataFrameWriter, "parquet", parquet)
@@ -197,7 +194,7 @@ def _kill_at_write(pattern: str) -> Arm:
 def _kill_before(step: str) -> Arm:
     def arm(patch: pytest.MonkeyPatch) -> None:
         def killed(*_: Any, **__: Any) -> None:
-            raise Killed
+            raise SimulatedKill
 
         owner = Storage if hasattr(Storage, step) else RunHistory
         patch.setattr(owner, step, killed)
@@ -214,7 +211,7 @@ def _kill_after_delete(number: int) -> Arm:
         def deleted(storage: Storage, name: str) -> None:
             delete(storage, name)
             if next(seen) == number:
-                raise Killed
+                raise SimulatedKill
 
         def dropped(history: RunHistory, state: State) -> None:
             patch.setattr(Storage, "delete", deleted)
@@ -255,7 +252,7 @@ def test_roll_up_that_was_killed_and_started_again_is_as_if_nothing_happened(
     nights = [first_night / "first", first_night / "second"][0 if rebuild else 1 :]
     with monkeypatch.context() as patch:
         arm(patch)
-        with pytest.raises(Killed):
+        with pytest.raises(SimulatedKill):
             roll_up_into(spark, tmp_path / "out", *nights, history=history, rebuild=rebuild)
     again = roll_up_into(spark, tmp_path / "out", *nights, history=history, rebuild=rebuild)
     assert again == never_killed
@@ -283,7 +280,7 @@ def test_every_write_before_the_commit_may_be_the_last(
     for pattern in writes:
         with monkeypatch.context() as patch:
             _kill_at_write(pattern)(patch)
-            with pytest.raises(Killed):
+            with pytest.raises(SimulatedKill):
                 _add_to(RunHistory(spark, uri), facts)
     assert roll_up_into(spark, tmp_path / "out", second, history=uri) == never_killed
     _assert_nothing_is_left_over(Storage(spark, uri), batches=2)
@@ -306,7 +303,7 @@ def test_what_a_killed_rebuild_replaced_goes_with_the_next_commit(
     history = str(tmp_path / "history")
     with monkeypatch.context() as patch:
         _kill_before("_remove_leftovers")(patch)
-        with pytest.raises(Killed):
+        with pytest.raises(SimulatedKill):
             roll_up_into(spark, tmp_path / "out", first, history=history, rebuild=True)
     roll_up_into(spark, tmp_path / "out", second, history=history)
     _assert_nothing_is_left_over(Storage(spark, history), batches=2)
@@ -363,7 +360,7 @@ def test_retention_that_was_killed_goes_on_when_it_is_started_again(
     for number in (1, 4):
         with monkeypatch.context() as patch:
             _kill_after_delete(number)(patch)
-            with pytest.raises(Killed):
+            with pytest.raises(SimulatedKill):
                 roll_up_into(spark, tmp_path / "out", second, **asked)
     again = roll_up_into(spark, tmp_path / "out", second, **asked)
     assert again == roll_up_into(spark, tmp_path / "never killed", first, second, keep_days=1)

@@ -21,12 +21,8 @@ from tests.broken_run_folders import BROKEN, write_whole_run
 from tests.conformance.suite_runs import SuiteRun
 from tests.reports.captures import segments_of, stream_of
 from tests.run_folders import example_row, planned_cell, run_header, write_run
+from tests.simulated_kill import SimulatedKill
 from tests.spark_aggregation.histories import SmallRun
-
-
-class Killed(BaseException):
-    """Simulates the end of the process: no code of the suite catches it."""
-
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -179,11 +175,11 @@ def test_site_that_was_killed_is_made_again(
     night_before = _pages(out)
 
     def killed(_: object) -> None:
-        raise Killed
+        raise SimulatedKill
 
     with monkeypatch.context() as patch:
         patch.setattr(building, "_WRITERS", (*building._WRITERS[:5], killed))
-        with pytest.raises(Killed):
+        with pytest.raises(SimulatedKill):
             write_grid(out)
     assert _run(second, *arguments) == 0
     write_grid(out)

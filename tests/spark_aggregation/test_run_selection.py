@@ -22,7 +22,7 @@ SECOND = timedelta(seconds=1)
 NOW = timedelta(0)
 
 
-class Run(NamedTuple):
+class RunRow(NamedTuple):
     """A run's row of one column.
 
     Attributes:
@@ -45,7 +45,7 @@ class Run(NamedTuple):
     client: str = ""
 
 
-def columns_frame(spark: SparkSession, runs: Mapping[str, Sequence[Run]]) -> DataFrame:
+def columns_frame(spark: SparkSession, runs: Mapping[str, Sequence[RunRow]]) -> DataFrame:
     """Return the columns of each target's runs, as the state keeps them."""
     rows = [
         (run.run_id, target, run.listener, run.role, run.client, FIRST + run.after, *run[2:5])
@@ -118,30 +118,32 @@ def test_runs_keep_their_columns_for_two_weeks(spark: SparkSession) -> None:
     """Only runs of a lower class of the same column have to wait."""
     assert timedelta(days=STANDING_DAYS) == TWO_WEEKS
     others = {
-        "lower class after 14 days": (Run("b", TWO_WEEKS, 2), ["a"]),
-        "lower class later": (Run("b", TWO_WEEKS + SECOND, 2), ["a", "b"]),
-        "same class": (Run("b", SECOND), ["a", "b"]),
-        "lower class before": (Run("b", -SECOND, 2), ["a", "b"]),
-        "lower class at once": (Run("b", NOW, 2), ["a"]),
-        "other listener": (Run("b", SECOND, 2, listener="m"), ["a", "b"]),
-        "other role": (Run("b", SECOND, 2, role="operation"), ["a", "b"]),
+        "lower class after 14 days": (RunRow("b", TWO_WEEKS, 2), ["a"]),
+        "lower class later": (RunRow("b", TWO_WEEKS + SECOND, 2), ["a", "b"]),
+        "same class": (RunRow("b", SECOND), ["a", "b"]),
+        "lower class before": (RunRow("b", -SECOND, 2), ["a", "b"]),
+        "lower class at once": (RunRow("b", NOW, 2), ["a"]),
+        "other listener": (RunRow("b", SECOND, 2, listener="m"), ["a", "b"]),
+        "other role": (RunRow("b", SECOND, 2, role="operation"), ["a", "b"]),
     }
-    columns = columns_frame(spark, {name: [Run("a"), other] for name, (other, _) in others.items()})
+    columns = columns_frame(
+        spark, {name: [RunRow("a"), other] for name, (other, _) in others.items()}
+    )
     assert supplying(columns) == {name: expected for name, (_, expected) in others.items()}
 
 
 def test_corrected_runs_supply_nothing(spark: SparkSession) -> None:
     """A later run of the same column corrects it, and the corrected run displaces no other."""
     corrections = {
-        "later": (Run("b", SECOND, 0, "a"), ["b"]),
-        "at once with a greater id": (Run("b", NOW, 0, "a"), ["b"]),
-        "at once with a lesser id": (Run("0", NOW, 3, "a"), ["0", "a"]),
-        "earlier": (Run("b", -SECOND, 3, "a"), ["a", "b"]),
-        "other listener": (Run("b", SECOND, 3, "a", listener="m"), ["a", "b"]),
-        "itself": (Run("b", SECOND, 3, "b"), ["a", "b"]),
+        "later": (RunRow("b", SECOND, 0, "a"), ["b"]),
+        "at once with a greater id": (RunRow("b", NOW, 0, "a"), ["b"]),
+        "at once with a lesser id": (RunRow("0", NOW, 3, "a"), ["0", "a"]),
+        "earlier": (RunRow("b", -SECOND, 3, "a"), ["a", "b"]),
+        "other listener": (RunRow("b", SECOND, 3, "a", listener="m"), ["a", "b"]),
+        "itself": (RunRow("b", SECOND, 3, "b"), ["a", "b"]),
     }
     columns = columns_frame(
-        spark, {name: [Run("a"), correction] for name, (correction, _) in corrections.items()}
+        spark, {name: [RunRow("a"), correction] for name, (correction, _) in corrections.items()}
     )
     assert supplying(columns) == {name: expected for name, (_, expected) in corrections.items()}
 
@@ -152,12 +154,15 @@ def test_only_runs_since_a_start_are_decided_again(spark: SparkSession) -> None:
         spark,
         {
             "no rival": [
-                Run("a", supplied_before=False),
-                Run("b", TWO_WEEKS, supplied_before=True),
-                Run("c", MONTH),
+                RunRow("a", supplied_before=False),
+                RunRow("b", TWO_WEEKS, supplied_before=True),
+                RunRow("c", MONTH),
             ],
-            "rival": [Run("a", TWO_WEEKS, supplied_before=True), Run("b", MONTH, 1)],
-            "old rival": [Run("a", TWO_WEEKS, supplied_before=True), Run("b", MONTH + SECOND, 1)],
+            "rival": [RunRow("a", TWO_WEEKS, supplied_before=True), RunRow("b", MONTH, 1)],
+            "old rival": [
+                RunRow("a", TWO_WEEKS, supplied_before=True),
+                RunRow("b", MONTH + SECOND, 1),
+            ],
         },
     )
     assert supplying(columns, since=MONTH) == {
@@ -172,8 +177,13 @@ def test_the_newest_kept_run_is_shown(spark: SparkSession) -> None:
     columns = columns_frame(
         spark,
         {
-            "kept": [Run("r1", SECOND), Run("r2", SECOND), Run("r3"), Run("r4", TWO_WEEKS)],
-            "gone": [Run("r5"), Run("r6", SECOND)],
+            "kept": [
+                RunRow("r1", SECOND),
+                RunRow("r2", SECOND),
+                RunRow("r3"),
+                RunRow("r4", TWO_WEEKS),
+            ],
+            "gone": [RunRow("r5"), RunRow("r6", SECOND)],
         },
     ).selectExpr("*", "run_id <> 'r4' AS supplies")
     kept = spark.createDataFrame(

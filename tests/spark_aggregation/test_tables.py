@@ -119,7 +119,7 @@ def test_runs_of_other_suites_count(tables: Tables) -> None:
     assert {row.request: row.examples for row in rows} == {NOT_RECORDED: ROWS, "v3": ROWS}
 
 
-def test_steps_between_releases_and_flakes_are_told(tables: Tables) -> None:
+def test_steps_between_releases_and_flakes_are_reported(tables: Tables) -> None:
     """A verdict that differs from the release before is a step; repeats are summed, with their interval."""
     steps = [
         (row.from_target, row.to_target, row.from_verdict, row.to_verdict)

@@ -119,7 +119,7 @@ def test_assumption_outside_of_hypothesis_only_rejects() -> None:
 def test_state_machine_runs_while_an_example_is_drawn() -> None:
     """Its loop takes its decisions from the example's data, and the machine is the example's runner."""
 
-    class Machine(RuleBasedStateMachine):
+    class NumberMachine(RuleBasedStateMachine):
         def __init__(self) -> None:
             super().__init__()
             self.steps: list[int] = []
@@ -128,12 +128,12 @@ def test_state_machine_runs_while_an_example_is_drawn() -> None:
         def step(self, number: int) -> None:
             self.steps.append(number)
 
-    loop = get_state_machine_test(Machine, settings=settings(stateful_step_count=3))
+    loop = get_state_machine_test(NumberMachine, settings=settings(stateful_step_count=3))
 
     @st.composite
     def step_lists(draw: st.DrawFn) -> list[int]:
         body_of(loop)(draw(st.data()))
-        machine: Machine = draw(st.runner())
+        machine: NumberMachine = draw(st.runner())
         return machine.steps
 
     seen: list[int] = []

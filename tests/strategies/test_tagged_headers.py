@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import strategies as st
 
-from strategies.tagged_headers import NO_TAGS, TaggedHeader, tagged_headers
+from strategies.tagged_headers import TaggedHeader, tagged_headers
 from tests.strategies.search import find_any, minimal
 from wire.api_keys import READ_ONLY_KEYS
+from wire.primitives import NO_TAGS
 
 SECTIONS = st.sampled_from((b"\x01\x00\x00", b"\x01\x05\x00"))
 

@@ -108,7 +108,7 @@ class EveryType:
     )
 
 
-class Layout(NamedTuple):
+class MessageLayout(NamedTuple):
     """A message class in one version."""
 
     message: type[Any]
@@ -123,16 +123,16 @@ class Layout(NamedTuple):
 
 
 KAFKA_LAYOUTS = (
-    *(Layout(ApiVersionsRequest, version) for version in range(NEWEST_VERSION + 1)),
-    *(Layout(ApiVersionsResponse, version) for version in range(NEWEST_VERSION + 1)),
-    *(Layout(RequestHeader, version) for version in range(3)),
-    *(Layout(ResponseHeader, version) for version in range(2)),
+    *(MessageLayout(ApiVersionsRequest, version) for version in range(NEWEST_VERSION + 1)),
+    *(MessageLayout(ApiVersionsResponse, version) for version in range(NEWEST_VERSION + 1)),
+    *(MessageLayout(RequestHeader, version) for version in range(3)),
+    *(MessageLayout(ResponseHeader, version) for version in range(2)),
 )
-LAYOUTS = (*KAFKA_LAYOUTS, *(Layout(EveryType, version) for version in range(3)))
+LAYOUTS = (*KAFKA_LAYOUTS, *(MessageLayout(EveryType, version) for version in range(3)))
 
 
 @functools.cache
-def messages(layout: Layout) -> st.SearchStrategy[Any]:
+def messages(layout: MessageLayout) -> st.SearchStrategy[Any]:
     """Messages that only have the fields of their version."""
     message, version = layout
     values = {
@@ -146,7 +146,7 @@ def messages(layout: Layout) -> st.SearchStrategy[Any]:
 def _values(each: Field, version: int) -> st.SearchStrategy[Any]:
     values: st.SearchStrategy[Any]
     if each.element is not None:
-        values = st.lists(messages(Layout(each.element, version)), max_size=3).map(tuple)
+        values = st.lists(messages(MessageLayout(each.element, version)), max_size=3).map(tuple)
     elif each.type is FieldType.STRING:
         values = TEXT
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.wire.generated_messages import KAFKA_LAYOUTS, Layout
+from tests.wire.generated_messages import KAFKA_LAYOUTS, MessageLayout
 from wire import api_versions
 from wire.api_versions import (
     ApiVersion,
@@ -47,7 +47,7 @@ def test_constants_agree_with_the_tables() -> None:
     )
     for message in (ApiVersionsRequest, ApiVersionsResponse, ApiVersion):
         assert message.FLEXIBLE.first == api_versions.FIRST_FLEXIBLE_VERSION
-    assert Layout(ApiVersionsRequest, api_versions.NEWEST_VERSION) in KAFKA_LAYOUTS
+    assert MessageLayout(ApiVersionsRequest, api_versions.NEWEST_VERSION) in KAFKA_LAYOUTS
 
 
 def test_range_of_an_api_is_its_first_entry() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.wire.decoder_contract import AROUND, attempt, contract_breaches
-from tests.wire.generated_messages import LAYOUTS, Layout, messages
+from tests.wire.generated_messages import LAYOUTS, MessageLayout, messages
 from wire.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from wire.codec import TAG_SECTION, Span, decode, encode
 from wire.error_codes import ErrorCode
@@ -25,7 +25,7 @@ EACH_LAYOUT = pytest.mark.parametrize("layout", LAYOUTS, ids=str)
 FLEXIBLE_LAYOUTS = [layout for layout in LAYOUTS if layout.version in layout.message.FLEXIBLE]
 
 
-def _encoded(layout: Layout, data: st.DataObject) -> tuple[Any, bytes]:
+def _encoded(layout: MessageLayout, data: st.DataObject) -> tuple[Any, bytes]:
     message = data.draw(messages(layout))
     return message, encode(message, version=layout.version)
 
@@ -33,7 +33,7 @@ def _encoded(layout: Layout, data: st.DataObject) -> tuple[Any, bytes]:
 @EACH_LAYOUT
 @FEW
 @given(data=st.data())
-def test_message_keeps_the_decoder_contract(layout: Layout, data: st.DataObject) -> None:
+def test_message_keeps_the_decoder_contract(layout: MessageLayout, data: st.DataObject) -> None:
     """Every message decodes to itself, and no part of its bytes decodes to a message."""
     message, encoded = _encoded(layout, data)
     assert contract_breaches(layout.read, encoded, message) == []
@@ -43,7 +43,7 @@ def test_message_keeps_the_decoder_contract(layout: Layout, data: st.DataObject)
 @FEW
 @given(data=st.data(), behind=st.binary(min_size=1, max_size=3))
 def test_bytes_after_a_message_are_refused(
-    layout: Layout, data: st.DataObject, behind: bytes
+    layout: MessageLayout, data: st.DataObject, behind: bytes
 ) -> None:
     """Decoding exactly one message accepts its bytes and blames any that follow."""
     message, encoded = _encoded(layout, data)
@@ -77,7 +77,7 @@ def _sorted_tags(message: Any) -> Any:
 @FEW
 @given(data=st.data())
 def test_damaged_message_is_refused_inside_its_bytes_or_understood(
-    layout: Layout, data: st.DataObject
+    layout: MessageLayout, data: st.DataObject
 ) -> None:
     """Damaged bytes raise an error that blames some of them, or decode to a message that can be encoded."""
     damaged = _damaged(_encoded(layout, data)[1], data)
@@ -123,7 +123,7 @@ def _span_differences(message: Any, spans: list[Span]) -> list[str]:
 @EACH_LAYOUT
 @FEW
 @given(data=st.data())
-def test_trace_covers_every_byte_once(layout: Layout, data: st.DataObject) -> None:
+def test_trace_covers_every_byte_once(layout: MessageLayout, data: st.DataObject) -> None:
     """The spans of a trace cover the bytes from first to last without a gap, and name each value."""
     message, encoded = _encoded(layout, data)
     spans: list[Span] = []
@@ -174,7 +174,7 @@ def test_trace_of_wrong_bytes_ends_before_them() -> None:
 @pytest.mark.parametrize("layout", FLEXIBLE_LAYOUTS, ids=str)
 @FEW
 @given(data=st.data())
-def test_tags_are_understood_in_any_order(layout: Layout, data: st.DataObject) -> None:
+def test_tags_are_understood_in_any_order(layout: MessageLayout, data: st.DataObject) -> None:
     """Tags in any order decode to the same fields, and `tag_order` keeps the order."""
     message, encoded = _encoded(layout, data)
     spans: list[Span] = []
@@ -268,7 +268,7 @@ def test_raw_replaces_the_bytes_of_a_field(raw: dict[str, bytes], expected: str)
 @FEW
 @given(data=st.data(), junk=st.binary(max_size=4))
 def test_raw_replaces_exactly_one_untagged_field(
-    layout: Layout, data: st.DataObject, junk: bytes
+    layout: MessageLayout, data: st.DataObject, junk: bytes
 ) -> None:
     """Raw bytes of a field change no byte before or after it."""
     message, encoded = _encoded(layout, data)

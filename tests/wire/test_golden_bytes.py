@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.wire.decoder_contract import contract_breaches
-from tests.wire.generated_messages import Layout
+from tests.wire.generated_messages import MessageLayout
 from tests.wire.golden_bytes import MESSAGES, load_vectors, message_of
 from wire.api_versions import ApiVersionsResponse
 from wire.codec import decode, decode_prefix, encode
@@ -20,7 +20,7 @@ ANSWERS = load_vectors("broker-error-answers.json")["answers"]
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["id"])
 def test_message_has_the_bytes_of_the_clients_library(vector: dict[str, Any]) -> None:
     """A message is encoded as by Kafka's class, and decoded from its bytes as the contract requires."""
-    layout = Layout(MESSAGES[vector["message"]], vector["version"])
+    layout = MessageLayout(MESSAGES[vector["message"]], vector["version"])
     expected = message_of(layout.message, vector["fields"])
     encoded = bytes.fromhex(vector["hex"])
     assert encode(expected, version=layout.version) == encoded

@@ -93,7 +93,7 @@ def test_a_run_without_a_footer_does_not_count(tmp_path: Path) -> None:
     assert (result.output, result.exit_code) == ("a: no complete run\n", 1)
 
 
-def test_targets_of_one_run_are_told_apart(tmp_path: Path) -> None:
+def test_targets_of_one_run_are_distinguished(tmp_path: Path) -> None:
     """The verdict of one target is not counted for another one that the run judged too."""
     header = run_header([planned_cell(target=target) for target in ("a", "b", "c")])
     rows = [

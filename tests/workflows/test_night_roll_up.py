@@ -11,11 +11,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from tests.simulated_kill import SimulatedKill
 from workflows.night_roll_up import ARCHIVE, grid_command, main, pack, pages_of, unpack
-
-
-class Killed(BaseException):
-    """Simulates the end of the process: no code of the suite catches it."""
 
 
 def _write_history(kept: Path, text: str) -> None:
@@ -50,11 +47,11 @@ def test_packing_that_was_killed_leaves_the_earlier_archive(
     def half(archive: tarfile.TarFile, member: tarfile.TarInfo, *content: Any) -> None:
         add(archive, member, *content)
         if member.isfile():
-            raise Killed
+            raise SimulatedKill
 
     with monkeypatch.context() as patch:
         patch.setattr(tarfile.TarFile, "addfile", half)
-        with pytest.raises(Killed):
+        with pytest.raises(SimulatedKill):
             pack(tmp_path)
     shutil.rmtree(tmp_path / "history")
     assert _texts(unpack(tmp_path)) == ["first night"] * 2

@@ -153,7 +153,7 @@ def test_template_is_played_from_the_run_to_the_issue(template: str, tmp_path: P
     jobs = loaded(template)["jobs"]
     for step in (*jobs["grid"]["steps"], *jobs["issues"]["steps"]):
         if "run" in step:
-            told = runner.run(step["run"], PAGE="https://example.org/grid/")
+            output = runner.run(step["run"], PAGE="https://example.org/grid/")
     assert (runner.folder / "kept" / "history.tar").is_file()
     assert (runner.folder / "site" / "index.html").is_file()
-    assert "on reference+tags-descend]" in told + runner.summary.read_text()
+    assert "on reference+tags-descend]" in output + runner.summary.read_text()

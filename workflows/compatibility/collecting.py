@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from clauses.catalogue import Level
-from reference_model.profiles.listeners import TLS_LISTENERS
+from reference_model.profiles.listeners import PLAINTEXT, TLS_LISTENERS
 from reference_model.profiles.profile import line_of, release_order
 from reference_model.profiles.release_tables import RecordedRelease, recorded_releases
 from reference_model.profiles.version_tables import RequestKind
@@ -47,7 +47,6 @@ SYMBOLS = {
 """The symbols of operations; one that cannot be tried, or was not, has a space."""
 NOT_TRIED = " "
 _SAY_NOTHING = {*UNSETTLED_VERDICTS, Verdict.NOT_APPLICABLE}
-_PLAINTEXT = "plaintext"
 _LINKS = re.compile(r"\s*\(?https?://[^\s)]*\)?")
 _WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
 _SMALL_WORD = re.compile(
@@ -216,7 +215,7 @@ def _usefulness(evidence: Evidence) -> tuple[bool, bool, bool, bool]:
     repeats = _facts(evidence.failure).get("repeats") or {}
     return (
         not evidence.failure.reproducer,
-        _listener(evidence) != _PLAINTEXT,
+        _listener(evidence) != PLAINTEXT,
         repeats.get("class") != FailureClass.DETERMINISTIC,
         not evidence.level_gates,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from reference_model.clients.scripts.script import ConnectionScript, all_connections
-from tests.reference_model.clients.scripted_network import Network, told
+from tests.reference_model.clients.scripted_network import ScriptedNetwork, versions_in
 from wire.api_versions import ApiVersionsRequest
 from wire.codec import encode
 from wire.error_codes import ErrorCode
@@ -23,9 +23,9 @@ def test_version_with_an_id_in_its_header_is_served_if_the_script_says_so() -> N
         client_instance_id=UUID(int=7),
     )
     body = encode(ApiVersionsRequest(client_software_name="a"), version=5)
-    network = Network(all_connections(ConnectionScript(newest_version=6)))
+    network = ScriptedNetwork(all_connections(ConnectionScript(newest_version=6)))
     (write,) = network.send(encode_frame(encode(header, version=3) + body))
-    error, ranges = told(write, 5)
+    error, ranges = versions_in(write, 5)
     assert error is ErrorCode.NONE
     assert (18, 0, 6) in ranges
     (request,) = network.seen()

@@ -15,16 +15,15 @@ from reference_model.broker.rules.request_parser import ParsedHeader, Unreadable
 from reference_model.profiles.profile import Traits
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
-
-UNKNOWN = "unknown"
+from wire.request_log import UNKNOWN_SOFTWARE
 
 
 @dataclass(frozen=True, slots=True)
 class ClientSoftware:
     """The name and version of a client's software."""
 
-    name: str = UNKNOWN
-    version: str = UNKNOWN
+    name: str = UNKNOWN_SOFTWARE
+    version: str = UNKNOWN_SOFTWARE
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,9 @@ from wire.error_codes import ErrorCode
 from wire.exchange import Outcome
 from wire.headers import read_request_start
 
+SKIPPED_FRAME_BYTES = 2
+"""Releases that skip short frames skip those below this size."""
+
 
 def _answer(
     clause: str,
@@ -58,7 +61,7 @@ def reactions_of_broker(
         NotModelled: the request is for another API, and the model cannot decide whether Kafka can parse it.
     """
     traits = profile.traits
-    if len(payload) < 2 and traits.short_frame_ignored:
+    if len(payload) < SKIPPED_FRAME_BYTES and traits.short_frame_ignored:
         return (Reaction(outcome=Outcome.IGNORED, clause="PROTOCOL.short-frame-refused"),)
     data = memoryview(payload)
     try:

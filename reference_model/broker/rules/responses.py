@@ -16,7 +16,7 @@ from wire.codec import encode
 from wire.error_codes import ErrorCode
 from wire.frames import encode_frame
 from wire.headers import ResponseHeader
-from wire.sasl import NO_TAGS
+from wire.primitives import NO_TAGS
 from wire.startup_messages import (
     CLUSTER_APIS,
     SASL_AUTHENTICATE,

@@ -17,10 +17,9 @@ from wire.api_versions import (
 )
 from wire.codec import encode
 from wire.frames import encode_frame
-from wire.primitives import TaggedField
+from wire.primitives import NO_TAGS, TaggedField
 
 _UINT32_VALUES = 1 << 32
-_NO_TAGS = b"\0"
 
 
 def answer_bytes(answer: Answer, *, api_version: int, correlation_id: int) -> bytes:
@@ -31,7 +30,7 @@ def answer_bytes(answer: Answer, *, api_version: int, correlation_id: int) -> by
     """
     body = _body(answer, api_version) if answer.body is None else answer.body
     header = ((correlation_id + answer.correlation_shift) % _UINT32_VALUES).to_bytes(4)
-    header += _NO_TAGS if answer.flexible_header else b""
+    header += NO_TAGS if answer.flexible_header else b""
     payload = header + body[: answer.cut_to] + answer.trailing
     return encode_frame(payload, size=answer.claimed_size) * answer.copies
 
@@ -59,7 +58,7 @@ def _body(answer: Answer, api_version: int) -> bytes:
     body = encode(response, version=version, raw={"api_keys": _table(answer.table, version)})
     if answer.tag_section is None or version < FIRST_FLEXIBLE_VERSION:
         return body
-    return body.removesuffix(_NO_TAGS) + answer.tag_section
+    return body.removesuffix(NO_TAGS) + answer.tag_section
 
 
 def _table(table: Table, version: int) -> bytes:

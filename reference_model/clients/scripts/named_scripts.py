@@ -18,16 +18,15 @@ from reference_model.clients.scripts.script import (
     all_connections,
     one_node,
 )
-from wire.api_keys import METADATA_KEY
+from wire.api_keys import FIRST_PRIVATE_KEY, METADATA_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
 
 SCRIPTED = "scripted"
 """What names a scripted broker, alone for the healthy one, or with a script as in "scripted+only-v0"."""
-FIRST_PRIVATE_KEY = 10_000
-"""From here on API keys are private to an implementation."""
 _HUGE = 2**31 - 1
-_LONG_PAUSE_MS = 2600
+LONG_PAUSE_MS = 2600
+"""All pauses of a slow broker together. The shortest time that a library waits by default for a table is 2 s, the next one 10 s."""
 _OTHER_CLUSTER = ConnectionScript(cluster_id="another-cluster-00000")
 
 
@@ -67,7 +66,7 @@ NAMED_SCRIPTS: Mapping[str, Script] = MappingProxyType(
         "other-cluster": all_connections(ConnectionScript(closes_after=1), _OTHER_CLUSTER),
         "closes": one_node(Answer(action="close")),
         "silent": one_node(Answer(action="silence")),
-        "slow": one_node(Answer(delay_ms=_LONG_PAUSE_MS)),
+        "slow": one_node(Answer(delay_ms=LONG_PAUSE_MS)),
     }
 )
 """The scripts by name, which says what the broker does."""

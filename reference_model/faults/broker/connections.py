@@ -11,6 +11,7 @@ from reference_model.broker.rules.connection_states import ConnectionEvent, Conn
 from reference_model.broker.rules.reaction import AnswerKind, Reaction
 from reference_model.faults.broker.registry import (
     CLIENT_ID_OFFSET,
+    CORRELATION_ID,
     defect,
     replace_reaction,
     replace_response,
@@ -22,8 +23,9 @@ from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome
 from wire.frames import SIZE_BYTES, encode_frame, read_size
+from wire.primitives import STRING_LENGTH_BYTES
 
-CLIENT_ID_LENGTH_END = CLIENT_ID_OFFSET + 2
+CLIENT_ID_LENGTH_END = CLIENT_ID_OFFSET + STRING_LENGTH_BYTES
 CLIENT_ID_END = slice(SIZE_BYTES + CLIENT_ID_OFFSET, SIZE_BYTES + CLIENT_ID_LENGTH_END)
 
 MANY_FRAMES = 45
@@ -35,8 +37,6 @@ MANY_ALIKE = 9
 LONG_PAUSE_MS = 300
 SHORT_PAUSE_MS = 30
 IDLE_LIMIT_MS = 2000
-CORRELATION_ID = slice(SIZE_BYTES, SIZE_BYTES + 4)
-"""Position of the correlation id in a response frame."""
 
 
 def _cut_at(received: ReceivedBytes) -> int | None:

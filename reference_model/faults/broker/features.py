@@ -8,14 +8,18 @@ from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage
 from reference_model.faults.broker.registry import defect, replace_response, response_of, succeeds
 from reference_model.profiles.listeners import CONTROLLER, SASL_PLAINTEXT
-from wire.api_versions import FIRST_FLEXIBLE_VERSION, FinalizedFeatureKey, SupportedFeatureKey
+from wire.api_versions import (
+    FIRST_FLEXIBLE_VERSION,
+    FIRST_VERSION_WITH_ZERO_MINIMUM,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
 from wire.frames import SIZE_BYTES, encode_frame
 from wire.primitives import TaggedField, write_int64, write_nullable_string, write_raw_tagged_fields
 
 SUPPORTED_FEATURES_TAG = 0
 EPOCH_TAG = 1
 FIRST_EPOCH = 1000
-FIRST_VERSION_WITH_ZERO_MINIMUM = 4
 
 
 def _carries_features(context: RequestContext) -> bool:
@@ -158,11 +162,11 @@ def features_are_finalized_at_no_epoch(context: RequestContext) -> None:
 def a_second_answer_has_one_feature_more(context: RequestContext) -> None:
     """From the second flexible response on a connection onwards, one more feature is listed."""
     if _carries_features(context):
-        if context.connection.memory.get("told features"):
+        if context.connection.memory.get("listed features"):
             late = SupportedFeatureKey(name="late.version", min_version=0, max_version=1)
             features = (*response_of(context).supported_features, late)
             replace_response(context, supported_features=features)
-        context.connection.memory["told features"] = True
+        context.connection.memory["listed features"] = True
 
 
 @defect(Stage.RESPONSE, "FEATURES.same-on-repeat")
@@ -180,7 +184,7 @@ def newer_versions_finalize_lower_levels(context: RequestContext) -> None:
 def a_second_answer_has_another_level(context: RequestContext) -> None:
     """From the second flexible answer of a connection on, finalized levels are one lower if that is supported."""
     if _carries_features(context):
-        if context.connection.memory.get("told levels"):
+        if context.connection.memory.get("listed levels"):
             lowest = {f.name: f.min_version for f in context.broker.profile.supported_features}
             replace_response(
                 context,
@@ -189,7 +193,7 @@ def a_second_answer_has_another_level(context: RequestContext) -> None:
                     for feature in response_of(context).finalized_features
                 ),
             )
-        context.connection.memory["told levels"] = True
+        context.connection.memory["listed levels"] = True
 
 
 @defect(Stage.RESPONSE, "FEATURES.listed-on-every-listener", listeners=(CONTROLLER,))

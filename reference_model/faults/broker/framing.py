@@ -16,8 +16,8 @@ from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.errors import DecodeError
 from wire.exchange import Outcome
 from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES, encode_frame, read_size
+from wire.primitives import STRING_LENGTH_BYTES
 
-LENGTH_BYTES = 2
 A_BYTE_OF_SOMETHING = b"\0"
 
 
@@ -82,8 +82,8 @@ def an_unfinished_frame_is_answered(ending: StreamEnd) -> None:
 @defect(Stage.REACTION, "PROTOCOL.client-id-bytes")
 def client_id_lengths_below_null_are_refused(context: RequestContext) -> None:
     """A client id whose length is below -1 closes the connection."""
-    length = context.payload[CLIENT_ID_OFFSET:][:LENGTH_BYTES]
-    if len(length) == LENGTH_BYTES and int.from_bytes(length, signed=True) < -1:
+    length = context.payload[CLIENT_ID_OFFSET:][:STRING_LENGTH_BYTES]
+    if len(length) == STRING_LENGTH_BYTES and int.from_bytes(length, signed=True) < -1:
         replace_reaction(context, outcome=Outcome.CLOSED)
 
 
@@ -94,7 +94,7 @@ def client_ids_have_to_be_utf_8(context: RequestContext) -> None:
     if end is None:
         return
     try:
-        context.payload[CLIENT_ID_OFFSET + LENGTH_BYTES : end].decode()
+        context.payload[CLIENT_ID_OFFSET + STRING_LENGTH_BYTES : end].decode()
     except UnicodeDecodeError:
         replace_reaction(context, outcome=Outcome.CLOSED)
 

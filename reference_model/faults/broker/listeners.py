@@ -21,11 +21,10 @@ from reference_model.faults.broker.sasl import came_in_by_scram
 from reference_model.profiles.listeners import CONTROLLER, PLAINTEXT, TLS_LISTENERS
 from reference_model.profiles.profile import profile_of
 from wire.api_keys import API_VERSIONS_KEY
-from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersion
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, THROTTLE_TIME_BYTES, ApiVersion
 from wire.error_codes import ErrorCode
 from wire.frames import SIZE_BYTES, encode_frame
 
-THROTTLE_TIME_BYTES = 4
 TLS_HANDSHAKE_RECORD = 0x16
 
 
@@ -245,7 +244,7 @@ def v0_answers_have_a_throttle_time(context: RequestContext) -> None:
 
 
 @defect(Stage.RESPONSE, "KIP-35.throttle-time")
-def limited_clients_are_not_told(context: RequestContext) -> None:
+def limited_clients_get_no_throttle_time(context: RequestContext) -> None:
     """The response to a throttled client has a throttle time of 0."""
     if context.pause is not None:
         replace_response(context, throttle_time_ms=0)

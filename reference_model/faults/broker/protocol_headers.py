@@ -6,6 +6,7 @@ from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage
 from reference_model.faults.broker.registry import (
     CLIENT_ID_OFFSET,
+    CORRELATION_ID,
     OPEN_LISTENERS,
     defect,
     replace_reaction,
@@ -24,8 +25,6 @@ from wire.frames import SIZE_BYTES, encode_frame
 from wire.headers import ResponseHeader
 from wire.primitives import INT32_MAX
 
-CORRELATION_ID = slice(SIZE_BYTES, SIZE_BYTES + 4)
-"""Position of the correlation id in a response frame."""
 UNUSED_BIT = 0x40
 """Bit 30 of a correlation id, as a mask of its first byte."""
 SIGNED_BYTE = 128

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from reference_model.broker.model.client_software import (
-    UNKNOWN,
     ClientMetric,
     ClientSoftware,
     Gauge,
@@ -18,6 +17,7 @@ from reference_model.broker.rules.connection_states import SERVING, ConnectionEv
 from reference_model.faults.broker.registry import body_of, defect, succeeds, version_of
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
+from wire.request_log import UNKNOWN_SOFTWARE
 
 NAMELESS = ClientSoftware()
 """The software of a connection that has named none."""
@@ -77,7 +77,7 @@ def the_request_log_knows_no_software(entry: dict[str, Any]) -> None:
 @defect(Stage.LOG, "KIP-511.request-log")
 def the_request_log_lacks_the_version(entry: dict[str, Any]) -> None:
     """Entries of the request log have the name of the client software, but not its version."""
-    entry["clientInformation"]["softwareVersion"] = UNKNOWN
+    entry["clientInformation"]["softwareVersion"] = UNKNOWN_SOFTWARE
 
 
 @defect(Stage.LOG, "KIP-511.request-log")
@@ -91,7 +91,10 @@ def the_request_log_has_the_software_elsewhere(entry: dict[str, Any]) -> None:
 def only_api_versions_is_logged_with_the_software(entry: dict[str, Any]) -> None:
     """Entries for requests of other APIs have no client software."""
     if entry["requestHeader"]["requestApiKey"] != API_VERSIONS_KEY:
-        entry["clientInformation"] = {"softwareName": UNKNOWN, "softwareVersion": UNKNOWN}
+        entry["clientInformation"] = {
+            "softwareName": UNKNOWN_SOFTWARE,
+            "softwareVersion": UNKNOWN_SOFTWARE,
+        }
 
 
 @defect(Stage.ANSWER, "KIP-511.name-attached-to-connection", "KIP-511.request-log", every_api=True)

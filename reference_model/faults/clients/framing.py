@@ -11,10 +11,9 @@ from wire.api_versions import ApiVersionsResponse
 from wire.codec import decode_prefix
 from wire.errors import DecodeError
 from wire.frames import SIZE_BYTES, read_size
-from wire.headers import CORRELATION_ID_BYTES
+from wire.headers import CORRELATION_ID_BYTES, NO_ERROR
 
 CLAUSE = "KIP-35.client-survives-nonsense"
-NO_ERROR = bytes(2)
 HUGE_SIZE = 2**31 - 1
 
 

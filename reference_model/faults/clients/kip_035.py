@@ -21,14 +21,18 @@ from reference_model.clients.model.model_client import ModelClient
 from reference_model.clients.model.network import HostPort
 from reference_model.clients.scripts.script import healthy_ranges
 from reference_model.faults.clients.registry import fault
-from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY, SASL_HANDSHAKE_KEY, SASL_KEYS
+from wire.api_keys import (
+    API_VERSIONS_KEY,
+    FIRST_PRIVATE_KEY,
+    METADATA_KEY,
+    SASL_HANDSHAKE_KEY,
+    SASL_KEYS,
+)
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsResponse
 from wire.errors import DecodeError
-from wire.headers import RequestHeader
+from wire.headers import NO_ERROR, RequestHeader
 
 FIRST_UNKNOWN_KEY = max(key for key, _, _ in healthy_ranges()) + 1
-FIRST_PRIVATE_KEY = 10000
-NO_ERROR = bytes(2)
 
 
 def _offered(link: Link, api_key: int) -> Range | None:

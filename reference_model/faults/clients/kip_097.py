@@ -9,10 +9,9 @@ from reference_model.clients.model.client_connections import Link, Range
 from reference_model.clients.model.client_errors import Aborted, BrokerError, Hung, NoCommonVersion
 from reference_model.clients.model.model_client import ModelClient
 from reference_model.faults.clients.registry import fault
-from wire.api_keys import METADATA_KEY
+from wire.api_keys import FETCH_KEY, LIST_OFFSETS_KEY, METADATA_KEY, PRODUCE_KEY
 from wire.api_versions import ApiVersionsResponse
 
-PRODUCE_KEY, FETCH_KEY, LIST_OFFSETS_KEY = 0, 1, 2
 FETCH_OF_OLD_RELEASES = range(5, 12)
 
 

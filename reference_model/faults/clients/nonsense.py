@@ -11,9 +11,9 @@ from reference_model.clients.model.network import HostPort, Unreachable
 from reference_model.faults.clients.registry import fault
 from wire.api_versions import ApiVersionsResponse
 from wire.errors import BufferUnderflow, DuplicateTag
+from wire.headers import NO_ERROR
 
 CLAUSE = "KIP-35.client-survives-nonsense"
-NO_ERROR = bytes(2)
 ONE_DAY_MS = 24 * 60 * 60 * 1000
 EARLY_MS = 5
 

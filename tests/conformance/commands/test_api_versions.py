@@ -220,7 +220,7 @@ def test_comparison_with_a_broker_that_is_down_says_so() -> None:
     assert "broker 2 could not be asked" in result.output
 
 
-class Held:
+class HeldRequest:
     """Takes the place of a question to a broker: the first is never answered, until the test ends."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -236,14 +236,14 @@ class Held:
 
 
 @pytest.fixture
-def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
+def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[HeldRequest]:
     """Hold up the first broker that is asked."""
-    holding = Held(monkeypatch)
+    holding = HeldRequest(monkeypatch)
     yield holding
     holding.released.set()
 
 
-def test_all_brokers_together_have_one_bound(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_brokers_share_one_bound(held: HeldRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """400 brokers at an address that never answers took the bound of a step times 25, and one that goes on forever took more."""
     monkeypatch.setattr(asking, "wait", lambda _tables, timeout: held.begun.wait(timeout))
     brokers = [ListedBroker(number, "broker", 9092, None) for number in (1, 2)]
@@ -252,7 +252,7 @@ def test_all_brokers_together_have_one_bound(held: Held, monkeypatch: pytest.Mon
     assert second.problem == "not asked: the brokers before it took more than 60 s"
 
 
-def test_interrupt_waits_for_no_broker(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupt_waits_for_no_broker(held: HeldRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads of a pool would have to answer first, also at the end of the program."""
 
     def interrupted(_tables: object, timeout: float) -> None:

@@ -11,7 +11,7 @@ from conformance.__main__ import main
 
 
 @pytest.mark.timeout(300)
-def test_wrong_usage_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_wrong_usage_is_reported(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """The roll-up's message and status 2 are passed on, and nothing is written."""
     out = tmp_path / "grid"
     ended = CliRunner().invoke(main, ["grid", "runs", "--rebuild", "--out", str(out)])

@@ -43,10 +43,10 @@ def lines_of(folder: Path | None) -> list[str]:
     return list(finding_lines(run, verdicts_of(run)))
 
 
-def test_a_violated_cell_is_told_with_what_was_seen_and_its_command(failed_run: Path) -> None:
+def test_a_violated_cell_is_reported_with_what_was_seen_and_its_command(failed_run: Path) -> None:
     """A long message takes two rows, and the command replays the failure."""
-    told, seen, again = lines_of(failed_run)
-    assert told == f"✕ {DEFAULT_CLAUSE} (plaintext): violates"
+    headline, seen, again = lines_of(failed_run)
+    assert headline == f"✕ {DEFAULT_CLAUSE} (plaintext): violates"
     assert seen.startswith("  seen: mm")
     assert len(seen) <= LONGEST_SEEN
     assert seen.endswith("mm… (complete in failure.json)")
@@ -54,7 +54,7 @@ def test_a_violated_cell_is_told_with_what_was_seen_and_its_command(failed_run: 
     assert command == ["kafka-conformance", "replay", str(failed_run / "failures" / SIGNATURE)]
 
 
-def test_failure_that_proves_nothing_is_not_told(failed_run: Path) -> None:
+def test_failure_that_proves_nothing_is_not_reported(failed_run: Path) -> None:
     """A violation next to it that recurs is what the cell rests on."""
     facts = failed_run / "failures" / SIGNATURE / "failure.json"
     repeats = {"class": "flaky", "rate": {"failed": 0, "repeats": 3}}

@@ -30,31 +30,31 @@ child.wait()
 """
 
 
-def _interrupted(told: dict[str, Any]) -> None:
+def _interrupted(facts: dict[str, Any]) -> None:
     """Run the program, and be interrupted when it has started another one."""
     process = None
     try:
         with running([sys.executable, "-c", _WITH_CHILD], stdout=subprocess.PIPE) as process:
             assert process.stdout is not None
-            told |= json.loads(process.stdout.readline())
-            assert Path(told["folder"], "left").exists()
+            facts |= json.loads(process.stdout.readline())
+            assert Path(facts["folder"], "left").exists()
             raise KeyboardInterrupt
     finally:
         assert process is not None
-        told["status"] = process.returncode
+        facts["status"] = process.returncode
 
 
 def test_an_interrupted_program_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """The program, what it started and its temporary folder are gone when the interrupt arrives at the caller."""
     monkeypatch.delenv("SPARK_LOCAL_DIRS", raising=False)
-    told: dict[str, Any] = {}
+    facts: dict[str, Any] = {}
     with pytest.raises(KeyboardInterrupt):
-        _interrupted(told)
-    assert told["status"] == -signal.SIGKILL
+        _interrupted(facts)
+    assert facts["status"] == -signal.SIGKILL
     # A killed grandchild has an exit status to be read until its new parent does.
-    assert not psutil.pid_exists(told["child"]) or _is_zombie(told["child"])
-    assert not Path(told["folder"]).exists()
-    assert told["spark"] == told["folder"]
+    assert not psutil.pid_exists(facts["child"]) or _is_zombie(facts["child"])
+    assert not Path(facts["folder"]).exists()
+    assert facts["spark"] == facts["folder"]
 
 
 def _is_zombie(process_id: int) -> bool:

@@ -179,7 +179,7 @@ def test_every_named_script_can_be_started(name: str) -> None:
     assert target_named(repr(script)).launchers == target_named(f"scripted+{name}").launchers
 
 
-def test_all_nodes_of_a_script_are_told() -> None:
+def test_all_nodes_of_a_script_are_reported() -> None:
     """The first one is the bootstrap server."""
     with launch_scripted(target_named("scripted+three-nodes")) as running:
         (cluster,) = running.clusters

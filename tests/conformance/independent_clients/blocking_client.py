@@ -29,11 +29,11 @@ Ranges = dict[int, tuple[int, int]]
 NAME, VERSION = "independent-blocking", "1.0"
 
 
-class Failed(Exception):
+class BrokerUnusable(Exception):
     """The broker cannot be used; the message says why."""
 
 
-class RebootstrapNeeded(Failed):
+class RebootstrapNeeded(BrokerUnusable):
     """This is not the broker that the client meant to reach."""
 
 
@@ -48,7 +48,7 @@ class Reader:
         """Return the next bytes."""
         end = self.position + count
         if count < 0 or end > len(self.data):
-            raise Failed("a response ends too early")
+            raise BrokerUnusable("a response ends too early")
         taken, self.position = self.data[self.position : end], end
         return taken
 
@@ -65,7 +65,7 @@ class Reader:
             value |= (byte & 0x7F) << shift
             if byte < 0x80:
                 return value
-        raise Failed("a varint is too long")
+        raise BrokerUnusable("a varint is too long")
 
     def text(self) -> str | None:
         """Return the next nullable string."""
@@ -83,7 +83,7 @@ class Reader:
         flexible = version >= 3
         count = self.varint() - 1 if flexible else self.number("i")
         if count < 0:
-            raise Failed("the table is null")
+            raise BrokerUnusable("the table is null")
         ranges = {}
         for _ in range(count):
             key, low, high = (self.number("h") for _ in range(3))
@@ -113,7 +113,7 @@ def compact(value: str | None) -> bytes:
     return bytes([len(value) + 1]) + value.encode()
 
 
-class Connection:
+class BlockingConnection:
     """One connection, on which one request waits at a time."""
 
     def __init__(self, address: Address, arguments: argparse.Namespace, deadline: float) -> None:
@@ -130,7 +130,7 @@ class Connection:
         """Return the seconds that are left."""
         left = self.deadline - time.monotonic()
         if left <= 0:
-            raise Failed("no answer in time")
+            raise BrokerUnusable("no answer in time")
         return left
 
     def exactly(self, count: int) -> bytes:
@@ -140,7 +140,7 @@ class Connection:
             self.socket.settimeout(self.left())
             more = self.socket.recv(min(count - len(data), 65536))
             if not more:
-                raise Failed("the broker closed the connection")
+                raise BrokerUnusable("the broker closed the connection")
             data += more
         return data
 
@@ -148,7 +148,7 @@ class Connection:
         """Return the payload of the next response."""
         size = struct.unpack(">i", self.exactly(4))[0]
         if not 0 <= size <= LARGEST_FRAME:
-            raise Failed(f"a response of {size} bytes")
+            raise BrokerUnusable(f"a response of {size} bytes")
         return self.exactly(size)
 
     def write(self, payload: bytes) -> None:
@@ -164,7 +164,7 @@ class Connection:
         self.write(header + (b"\0" if flexible else b"") + body)
         reader = Reader(self.frame())
         if reader.number("i") != self.correlation_id:
-            raise Failed("a response with another correlation id")
+            raise BrokerUnusable("a response with another correlation id")
         return reader
 
     def negotiate(self, cluster_id: str | None, node_id: int) -> None:
@@ -178,7 +178,7 @@ class Connection:
             if error == REBOOTSTRAP_REQUIRED and version == 5:
                 raise RebootstrapNeeded("the broker is another one")
             if error != UNSUPPORTED_VERSION or version == 0:
-                raise Failed(f"ApiVersions v{version} got error {error}")
+                raise BrokerUnusable(f"ApiVersions v{version} got error {error}")
             low, high = ranges.get(API_VERSIONS, (0, 0))
             version = min(high, version - 1) if low <= min(high, version - 1) else 0
 
@@ -198,7 +198,7 @@ class Connection:
         # A refusal has the layout of v0.
         ranges = reader.ranges(version if error == 0 else 0)
         if not ranges and error == 0:
-            raise Failed("the table has no usable range")
+            raise BrokerUnusable("the table has no usable range")
         return error, ranges
 
     def common(self, api_key: int) -> int:
@@ -207,7 +207,7 @@ class Connection:
         low, high = self.table.get(api_key, (0, -1))
         newest = min(own_high, high)
         if newest < max(own_low, low):
-            raise Failed(f"no common version of API {api_key}")
+            raise BrokerUnusable(f"no common version of API {api_key}")
         return newest
 
     def authenticate(self, username: str, password: str) -> None:
@@ -215,11 +215,11 @@ class Connection:
         token = b"\0" + username.encode() + b"\0" + password.encode()
         version = self.common(SASL_HANDSHAKE)
         if version == 1 and SASL_AUTHENTICATE not in self.table:
-            raise Failed("SaslHandshake v1, but no SaslAuthenticate")
+            raise BrokerUnusable("SaslHandshake v1, but no SaslAuthenticate")
         step = self.common(SASL_AUTHENTICATE) if version == 1 else None
         error = self.request(SASL_HANDSHAKE, version, text("PLAIN")).number("h")
         if error:
-            raise Failed(f"SaslHandshake got error {error}")
+            raise BrokerUnusable(f"SaslHandshake got error {error}")
         if step is None:
             self.write(token)
             self.frame()
@@ -228,7 +228,7 @@ class Connection:
             "h"
         )
         if error:
-            raise Failed(f"SaslAuthenticate got error {error}")
+            raise BrokerUnusable(f"SaslAuthenticate got error {error}")
 
     def metadata(self) -> tuple[str | None, dict[int, Address]]:
         """Return the id of the cluster and the addresses of its brokers."""
@@ -247,11 +247,11 @@ class Connection:
             reader.text()
             brokers[node_id] = host or "", port
         if not brokers:
-            raise Failed("Metadata names no broker")
+            raise BrokerUnusable("Metadata names no broker")
         return (reader.text() if version >= 2 else None), brokers
 
 
-class Client:
+class BlockingClient:
     """What the client knows of the cluster, and its connections by broker."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
@@ -264,7 +264,7 @@ class Client:
         """Forget the cluster, as if the client had just begun."""
         self.cluster_id: str | None = None
         self.brokers: dict[int, Address] = {}
-        self.connections: dict[int | None, Connection] = {}
+        self.connections: dict[int | None, BlockingConnection] = {}
 
     def ask(self, deadline: float) -> None:
         """Ask at the bootstrap address if no broker is known, and then at each known broker."""
@@ -277,9 +277,9 @@ class Client:
             self.close()
             self.forget()
             raise
-        except (Failed, OSError, UnicodeDecodeError) as error:
+        except (BrokerUnusable, OSError, UnicodeDecodeError) as error:
             self.close()
-            if not isinstance(error, Failed):
+            if not isinstance(error, BrokerUnusable):
                 # A broker that cannot be reached may have moved.
                 self.forget()
             raise
@@ -291,7 +291,9 @@ class Client:
         connection = self.connections.get(node_id)
         if connection is None:
             address = self.bootstrap if node_id is None else self.brokers[node_id]
-            connection = self.connections[node_id] = Connection(address, self.arguments, deadline)
+            connection = self.connections[node_id] = BlockingConnection(
+                address, self.arguments, deadline
+            )
             ids: tuple[str | None, int] = (None, -1)
             if node_id is not None and self.cluster_id is not None and not self.arguments.no_check:
                 ids = self.cluster_id, node_id
@@ -322,14 +324,14 @@ def main() -> int:
     parser.add_argument("--no-check", action="store_true")
     arguments = parser.parse_args()
     end = time.monotonic() + arguments.seconds
-    client = Client(arguments)
+    client = BlockingClient(arguments)
     backoff = FIRST_BACKOFF_S
     while True:
         problem: Exception | None = None
         try:
             client.ask(end)
             backoff = FIRST_BACKOFF_S
-        except (Failed, OSError, UnicodeDecodeError) as error:
+        except (BrokerUnusable, OSError, UnicodeDecodeError) as error:
             problem = error
         asks_again = arguments.again or isinstance(problem, RebootstrapNeeded)
         if not asks_again or time.monotonic() + backoff >= end:

@@ -35,8 +35,8 @@ async def a_rehearsed_release_answers() -> None:
     async with relayed(serve_tables, release_named("apache-kafka-4.0.2")) as relay:
         reader, writer = await relay.connect()
         writer.write(asking(3))
-        told = decode(ApiVersionsResponse, (await next_frame(reader))[8:], version=3)
-        assert {each.api_key: (each.min_version, each.max_version) for each in told.api_keys} == {
+        body = decode(ApiVersionsResponse, (await next_frame(reader))[8:], version=3)
+        assert {each.api_key: (each.min_version, each.max_version) for each in body.api_keys} == {
             PRODUCE: (0, 11),
             METADATA_KEY: (0, 12),
             API_VERSIONS: (0, 4),
@@ -84,8 +84,8 @@ async def brokers_of_several_releases_are_rehearsed() -> None:
         assert named is not None
         reader, writer = await relay.connect(Address(*named[0]))
         writer.write(asking(4))
-        told = decode(ApiVersionsResponse, (await next_frame(reader))[8:], version=4)
-        assert told.error_code is ErrorCode.NONE
+        body = decode(ApiVersionsResponse, (await next_frame(reader))[8:], version=4)
+        assert body.error_code is ErrorCode.NONE
         relay.writers += writers
 
 
@@ -112,8 +112,8 @@ async def a_rehearsed_release_refuses_versions() -> None:
         assert [(each.api_key, each.max_version) for each in refusal.api_keys] == [
             (API_VERSIONS, 3)
         ]
-        told = decode(ApiVersionsResponse, (await next_frame(reader))[8:], version=2)
-        assert told.error_code is ErrorCode.NONE
+        body = decode(ApiVersionsResponse, (await next_frame(reader))[8:], version=2)
+        assert body.error_code is ErrorCode.NONE
 
 
 async def a_newer_release_is_rehearsed() -> None:
@@ -121,9 +121,9 @@ async def a_newer_release_is_rehearsed() -> None:
     async with relayed(serve_tables, release_named("apache-kafka-4.4.0")) as relay:
         reader, writer = await relay.connect()
         writer.write(asking(5))
-        told = decode(ApiVersionsResponse, (await next_frame(reader))[8:], version=5)
-        assert told.error_code is ErrorCode.NONE
-        assert (API_VERSIONS, 5) in [(each.api_key, each.max_version) for each in told.api_keys]
+        body = decode(ApiVersionsResponse, (await next_frame(reader))[8:], version=5)
+        assert body.error_code is ErrorCode.NONE
+        assert (API_VERSIONS, 5) in [(each.api_key, each.max_version) for each in body.api_keys]
 
 
 async def serve_old_configs(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -145,8 +145,8 @@ async def what_cannot_be_rehearsed_is_known() -> None:
     async with relayed(serve_old_configs, release_named("apache-kafka-4.0.2")) as relay:
         reader, writer = await relay.connect()
         writer.write(asking(1))
-        told = decode(ApiVersionsResponse, (await next_frame(reader))[8:], version=1)
-        assert {each.api_key for each in told.api_keys} == {API_VERSIONS, METADATA_KEY}
+        body = decode(ApiVersionsResponse, (await next_frame(reader))[8:], version=1)
+        assert {each.api_key for each in body.api_keys} == {API_VERSIONS, METADATA_KEY}
         assert relay.proxy.not_rehearsed == {DESCRIBE_CONFIGS_KEY}
 
 

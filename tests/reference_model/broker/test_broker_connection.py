@@ -275,8 +275,8 @@ def test_throttled_client_is_answered_and_then_waits() -> None:
     connection = connect_to_small_broker()
     throttled = build_request(version=1, client_id="throttled-1").data
     connection.receive_data(throttled + REFUSED_VERSION)
-    told = connection.data_to_send()
-    assert told.endswith(bytes.fromhex("00000096"))
+    response = connection.data_to_send()
+    assert response.endswith(bytes.fromhex("00000096"))
     assert connection.pause == Pause(milliseconds=150)
     connection.receive_data(SERVED_V0)
     connection.receive_eof()
@@ -288,7 +288,7 @@ def test_throttled_client_is_answered_and_then_waits() -> None:
     assert connection.state is CLOSED
 
 
-def test_throttled_client_is_not_told_in_v0() -> None:
+def test_throttled_client_sees_no_throttle_time_in_v0() -> None:
     """A v0 answer has no throttle time, but the pause is the same."""
     connection = connect_to_small_broker()
     connection.receive_data(build_request(version=0, client_id="throttled").data)

@@ -57,15 +57,15 @@ def walk(release: str, *frames: str, listener: str = "sasl_plaintext") -> list[s
     """Return the allowed reactions to each frame, in words, and the state after the preferred one."""
     profile = profile_of(release, quorum=QUORUMS[release], listener=listener)
     state = first_state(profile)
-    told = []
+    steps = []
     for frame in frames:
         allowed = reactions(
             bytes.fromhex(frame), profile, IDENTITY, state=state, authentication=AUTHENTICATION
         )
         words = [in_words(each) for each in allowed]
         state = TRANSITIONS[state, allowed[0].event]
-        told.append(" or ".join(words) + f", {state.value}")
-    return told
+        steps.append(" or ".join(words) + f", {state.value}")
+    return steps
 
 
 BEFORE, SERVED = "before the handshake", "API versions served"

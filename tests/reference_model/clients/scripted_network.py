@@ -51,7 +51,7 @@ def produce(version: int = 3) -> bytes:
     return encode_frame(bytes.fromhex(f"0000 {version:04x} 00000009 ffff 00"))
 
 
-class Network:
+class ScriptedNetwork:
     """A cluster, and a connection to its first node."""
 
     def __init__(self, script: Script) -> None:
@@ -86,7 +86,7 @@ def error_in(write: Write) -> int:
     return int.from_bytes(write.data[8:10])
 
 
-def told(write: Write, version: int) -> tuple[ErrorCode, list[tuple[int, int, int]]]:
+def versions_in(write: Write, version: int) -> tuple[ErrorCode, list[tuple[int, int, int]]]:
     """Return the error code and the entries of an ApiVersions response."""
     body = decode(ApiVersionsResponse, write.data[8:], version=version)
     entries = [(each.api_key, each.min_version, each.max_version) for each in body.api_keys]

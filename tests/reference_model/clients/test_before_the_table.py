@@ -15,14 +15,14 @@ from reference_model.clients.scripts.script import (
 from strategies.release_scripts import broker_of, connection_of
 from tests.reference_model.clients.scripted_network import (
     CLOSES,
-    Network,
+    ScriptedNetwork,
     about_versions,
     error_in,
     ids,
     metadata,
     other,
     produce,
-    told,
+    versions_in,
 )
 from wire.error_codes import ErrorCode
 from wire.frames import encode_frame
@@ -44,7 +44,7 @@ AUTHENTICATE = other(SASL_AUTHENTICATE, 2, auth_bytes=TOKEN)
 @pytest.mark.parametrize("token", [TOKEN, b""], ids=["long", "short"])
 def test_sasl_needs_a_handshake_and_one_token(version: int, token: bytes) -> None:
     """After v0 the token is bare, after v1 it is wrapped; then other requests are served."""
-    network = Network(Script(listener="sasl_plaintext"))
+    network = ScriptedNetwork(Script(listener="sasl_plaintext"))
     network.send(about_versions(3))
     (write,) = network.send(other(SASL_HANDSHAKE, version, mechanism="PLAIN"))
     assert write.data[8:] == bytes.fromhex("0000 00000001 0005") + b"PLAIN"
@@ -73,7 +73,7 @@ def test_sasl_needs_a_handshake_and_one_token(version: int, token: bytes) -> Non
 )
 def test_steps_of_sasl_have_an_order(earlier: list[bytes], request_: bytes) -> None:
     """Whatever is not the next step closes the connection, as Kafka's authenticator does."""
-    network = Network(Script(listener="sasl_plaintext"))
+    network = ScriptedNetwork(Script(listener="sasl_plaintext"))
     for each in earlier:
         assert network.send(each)[0].then == "stay"
     assert network.send(request_) == CLOSES
@@ -82,19 +82,19 @@ def test_steps_of_sasl_have_an_order(earlier: list[bytes], request_: bytes) -> N
 
 def test_refused_version_can_be_followed_by_another_one_before_the_handshake() -> None:
     """ApiVersions is over only once it succeeds; releases before 1.0 answer it again even then."""
-    network = Network(all_connections(connection_of("3.8.1"), listener="sasl_plaintext"))
+    network = ScriptedNetwork(all_connections(connection_of("3.8.1"), listener="sasl_plaintext"))
     refused, served, closed = network.send(about_versions(5), about_versions(3), about_versions(3))
     assert (error_in(refused), error_in(served), [closed]) == (35, 0, CLOSES)
-    network = Network(all_connections(connection_of("0.11.0.3"), listener="sasl_plaintext"))
+    network = ScriptedNetwork(all_connections(connection_of("0.11.0.3"), listener="sasl_plaintext"))
     assert [error_in(each) for each in network.send(*2 * [about_versions(1)])] == [0, 0]
 
 
 @pytest.mark.parametrize(("version", "layout"), [(3, 3), (9, 0)])
 def test_versions_after_the_handshake_come_too_late(version: int, layout: int) -> None:
     """The response says ILLEGAL_SASL_STATE, in the layout of v0 if the version is not supported; then the connection ends."""
-    network = Network(Script(listener="sasl_plaintext"))
+    network = ScriptedNetwork(Script(listener="sasl_plaintext"))
     _, write = network.send(HANDSHAKE, about_versions(version))
-    assert told(write, layout) == (ErrorCode.ILLEGAL_SASL_STATE, [])
+    assert versions_in(write, layout) == (ErrorCode.ILLEGAL_SASL_STATE, [])
     assert write.then == "close"
 
 
@@ -124,7 +124,7 @@ def test_broker_serves_what_its_table_lists_before_it_was_asked(
 ) -> None:
     """A broker serves the same versions whether or not a client has asked for the table, and closes on any other."""
     for request, is_served in ((served, True), (refused, False)):
-        network = Network(script)
+        network = ScriptedNetwork(script)
         for _ in range(asks):
             network.send(about_versions(0))
         (write,) = network.send(request)
@@ -134,5 +134,5 @@ def test_broker_serves_what_its_table_lists_before_it_was_asked(
 
 def test_broker_without_a_table_is_healthy_otherwise() -> None:
     """A script whose next response is no table says nothing about other APIs."""
-    network = Network(one_node(Answer(error_code=129, table=EMPTY)))
+    network = ScriptedNetwork(one_node(Answer(error_code=129, table=EMPTY)))
     assert network.send(metadata(13))[0].then == "stay"

@@ -15,7 +15,7 @@ UNDECODABLE = bytes.fromhex("00000007 00000000 00ffff".replace(" ", ""))
 """A frame with correlation id 0 and no metadata."""
 
 
-class Stream:
+class FakeStream:
     """A connection on which the broker has written something."""
 
     def __init__(self, data: bytes = b"") -> None:
@@ -34,7 +34,7 @@ class Stream:
         self.is_closed = True
 
 
-class Network:
+class FakeNetwork:
     """Opens connections to the addresses that listen."""
 
     now_ms = 0
@@ -45,16 +45,16 @@ class Network:
     def wait(self, milliseconds: int) -> None:
         """Take no time."""
 
-    def open(self, address: HostPort) -> Stream:
+    def open(self, address: HostPort) -> FakeStream:
         """Open a connection."""
         if address not in self.listening:
             raise Unreachable
-        return Stream()
+        return FakeStream()
 
 
 def test_a_node_that_moves_gets_a_new_connection() -> None:
     """The connection to its old address is closed."""
-    client = ModelClient(Network(BOOTSTRAP, MOVED), BOOTSTRAP)
+    client = ModelClient(FakeNetwork(BOOTSTRAP, MOVED), BOOTSTRAP)
     old = client.link_to(KnownBroker(1, BOOTSTRAP))
     assert client.link_to(KnownBroker(1, BOOTSTRAP)) is old
     new = client.link_to(KnownBroker(1, MOVED))
@@ -66,12 +66,12 @@ def test_a_node_that_moves_gets_a_new_connection() -> None:
 def test_an_address_that_refuses_connections_is_an_error() -> None:
     """It names the address."""
     with pytest.raises(ConnectionLost, match="no connection to a:1"):
-        ModelClient(Network(), BOOTSTRAP).link_to(None)
+        ModelClient(FakeNetwork(), BOOTSTRAP).link_to(None)
 
 
 def test_metadata_without_a_node_is_nonsense() -> None:
     """There is no broker to go on with."""
-    client = ModelClient(Network(), BOOTSTRAP)
+    client = ModelClient(FakeNetwork(), BOOTSTRAP)
     client.cluster = KnownCluster(cluster_id="c")
     with pytest.raises(Nonsense, match="no node"):
         client.next_node()
@@ -79,9 +79,9 @@ def test_metadata_without_a_node_is_nonsense() -> None:
 
 def test_metadata_that_does_not_decode_is_nonsense() -> None:
     """The connection is closed."""
-    client = ModelClient(Network(), BOOTSTRAP)
+    client = ModelClient(FakeNetwork(), BOOTSTRAP)
     client.until_ms = 1000
-    stream = Stream(UNDECODABLE)
+    stream = FakeStream(UNDECODABLE)
     link = Link(number=0, address=BOOTSTRAP, stream=stream, table={METADATA_KEY: (13, 13)})
     with pytest.raises(Nonsense, match="Metadata: "):
         client.metadata_from(link)

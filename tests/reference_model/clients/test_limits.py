@@ -62,7 +62,7 @@ def test_connection_without_an_error_may_stay_open() -> None:
         ),
     ],
 )
-def test_loop_is_told_from_quiet_retries(recording: Recording, loop: str) -> None:
+def test_loop_is_distinguished_from_quiet_retries(recording: Recording, loop: str) -> None:
     """More than 20 requests on a connection, or 200 in five seconds, are a loop."""
     assert loop_in(recording) == loop
 

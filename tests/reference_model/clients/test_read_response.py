@@ -48,10 +48,10 @@ def test_response_is_of_a_kind(answer: Answer, version: int, kind: ResponseKind)
 
 def test_every_entry_of_an_api_counts() -> None:
     """If an API is listed twice, each of its ranges is kept, and a version may lie in either of them."""
-    told = read_response(asked(3, listing((3, 0, 1), (18, 0, 4), (3, 5, 6))))
-    assert told.ranges == {3: ((0, 1), (5, 6)), 18: ((0, 4),)}
-    assert [version for version in range(-1, 8) if told.lists(3, version)] == [0, 1, 5, 6]
-    assert not told.lists(4, 0)
+    response = read_response(asked(3, listing((3, 0, 1), (18, 0, 4), (3, 5, 6))))
+    assert response.ranges == {3: ((0, 1), (5, 6)), 18: ((0, 4),)}
+    assert [version for version in range(-1, 8) if response.lists(3, version)] == [0, 1, 5, 6]
+    assert not response.lists(4, 0)
 
 
 def test_negative_version_is_never_listed() -> None:
@@ -76,9 +76,9 @@ def test_lower_versions_are_those_of_the_range(
     ranges: tuple[tuple[int, int], ...], lower: list[int]
 ) -> None:
     """The versions that a refusal names are those of its first sensible range, below the refused one."""
-    told = read_response(asked(4, refused(*ranges)))
-    assert list(told.lower_versions(4)) == lower
-    assert told.names_range is bool(ranges)
+    response = read_response(asked(4, refused(*ranges)))
+    assert list(response.lower_versions(4)) == lower
+    assert response.names_range is bool(ranges)
 
 
 @pytest.mark.parametrize(
@@ -93,6 +93,6 @@ def test_response_is_known_once_it_is_complete(answer: Answer, from_ms: int) -> 
 def test_response_without_an_answer_is_read_from_its_bytes() -> None:
     """What a response tells a client depends on its bytes alone."""
     request = asked(3, Answer(error_code=42, table=EMPTY, delay_ms=10), at_ms=5)
-    told = read_response(replace(request, answer=None))
-    assert told.error_code is ErrorCode.INVALID_REQUEST
-    assert told.from_ms == 5
+    response = read_response(replace(request, answer=None))
+    assert response.error_code is ErrorCode.INVALID_REQUEST
+    assert response.from_ms == 5

@@ -32,11 +32,11 @@ from reference_model.clients.scripts.scripted_cluster import (
 from tests.reference_model.clients.scripted_network import (
     ADDRESSES,
     NAMED,
-    Network,
+    ScriptedNetwork,
     about_versions,
     metadata,
     metadata_in,
-    told,
+    versions_in,
 )
 from wire.api_versions import ApiVersionsRequest
 from wire.error_codes import ErrorCode
@@ -49,13 +49,13 @@ def test_nothing_heals_without_a_connection_or_a_time_for_it() -> None:
         ScriptedCluster(Script(heals_after_ms=1), ADDRESSES).recording(duration_ms=9).healed_ms
         is None
     )
-    assert Network(Script()).recording().healed_ms is None
+    assert ScriptedNetwork(Script()).recording().healed_ms is None
 
 
 def test_each_connection_to_a_node_has_its_script() -> None:
     """They are counted for each node; the last script repeats."""
     scripts = [ConnectionScript(cluster_id=name) for name in "ab"]
-    network = Network(
+    network = ScriptedNetwork(
         Script(
             nodes=(NodeScript(connections=tuple(scripts)), NodeScript(connections=(scripts[1],)))
         )
@@ -75,7 +75,7 @@ def test_new_connections_are_healthy_after_the_healing() -> None:
     old, later, healthy = (cluster.connect(0, at_ms) for at_ms in (3000, 3099, 3100))
     assert later.receive_data(about_versions(3), 3099) == []
     (write,) = healthy.receive_data(about_versions(3), 3100)
-    assert told(write, 3)[0] is ErrorCode.NONE
+    assert versions_in(write, 3)[0] is ErrorCode.NONE
     assert old.receive_data(about_versions(3), 3200) == []
     recording = cluster.recording(duration_ms=3300)
     assert [each.is_healthy for each in recording.connections] == [False, False, True]
@@ -84,7 +84,7 @@ def test_new_connections_are_healthy_after_the_healing() -> None:
 
 def test_only_the_first_requests_and_connections_are_recorded() -> None:
     """All of them are counted; a request is recorded only with its connection."""
-    network = Network(Script())
+    network = ScriptedNetwork(Script())
     for _ in range(MOST_CONNECTIONS - 1):
         network.reconnect()
     network.send(about_versions(0))
@@ -94,7 +94,7 @@ def test_only_the_first_requests_and_connections_are_recorded() -> None:
     assert (len(recording.connections), recording.all_connections) == (250, MOST_CONNECTIONS + 1)
     assert (len(recording.requests), recording.all_requests) == (1, 2)
     assert list(recording.requests_on(recording.connections[-1])) == list(recording.requests)
-    network = Network(Script())
+    network = ScriptedNetwork(Script())
     for _ in range(MOST_REQUESTS + 5):
         network.send(metadata(0))
     recording = network.recording()
@@ -105,7 +105,7 @@ def test_only_the_first_requests_and_connections_are_recorded() -> None:
 def test_bytes_of_a_recording_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Large requests are counted, and not kept, once there are enough bytes."""
     monkeypatch.setattr(scripted_cluster, "MOST_BYTES", 2 * len(metadata(0)) - 1)
-    network = Network(Script())
+    network = ScriptedNetwork(Script())
     for _ in range(4):
         network.send(metadata(0))
     recording = network.recording()
@@ -114,7 +114,7 @@ def test_bytes_of_a_recording_are_bounded(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_loop_on_one_connection_ends_the_play() -> None:
     """The play goes on for a second, so that the rate is known."""
-    network = Network(Script())
+    network = ScriptedNetwork(Script())
     for _ in range(MOST_ON_ONE_CONNECTION):
         network.send(about_versions(0), now_ms=1)
     assert network.cluster.enough(10_000) == ""
@@ -130,7 +130,7 @@ def test_loop_on_one_connection_ends_the_play() -> None:
 
 def test_loop_over_many_connections_ends_the_play() -> None:
     """One request each is a loop too."""
-    network = Network(Script())
+    network = ScriptedNetwork(Script())
     for _ in range(MOST_IN_ALL + 1):
         assert network.cluster.enough(0) == ""
         network.reconnect()
@@ -155,7 +155,7 @@ def test_many_open_connections_end_the_play(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_recovery_ends_the_play() -> None:
     """The first Metadata on a healthy connection counts, the client then has some time to report it."""
-    network = Network(one_node(Answer(action="close"), heals_after_ms=0))
+    network = ScriptedNetwork(one_node(Answer(action="close"), heals_after_ms=0))
     network.send(about_versions(0))
     assert network.cluster.enough(10_000) == ""
     network.send(metadata(0), now_ms=0)
@@ -166,7 +166,7 @@ def test_recovery_ends_the_play() -> None:
 
 def test_use_begins_with_the_first_metadata() -> None:
     """A table shows no use yet, and later answers do not move its time."""
-    network = Network(Script())
+    network = ScriptedNetwork(Script())
     network.send(about_versions(0))
     assert network.cluster.used_ms is None
     network.send(metadata(1), now_ms=5)
@@ -176,7 +176,7 @@ def test_use_begins_with_the_first_metadata() -> None:
 
 def test_metadata_that_is_not_served_is_no_recovery() -> None:
     """The version is outside the table."""
-    network = Network(one_node(Answer(), heals_after_ms=0))
+    network = ScriptedNetwork(one_node(Answer(), heals_after_ms=0))
     frame = metadata(0)
     network.send(frame[:6] + b"\x00\x63" + frame[8:])
     assert network.cluster.enough(10_000) == ""
@@ -184,7 +184,7 @@ def test_metadata_that_is_not_served_is_no_recovery() -> None:
 
 def test_text_of_a_recording_is_the_expression_that_makes_it() -> None:
     """Also with refusals, close and a body that has unknown tags."""
-    network = Network(one_node(Answer(table=Table(null=True), pieces=2), heals_after_ms=5))
+    network = ScriptedNetwork(one_node(Answer(table=Table(null=True), pieces=2), heals_after_ms=5))
     tagged = replace(NAMED, unknown_tagged_fields=(TaggedField(9, b"x"),))
     network.send(about_versions(3), about_versions(7), about_versions(3, body=tagged), metadata(0))
     network.reconnect(5)

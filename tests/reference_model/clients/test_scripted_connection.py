@@ -26,7 +26,7 @@ from reference_model.clients.scripts.served_apis import NEWEST_SERVED
 from tests.reference_model.clients.scripted_network import (
     CLOSES,
     NAMED,
-    Network,
+    ScriptedNetwork,
     about_versions,
     error_in,
     ids,
@@ -34,7 +34,7 @@ from tests.reference_model.clients.scripted_network import (
     metadata_in,
     other,
     produce,
-    told,
+    versions_in,
 )
 from wire.api_versions import ApiVersionsRequest
 from wire.codec import decode
@@ -46,15 +46,17 @@ from wire.startup_messages import DESCRIBE_CLUSTER, FIND_COORDINATOR
 
 def test_answers_come_one_after_the_other_and_the_last_one_repeats() -> None:
     """The first request gets the first answer, and all after the second get the second."""
-    network = Network(one_node(Answer(error_code=35, table=ITSELF, layout=0), Answer(table=EMPTY)))
+    network = ScriptedNetwork(
+        one_node(Answer(error_code=35, table=ITSELF, layout=0), Answer(table=EMPTY))
+    )
     answers = [network.send(about_versions(version)) for version in (3, 0, 0)]
-    codes = [told(write, 0)[0] for (write,) in answers]
+    codes = [versions_in(write, 0)[0] for (write,) in answers]
     assert codes == [ErrorCode.UNSUPPORTED_VERSION, ErrorCode.NONE, ErrorCode.NONE]
 
 
 def test_request_is_answered_once_its_last_byte_is_there() -> None:
     """Bytes may come one by one."""
-    network = Network(Script())
+    network = ScriptedNetwork(Script())
     data = about_versions(0)
     assert [network.send(data[at : at + 1]) for at in range(len(data) - 1)] == [[]] * (
         len(data) - 1
@@ -65,7 +67,7 @@ def test_request_is_answered_once_its_last_byte_is_there() -> None:
 
 def test_responses_have_the_order_of_the_requests() -> None:
     """Pipelined requests are answered in their order, and a delay of one holds back those after it."""
-    network = Network(one_node(Answer(delay_ms=50, pieces=2)))
+    network = ScriptedNetwork(one_node(Answer(delay_ms=50, pieces=2)))
     first, second, third = network.send(about_versions(0, id_=1), metadata(0, id_=2), now_ms=10)
     assert [first.delay_ms, second.delay_ms, third.delay_ms] == [50, 50, 0]
     assert (first.data + second.data)[4:8] == bytes.fromhex("00000001")
@@ -78,7 +80,7 @@ def test_responses_have_the_order_of_the_requests() -> None:
 
 def test_pieces_are_as_many_as_the_frame_allows() -> None:
     """A frame is never cut into more pieces than it has bytes."""
-    network = Network(one_node(Answer(body=b"", pieces=100, then="reset")))
+    network = ScriptedNetwork(one_node(Answer(body=b"", pieces=100, then="reset")))
     writes = network.send(about_versions(0))
     assert [len(write.data) for write in writes] == [1] * 8
     assert [write.then for write in writes] == ["stay"] * 7 + ["reset"]
@@ -87,7 +89,7 @@ def test_pieces_are_as_many_as_the_frame_allows() -> None:
 @pytest.mark.parametrize("action", ["close", "reset"])
 def test_answer_can_be_the_end_of_the_connection(action: Any) -> None:
     """The connection ends after the delay; later requests on it are not answered, and not read after the end."""
-    network = Network(one_node(Answer(action=action, delay_ms=30)))
+    network = ScriptedNetwork(one_node(Answer(action=action, delay_ms=30)))
     assert network.send(about_versions(3), now_ms=10) == [Write(delay_ms=30, then=action)]
     assert network.send(metadata(9), now_ms=39) == []
     assert network.send(metadata(9), now_ms=40) == []
@@ -100,7 +102,7 @@ def test_answer_can_be_the_end_of_the_connection(action: Any) -> None:
 
 def test_client_may_close_before_the_broker_does() -> None:
     """What was not written by then is not recorded as written."""
-    network = Network(one_node(Answer(pieces=2, delay_ms=50, then="close")))
+    network = ScriptedNetwork(one_node(Answer(pieces=2, delay_ms=50, then="close")))
     first, _ = network.send(about_versions(3))
     assert network.cluster.has_open_connections is False
     network.connection.client_closed(60)
@@ -113,7 +115,7 @@ def test_client_may_close_before_the_broker_does() -> None:
 
 def test_silence_stays() -> None:
     """No response can follow one that is missing; requests are recorded all the same."""
-    network = Network(one_node(Answer(action="silence"), Answer()))
+    network = ScriptedNetwork(one_node(Answer(action="silence"), Answer()))
     for frame in (about_versions(3), about_versions(3), metadata(0), produce(), b"\xff" * 4):
         assert network.send(frame) == []
     recording = network.recording()
@@ -126,7 +128,7 @@ def test_silence_stays() -> None:
 
 def test_silent_connection_answers_nothing() -> None:
     """Its requests are decoded and recorded."""
-    network = Network(all_connections(ConnectionScript(on_open="silence")))
+    network = ScriptedNetwork(all_connections(ConnectionScript(on_open="silence")))
     assert network.connection.opening == []
     assert network.send(about_versions(3)) == []
     (request,) = network.seen()
@@ -135,7 +137,7 @@ def test_silent_connection_answers_nothing() -> None:
 
 def test_connection_can_be_closed_as_soon_as_it_is_open() -> None:
     """It reads nothing."""
-    network = Network(all_connections(ConnectionScript(on_open="close")))
+    network = ScriptedNetwork(all_connections(ConnectionScript(on_open="close")))
     assert network.connection.opening == CLOSES
     assert network.send(about_versions(3)) == []
     recording = network.recording()
@@ -146,11 +148,11 @@ def test_connection_can_be_closed_as_soon_as_it_is_open() -> None:
 @pytest.mark.parametrize("version", [7, 100, 32767, -1, -32768])
 def test_versions_that_no_broker_supports_are_refused(version: int) -> None:
     """Whatever the script says, they get UNSUPPORTED_VERSION and v0's layout, and no answer of the script is used."""
-    network = Network(
+    network = ScriptedNetwork(
         all_connections(ConnectionScript(newest_version=9, answers=(Answer(error_code=42),)))
     )
     (write,) = network.send(about_versions(version))
-    assert told(write, 0) == (ErrorCode.UNSUPPORTED_VERSION, [(18, 0, NEWEST_SERVED)])
+    assert versions_in(write, 0) == (ErrorCode.UNSUPPORTED_VERSION, [(18, 0, NEWEST_SERVED)])
     (request,) = network.seen()
     assert (request.is_served, request.body) == (False, None)
     assert request.answer is not None
@@ -159,11 +161,11 @@ def test_versions_that_no_broker_supports_are_refused(version: int) -> None:
 
 def test_versions_above_the_newest_one_are_refused() -> None:
     """The refusal lists the range of ApiVersions, and so does the table."""
-    network = Network(all_connections(ConnectionScript(newest_version=2)))
+    network = ScriptedNetwork(all_connections(ConnectionScript(newest_version=2)))
     (refusal,) = network.send(about_versions(3))
-    assert told(refusal, 0) == (ErrorCode.UNSUPPORTED_VERSION, [(18, 0, 2)])
+    assert versions_in(refusal, 0) == (ErrorCode.UNSUPPORTED_VERSION, [(18, 0, 2)])
     (write,) = network.send(about_versions(2))
-    code, entries = told(write, 2)
+    code, entries = versions_in(write, 2)
     assert code is ErrorCode.NONE
     assert [entry for entry in entries if entry[0] == 18] == [(18, 0, 2)]
 
@@ -171,7 +173,7 @@ def test_versions_above_the_newest_one_are_refused() -> None:
 def test_script_can_say_how_a_version_is_refused() -> None:
     """The refusal is an answer like any other."""
     refusal = Answer(action="close")
-    network = Network(all_connections(ConnectionScript(newest_version=2, refusal=refusal)))
+    network = ScriptedNetwork(all_connections(ConnectionScript(newest_version=2, refusal=refusal)))
     assert network.send(about_versions(3)) == CLOSES
 
 
@@ -187,20 +189,20 @@ def test_api_versions_is_refused_outside_the_table_of_the_connection(
     table: Table, named: list[tuple[int, int, int]]
 ) -> None:
     """A real broker with that table would refuse it, and name its range."""
-    network = Network(one_node(Answer(table=table)))
+    network = ScriptedNetwork(one_node(Answer(table=table)))
     network.send(about_versions(3))
     (write,) = network.send(about_versions(3))
-    assert told(write, 0) == (ErrorCode.UNSUPPORTED_VERSION, named)
+    assert versions_in(write, 0) == (ErrorCode.UNSUPPORTED_VERSION, named)
     network.reconnect()
-    assert told(network.send(about_versions(3))[0], 3)[0] is ErrorCode.NONE
+    assert versions_in(network.send(about_versions(3))[0], 3)[0] is ErrorCode.NONE
 
 
 @pytest.mark.parametrize("table", [EMPTY, Table(changed=((18, 0, 9),))])
 def test_api_versions_is_served_if_the_table_allows_it_or_does_not_list_it(table: Table) -> None:
     """A broker always serves ApiVersions."""
-    network = Network(one_node(Answer(table=table)))
+    network = ScriptedNetwork(one_node(Answer(table=table)))
     network.send(about_versions(3))
-    assert told(network.send(about_versions(3))[0], 3)[0] is ErrorCode.NONE
+    assert versions_in(network.send(about_versions(3))[0], 3)[0] is ErrorCode.NONE
 
 
 @pytest.mark.parametrize(
@@ -222,7 +224,7 @@ def test_other_requests_are_served_as_the_table_says(
     table: Table, version: int, served: bool
 ) -> None:
     """Duplicate entries are read leniently: one that allows the version is enough. Anything else closes the connection."""
-    network = Network(one_node(Answer(table=table)))
+    network = ScriptedNetwork(one_node(Answer(table=table)))
     network.send(about_versions(3))
     frame = metadata(min(version, 13))
     (write,) = network.send(frame[:6] + version.to_bytes(2) + frame[8:])
@@ -241,14 +243,14 @@ def test_other_requests_are_served_as_the_table_says(
 )
 def test_no_table_changes_nothing(answer: Answer) -> None:
     """After an error or a table that cannot be read, the table of before holds; at first it is that of a healthy broker."""
-    network = Network(one_node(answer))
+    network = ScriptedNetwork(one_node(answer))
     network.send(about_versions(3))
     assert ids(network.send(metadata(9))) == [8]
 
 
 def test_a_client_that_asks_for_no_table_is_served() -> None:
     """Clients older than ApiVersions ask for none."""
-    network = Network(one_node(Answer(action="close")))
+    network = ScriptedNetwork(one_node(Answer(action="close")))
     assert ids(network.send(metadata(0))) == [8]
 
 
@@ -256,7 +258,7 @@ def test_a_client_that_asks_for_no_table_is_served() -> None:
 def test_metadata_lists_the_nodes_in_every_version(version: int) -> None:
     """All nodes of the script are listed, with the ids of the connection."""
     ids_ = ConnectionScript(node_ids=(7, 1))
-    network = Network(Script(nodes=(NodeScript(connections=(ids_,)), NodeScript())))
+    network = ScriptedNetwork(Script(nodes=(NodeScript(connections=(ids_,)), NodeScript())))
     (write,) = network.send(metadata(version))
     body = metadata_in(write, version)
     nodes = [(each.node_id, each.host, each.port) for each in body.brokers]
@@ -278,7 +280,7 @@ def test_metadata_lists_the_nodes_in_every_version(version: int) -> None:
 )
 def test_other_apis_of_the_cluster_are_served(api: Api, version: int, fields: Any) -> None:
     """Their responses decode to the end."""
-    network = Network(Script())
+    network = ScriptedNetwork(Script())
     (write,) = network.send(other(api, version, **fields))
     header = 8 + api.response_header_version(version)
     decode(api.response, write.data[header:], version=version)
@@ -287,14 +289,14 @@ def test_other_apis_of_the_cluster_are_served(api: Api, version: int, fields: An
 
 def test_bytes_after_the_body_of_another_request_are_ignored() -> None:
     """Kafka ignores them too."""
-    network = Network(Script())
+    network = ScriptedNetwork(Script())
     frame = metadata(13)
     assert ids(network.send(encode_frame(frame[4:] + b"\0"))) == [8]
 
 
 def test_what_cannot_be_answered_closes_and_is_listed_once() -> None:
     """An API, or a version of one, that the table allows but a scripted broker does not know."""
-    network = Network(one_node(Answer(table=Table(changed=((3, -2, 99),)))))
+    network = ScriptedNetwork(one_node(Answer(table=Table(changed=((3, -2, 99),)))))
     for frame in (produce(), produce(), metadata(0)[:6] + b"\x00\x0f" + metadata(0)[8:]):
         network.reconnect()
         network.send(about_versions(3))
@@ -307,7 +309,7 @@ def test_what_cannot_be_answered_closes_and_is_listed_once() -> None:
 
 def test_other_request_that_cannot_be_read_closes() -> None:
     """Its problem is recorded."""
-    network = Network(Script())
+    network = ScriptedNetwork(Script())
     assert network.send(encode_frame(metadata(13)[4:-3])) == CLOSES
     (request,) = network.seen()
     assert request.problem
@@ -330,7 +332,7 @@ def test_api_versions_request_is_answered_whether_it_can_be_read_or_not(
     payload: str, client_id: str | None, problem: bool
 ) -> None:
     """The recording says what is wrong; the response is that of the script."""
-    network = Network(Script())
+    network = ScriptedNetwork(Script())
     data = encode_frame(bytes.fromhex(payload))
     (write,) = network.send(data)
     (request,) = network.seen()
@@ -353,7 +355,7 @@ def test_api_versions_request_is_answered_whether_it_can_be_read_or_not(
 )
 def test_bytes_that_are_no_request_close(data: str, unreadable: str) -> None:
     """Their first bytes are kept, and nothing more is read."""
-    network = Network(Script())
+    network = ScriptedNetwork(Script())
     assert network.send(bytes.fromhex(data)) == CLOSES
     assert network.send(about_versions(3)) == []
     (connection,) = network.recording().connections
@@ -364,7 +366,7 @@ def test_bytes_that_are_no_request_close(data: str, unreadable: str) -> None:
 @pytest.mark.parametrize("closes_after", [1, 2])
 def test_connection_is_closed_after_some_responses(closes_after: int) -> None:
     """ApiVersions does not count."""
-    network = Network(all_connections(ConnectionScript(closes_after=closes_after)))
+    network = ScriptedNetwork(all_connections(ConnectionScript(closes_after=closes_after)))
     writes = network.send(*[about_versions(0)] * 3, *[metadata(0)] * 3)
     assert [write.then for write in writes] == [*["stay"] * (2 + closes_after), "close"]
 
@@ -396,27 +398,27 @@ def test_ids_are_checked_by_whoever_gives_a_table(
         (Answer(error_code=7), 7),
         (Answer(table=Table(claimed_count=70)), 0),
     ):
-        network = Network(one_node(answer))
+        network = ScriptedNetwork(one_node(answer))
         assert error_in(network.send(about_versions(5, body=body))[0]) == code
 
 
 def test_unasked_response_opens_the_connection() -> None:
     """It is in the layout of v0; requests are answered as if it had not come."""
     unasked = Answer(table=ITSELF, correlation_shift=3, pieces=2)
-    network = Network(all_connections(ConnectionScript(unasked=unasked)))
+    network = ScriptedNetwork(all_connections(ConnectionScript(unasked=unasked)))
     opening = network.connection.opening
     frame = b"".join(write.data for write in opening)
     assert len(opening) == 2
     assert ids([Write(data=frame)]) == [3]
-    assert told(Write(data=frame), 0) == (0, [(18, 0, 5)])
+    assert versions_in(Write(data=frame), 0) == (0, [(18, 0, 5)])
     assert ids(network.send(about_versions(3))) == [7]
     closed = all_connections(ConnectionScript(unasked=unasked, on_open="close"))
-    assert Network(closed).connection.opening == CLOSES
+    assert ScriptedNetwork(closed).connection.opening == CLOSES
 
 
 def test_held_back_response_comes_after_the_next_one() -> None:
     """Its time is that at which it was written; without another request it is never sent."""
-    network = Network(one_node(Answer(held_back=True), Answer()))
+    network = ScriptedNetwork(one_node(Answer(held_back=True), Answer()))
     assert network.send(about_versions(3, id_=1), now_ms=5) == []
     assert [each.response for each in network.seen()] == [b""]
     assert ids(network.send(metadata(3, id_=2), now_ms=9)) == [2, 1]
@@ -428,7 +430,7 @@ def test_held_back_response_comes_after_the_next_one() -> None:
 
 def test_response_that_is_held_back_twice_is_released_once() -> None:
     """The second one is held back in its turn."""
-    network = Network(one_node(Answer(held_back=True)))
+    network = ScriptedNetwork(one_node(Answer(held_back=True)))
     assert network.send(about_versions(3, id_=1)) == []
     assert ids(network.send(about_versions(3, id_=2))) == [1]
     assert ids(network.send(metadata(3, id_=3))) == [3, 2]
@@ -437,7 +439,7 @@ def test_response_that_is_held_back_twice_is_released_once() -> None:
 def test_requests_of_a_flood_are_read_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """A client that sent without a pause kept a play busy for a minute after enough was seen."""
     monkeypatch.setattr(scripted_connection, "MOST_READ", 3)
-    network = Network(Script())
+    network = ScriptedNetwork(Script())
     assert len(network.send(*[about_versions(0)] * 2)) == 2
     assert len(network.send(*[about_versions(0)] * 9)) == 1
     assert network.send(about_versions(0)) == []
@@ -460,6 +462,6 @@ def test_unfinished_request_is_forgotten_with_its_connection() -> None:
 
 def test_answer_may_begin_with_a_version() -> None:
     """Requests below the version of an answer get the healthy one."""
-    network = Network(one_node(Answer(error_code=42, from_version=3)))
+    network = ScriptedNetwork(one_node(Answer(error_code=42, from_version=3)))
     older, newer = network.send(about_versions(2), about_versions(3))
-    assert (told(older, 2)[0], told(newer, 3)[0]) == (0, 42)
+    assert (versions_in(older, 2)[0], versions_in(newer, 3)[0]) == (0, 42)

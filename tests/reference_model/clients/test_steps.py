@@ -150,7 +150,7 @@ def test_bytes_that_are_no_request_are_a_step_without_an_exchange() -> None:
     assert garbage.ended
 
 
-def test_nodes_are_told_apart_and_tls_is_named() -> None:
+def test_nodes_are_distinguished_and_tls_is_named() -> None:
     """A step to another node than the first names it, and every step says whether TLS was used."""
     first, second = played(
         opened(), opened(1, node=2), seen(), seen(1), script=Script(listener="ssl")

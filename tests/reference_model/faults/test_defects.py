@@ -32,14 +32,14 @@ from wire.frames import FrameReader, encode_frame
 each_defect = pytest.mark.parametrize("defect", DEFECTS.values(), ids=lambda defect: defect.name)
 
 
-class Write(NamedTuple):
+class ClientWrite(NamedTuple):
     """Bytes that a client writes on one of its connections, counted from 0."""
 
     connection: int
     data: bytes
 
 
-Conversation = Sequence[Write]
+Conversation = Sequence[ClientWrite]
 
 
 def run(conversation: Conversation, profile: Profile, defect: Defect | None) -> list[object]:
@@ -57,7 +57,7 @@ def run(conversation: Conversation, profile: Profile, defect: Defect | None) -> 
 
 
 def _alone(payload: str) -> Conversation:
-    return [Write(0, encode_frame(bytes.fromhex(payload)))]
+    return [ClientWrite(0, encode_frame(bytes.fromhex(payload)))]
 
 
 FLEXIBLE = "0012 0003 00000007"
@@ -102,9 +102,9 @@ ANY_REQUESTS = st.one_of(
 )
 
 
-def _in_pieces(connection: int, data: bytes, pieces: int) -> list[Write]:
+def _in_pieces(connection: int, data: bytes, pieces: int) -> list[ClientWrite]:
     size = max(1, -(-len(data) // pieces))
-    return [Write(connection, data[at : at + size]) for at in range(0, len(data), size)]
+    return [ClientWrite(connection, data[at : at + size]) for at in range(0, len(data), size)]
 
 
 WRITES = st.builds(

@@ -98,7 +98,7 @@ def test_only_binding_levels_regress(level: str, gates: int, tmp_path: Path) -> 
         ({"examples": 100}, {"examples": 99}, False),
     ],
 )
-def test_same_verdict_for_another_reason_is_told(
+def test_same_verdict_for_another_reason_is_reported(
     before: dict[str, Any], after: dict[str, Any], differs: bool, tmp_path: Path
 ) -> None:
     """Reasons, declarations and the failures of undeclared violations matter; the number of examples does not."""
@@ -134,7 +134,7 @@ def test_empty_grids_are_not_compared(tmp_path: Path) -> None:
     assert compare(empty, empty).sentence.endswith(said)
 
 
-def test_new_and_gone_targets_are_told_as_a_whole(tmp_path: Path) -> None:
+def test_new_and_gone_targets_are_reported_as_a_whole(tmp_path: Path) -> None:
     """Many cells of one target are one row; listeners with the same change share a row."""
     clauses = [f"KIP-1.clause-{number}" for number in range(20)]
     before = _grid(

@@ -79,9 +79,9 @@ def test_csv_has_a_row_per_cell(small: Path) -> None:
     """Failures are listed by signature, and numbers are numbers."""
     with (small / "exports" / "cells.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    told = {(row["clause"], row["target"], row["listener"]): row for row in rows}
-    assert told[CLAUSE, OLD, "ssl"]["failures"] == SIGNATURE
-    assert told[CLAUSE, NEW, "plaintext"]["verdict"] == "known_violation"
+    by_cell = {(row["clause"], row["target"], row["listener"]): row for row in rows}
+    assert by_cell[CLAUSE, OLD, "ssl"]["failures"] == SIGNATURE
+    assert by_cell[CLAUSE, NEW, "plaintext"]["verdict"] == "known_violation"
     assert {row["examples"] for row in rows} == {"100"}
 
 

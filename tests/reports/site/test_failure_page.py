@@ -249,7 +249,7 @@ def test_files_stand_beside_the_page(small_site: Path) -> None:
     assert without == files - {"exchange.pcap"}
 
 
-def test_packets_are_told_of_where_they_were_kept(small_site: Path, page: Element) -> None:
+def test_packets_are_linked_where_they_were_kept(small_site: Path, page: Element) -> None:
     """Next to the bytes the page links the capture that contains them, if there is one."""
     kept = parse(small_site / "failures" / f"{SIGNATURE}.html")
     assert "As packets, which Wireshark decodes as Kafka: exchange.pcap." in text_of(kept)

@@ -28,7 +28,7 @@ from proposals.kip_1313.assertions import (
     with_id,
     without_id,
 )
-from proposals.kip_1313.messages import PUSH_TELEMETRY
+from proposals.kip_1313.messages import PUSH_TELEMETRY, TELEMETRY_KEYS
 from proposals.kip_1313.requests import (
     AN_ID,
     ANOTHER_ID,
@@ -54,7 +54,6 @@ from wire.headers import NO_INSTANCE_ID
 from wire.primitives import INT16_MAX, TaggedField
 
 FIRST, SECOND = InstanceIdRequest(), InstanceIdRequest(api=1)
-TELEMETRY_KEYS = (GET_TELEMETRY_SUBSCRIPTIONS_KEY, PUSH_TELEMETRY_KEY)
 NULL = FIRST.named(None)
 OLD = InstanceIdRequest(has_id=False)
 MAX_VERSIONS_BEYOND = 20
