@@ -18,7 +18,7 @@ from wire.headers import (
     RequestHeader,
     plain_header,
 )
-from wire.primitives import NO_TAGS as NO_TAGS  # cluster_metadata imports it from here
+from wire.primitives import NO_TAGS
 from wire.startup_messages import SASL_AUTHENTICATE, SASL_HANDSHAKE
 
 PLAIN = "PLAIN"
