@@ -17,7 +17,7 @@ from wire.errors import (
     TrailingBytes,
     UnexpectedNull,
 )
-from wire.message_schemas import Api, ApiCatalogue, message_class, snake_case
+from wire.message_schemas import Api, ApiCatalogue, api, message_class, snake_case
 
 
 def field(name: str, type_: str, versions: str = "0+", **others: Any) -> dict[str, Any]:
@@ -229,3 +229,37 @@ def test_a_class_that_no_module_names_can_be_pickled() -> None:
     assert class_there.__name__ == "SomeRequest"
     assert encode(there, version=1) == encode(message, version=1)
     assert encode(class_there(), version=1) == encode(made(), version=1)
+
+
+TALK = api("""
+    77 Talk 0-1 1+
+    request
+        Whom string 0+
+        Words []Word 0+
+            Text string 0+
+            Loud bool 0+
+        Mood Mood 1+
+            Level int8 1+
+    response
+        Heard []string 0+
+    """)
+
+
+def test_plain_request_has_the_given_values_and_defaults() -> None:
+    """Mappings stand for structs, alone and in arrays; the header is of the version that the request needs."""
+    values = {"words": [{"text": "a", "loud": True}, {"text": "b"}], "mood": {"level": 3}}
+    request = TALK.plain_request(1, correlation_id=9, client_id="x", **values)
+    header = bytes.fromhex("004d 0001 00000009 0001 78 00")
+    body = bytes.fromhex("01 03 02 61 01 00 02 62 00 00 03 00 00")
+    assert request.data == (len(header) + len(body)).to_bytes(4) + header + body
+    assert TALK.plain_request(0).data[14:] == b"kafka-conformance" + bytes(2) + bytes(4)
+
+
+def test_response_is_read_without_what_follows() -> None:
+    """A client ignores bytes that it does not know; what does not decode is an error."""
+    payload = bytes.fromhex("00000009 00 02 02 61 00 ffff")
+    assert TALK.read_response(payload, 1).heard == ("a",)
+    with pytest.raises(TrailingBytes):
+        TALK.decode_response(payload, 1)
+    with pytest.raises(BufferUnderflow):
+        TALK.read_response(payload[:7], 1)

@@ -1,4 +1,7 @@
-"""The list of attributes in the docstring of a class names what the class has."""
+"""A class name stands for one class, and the list of attributes in its docstring names what the class has.
+
+The scripts in docs/findings stand alone, and may use any name.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+
+import pytest
 
 from tests.conformance.suite_runs import REPOSITORY
 from tests.documents.documents import PACKAGES
@@ -56,9 +61,17 @@ def classes_of(sources: Mapping[str, str]) -> Classes:
     return classes
 
 
-def unknown(sources: Mapping[str, str]) -> list[str]:
+def repeated(classes: Classes) -> list[str]:
+    """Return a line for each name that more than one class has, also inside functions."""
+    return [
+        f"{name}: {', '.join(f'{file}:{class_.lineno}' for file, class_ in each)}"
+        for name, each in classes.items()
+        if len(each) > 1
+    ]
+
+
+def unknown(classes: Classes) -> list[str]:
     """Return a line for each attribute that a docstring lists and its class does not have."""
-    classes = classes_of(sources)
     return [
         f"{file}: {class_.name}.{name}"
         for each in list(classes.values())
@@ -68,14 +81,33 @@ def unknown(sources: Mapping[str, str]) -> list[str]:
     ]
 
 
-def test_docstrings_list_attributes_that_exist() -> None:
-    """A field that was renamed is renamed in the docstring too."""
-    folders = (REPOSITORY / package for package in PACKAGES if package != "tests")
-    files = (file for folder in folders for file in folder.rglob("*.py"))
-    assert (
-        unknown({str(file.relative_to(REPOSITORY)): file.read_text("utf-8") for file in files})
-        == []
+@pytest.fixture(scope="module")
+def classes() -> Classes:
+    """Return every class of the repository."""
+    files = (file for package in PACKAGES for file in sorted((REPOSITORY / package).rglob("*.py")))
+    return classes_of(
+        {str(file.relative_to(REPOSITORY)): file.read_text("utf-8") for file in files}
     )
+
+
+def test_no_class_name_occurs_twice(classes: Classes) -> None:
+    """Whoever searches for a name finds what it is; what replaces a class in a test has a name of its own."""
+    assert repeated(classes) == []
+
+
+def test_repeated_name_is_found() -> None:
+    """In two files, and in two functions of one."""
+    nested = "def one():\n    class Inner: ...\ndef two():\n    class Inner: ...\n"
+    sources = {
+        "a.py": "class Broker: ...\nclass Client: ...\n",
+        "b.py": f"class Broker: ...\n{nested}",
+    }
+    assert repeated(classes_of(sources)) == ["Broker: a.py:1, b.py:1", "Inner: b.py:3, b.py:5"]
+
+
+def test_docstrings_list_attributes_that_exist(classes: Classes) -> None:
+    """A field that was renamed is renamed in the docstring too."""
+    assert unknown(classes) == []
 
 
 def test_attribute_that_does_not_exist_is_found() -> None:
@@ -99,4 +131,4 @@ class Some(Base):
     def __init__(self) -> None:
         self.two = 2
 '''
-    assert unknown({"some.py": source}) == ["some.py: Some.gone"]
+    assert unknown(classes_of({"some.py": source})) == ["some.py: Some.gone"]
