@@ -13,16 +13,11 @@ from packaging.version import Version
 from clauses.catalogue import catalogue
 from fixtures.registry.clients import Client, all_clients
 from fixtures.registry.targets import load_targets
-from fixtures.under_test.trial import rows_of
 from tests.run_folders import DEFAULT_CLAUSE, example_row, planned_cell, run_header, write_run
 from workflows.expected_cells import Verdicts, found_in, main, read_expected
 
 CI = Path(__file__).parents[2] / ".ci"
-LISTS = {
-    "other_brokers.json": "expected_brokers",
-    "clients.json": "expected_clients",
-    "operations.json": "expected_releases",
-}
+LISTS = {"other_brokers.json": "expected_brokers", "clients.json": "expected_clients"}
 """Maps each list of `.ci/` to the variable of `.ci/run` that names its targets."""
 EXPECTED_VERDICTS = ("violated", "inconclusive", "sometimes_inconclusive", "sometimes_violated")
 
@@ -148,10 +143,9 @@ def test_a_list_of_ci_names_targets_and_clauses_that_exist(name: str) -> None:
     expected = read_expected(CI / name)
     known = {target.id for target in load_targets()} | {client.id for client in all_clients()}
     assert expected.keys() <= known
-    operations = {row for client in all_clients() if client.operations for row in rows_of(client)}
     for verdicts in expected.values():
         named = [clause for clauses in asdict(verdicts).values() for clause in clauses]
-        assert set(named) <= {clause.id for clause in catalogue()} | operations
+        assert set(named) <= {clause.id for clause in catalogue()}
         assert len(set(named)) == len(named)
 
 
