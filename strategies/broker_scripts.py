@@ -37,7 +37,6 @@ LONGEST_DELAY_MS = 1000
 """How long a correct but slow broker takes for a response at most."""
 
 NEWEST_METADATA = next(high for key, _, high in healthy_ranges() if key == METADATA_KEY)
-"""From here on API keys are private to an implementation."""
 _KNOWN_KEYS = frozenset(key for key, _, _ in healthy_ranges())
 
 

@@ -255,7 +255,7 @@ def message_from(message: type[Any], values: Mapping[str, Any]) -> Any:
 
 
 def _value_from(element: type[Any] | None, value: Any) -> Any:
-    if element is None:
+    if element is None or value is None:
         return value
     if isinstance(value, Mapping):
         return message_from(element, value)

@@ -41,8 +41,6 @@ ILLEGAL_REQUESTS = api_versions_requests(
     min_version=FIRST_FLEXIBLE_VERSION, software=software_with_one(illegal_software_texts())
 )
 
-"""Texts that no reading of the KIP allows, for properties about the form of a refusal rather than what is refused."""
-
 
 def naming_software(sent: Request) -> AbstractContextManager[None]:
     """Add to a violation which of software name and version is illegal, and both of them."""
