@@ -63,7 +63,7 @@ def play(broker: InMemoryBroker, conversation: Conversation) -> None:
         pytest.param(
             "plaintext", one_by_one(Handshake(), PlainToken(), PlainToken(wrapped=False)), id="sasl"
         ),
-        pytest.param(SASL, one_by_one(V0), id="versions-given"),
+        pytest.param(SASL, one_by_one(V0), id="told"),
         pytest.param(SASL, one_by_one(Handshake()), id="wrapped"),
         pytest.param(SASL, one_by_one(Handshake(version=0)), id="bare"),
         pytest.param(SASL, one_by_one(Handshake(), PlainToken(right=False)), id="wrong"),
@@ -88,7 +88,7 @@ def test_reference_broker_goes_as_the_model_allows(
     ("defect", "listener", "conversation", "seen"),
     [
         pytest.param(
-            "versions-are-given-again-before-the-handshake",
+            "versions-are-told-again-before-the-handshake",
             SASL,
             one_by_one(V0, V0),
             "the model allows closed .*; the target answered NONE",
@@ -117,7 +117,7 @@ def test_reference_broker_goes_as_the_model_allows(
         ),
     ],
 )
-def test_departure_from_the_model_is_reported(
+def test_departure_from_the_model_is_told(
     defect: str, listener: str, conversation: Conversation, seen: str
 ) -> None:
     """The message contains what the model allows and what was seen."""
@@ -132,7 +132,7 @@ def test_conversation_without_a_word_of_the_model_is_rejected() -> None:
 
 
 @pytest.mark.parametrize("is_lossy", [False, True])
-def test_half_close_that_is_outlived_is_reported(is_lossy: bool) -> None:
+def test_half_close_that_is_outlived_is_told(is_lossy: bool) -> None:
     """A target that keeps its side open after the end of our stream violates, even if it may lose answers."""
 
     def act(ending: StreamEnd) -> None:

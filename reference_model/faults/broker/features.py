@@ -162,11 +162,11 @@ def features_are_finalized_at_no_epoch(context: RequestContext) -> None:
 def a_second_answer_has_one_feature_more(context: RequestContext) -> None:
     """From the second flexible response on a connection onwards, one more feature is listed."""
     if _carries_features(context):
-        if context.connection.memory.get("listed features"):
+        if context.connection.memory.get("told features"):
             late = SupportedFeatureKey(name="late.version", min_version=0, max_version=1)
             features = (*response_of(context).supported_features, late)
             replace_response(context, supported_features=features)
-        context.connection.memory["listed features"] = True
+        context.connection.memory["told features"] = True
 
 
 @defect(Stage.RESPONSE, "FEATURES.same-on-repeat")
@@ -184,7 +184,7 @@ def newer_versions_finalize_lower_levels(context: RequestContext) -> None:
 def a_second_answer_has_another_level(context: RequestContext) -> None:
     """From the second flexible answer of a connection on, finalized levels are one lower if that is supported."""
     if _carries_features(context):
-        if context.connection.memory.get("listed levels"):
+        if context.connection.memory.get("told levels"):
             lowest = {f.name: f.min_version for f in context.broker.profile.supported_features}
             replace_response(
                 context,
@@ -193,7 +193,7 @@ def a_second_answer_has_another_level(context: RequestContext) -> None:
                     for feature in response_of(context).finalized_features
                 ),
             )
-        context.connection.memory["listed levels"] = True
+        context.connection.memory["told levels"] = True
 
 
 @defect(Stage.RESPONSE, "FEATURES.listed-on-every-listener", listeners=(CONTROLLER,))

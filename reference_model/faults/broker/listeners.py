@@ -244,7 +244,7 @@ def v0_answers_have_a_throttle_time(context: RequestContext) -> None:
 
 
 @defect(Stage.RESPONSE, "KIP-35.throttle-time")
-def limited_clients_get_no_throttle_time(context: RequestContext) -> None:
+def limited_clients_are_not_told(context: RequestContext) -> None:
     """The response to a throttled client has a throttle time of 0."""
     if context.pause is not None:
         replace_response(context, throttle_time_ms=0)

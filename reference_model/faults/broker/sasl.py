@@ -59,7 +59,7 @@ def a_late_request_does_not_cost_the_connection(context: RequestContext) -> None
 
 
 @defect(Stage.REACTION, "MODEL.sequence-agrees")
-def versions_are_given_again_before_the_handshake(context: RequestContext) -> None:
+def versions_are_told_again_before_the_handshake(context: RequestContext) -> None:
     """A second ApiVersions v0 before SaslHandshake is served."""
     header = context.header
     if context.state is not ConnectionState.API_VERSIONS_SERVED or header is None:
@@ -178,7 +178,7 @@ def unlisted_apis_are_closed_on_after_the_handshake(context: RequestContext) -> 
 
 
 @defect(Stage.REACTION, *SERVED_EARLY, every_api=True)
-def groups_are_listed_once_versions_are_given(context: RequestContext) -> None:
+def groups_are_listed_once_versions_are_told(context: RequestContext) -> None:
     """ListGroups v0 is served after an ApiVersions request, as if that were the authentication."""
     if asks_for(context, LIST_GROUPS_KEY, state=ConnectionState.API_VERSIONS_SERVED):
         replace_reaction(context, outcome=Outcome.ANSWER, kind=AnswerKind.OTHER)

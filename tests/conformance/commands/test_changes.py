@@ -98,12 +98,12 @@ def test_what_is_not_compared_is_counted_and_named(
     first, second = json.loads((tmp_path / "changes.json").read_text())["left_out"]
     assert first == second | {"release": equal_releases[0]}
     assert "size-larger-than-what-follows" in first["inputs"]
-    line = (
+    told = (
         f"- on ssl, 2 releases from {equal_releases[0]} to {equal_releases[1]}: {len(first['inputs'])} "
         "inputs, because TLS cannot end only one side of the stream ("
     )
-    assert line in result.output
-    assert line in (tmp_path / "changes.md").read_text()
+    assert told in result.output
+    assert told in (tmp_path / "changes.md").read_text()
 
 
 @pytest.mark.slow
@@ -111,7 +111,7 @@ def test_what_changes_before_authentication_is_seen(
     tmp_path: Path, equal_releases: list[str]
 ) -> None:
     """A broker that differs only before authentication, in a second ApiVersions, differs only there."""
-    releases = [equal_releases[0], "reference+versions-are-given-again-before-the-handshake"]
+    releases = [equal_releases[0], "reference+versions-are-told-again-before-the-handshake"]
     options = ["--listener", "sasl_plaintext", "--generated", "0", "--out", str(tmp_path)]
     result = CliRunner().invoke(changes, [*releases, *options])
     assert result.exit_code == 1, result.output

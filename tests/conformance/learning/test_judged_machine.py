@@ -39,9 +39,9 @@ ON_SASL = (
     "a-refused-name-uses-up-the-one-request",
     "a-second-handshake-is-taken",
     "groups-are-listed-behind-the-handshake",
-    "groups-are-listed-once-versions-are-given",
+    "groups-are-listed-once-versions-are-told",
     "late-metadata-does-not-cost-the-connection",
-    "versions-are-given-again-before-the-handshake",
+    "versions-are-told-again-before-the-handshake",
 )
 """Further defects that break only `MODEL.sequence-agrees`: the mutation score asks for one property that finds each, not for this one."""
 
