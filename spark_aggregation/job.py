@@ -1,4 +1,4 @@
-"""The roll-up as a command: reads run folders and writes the tables of the grid.
+"""The command line of the roll-up, which turns run folders into the tables of the grid: options, Spark, and exit status.
 
     kafka-conformance roll-up RUN... --history URI --out DIR
 

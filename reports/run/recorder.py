@@ -1,4 +1,4 @@
-"""One run in progress: its cells, judged examples, failures and resulting verdicts."""
+"""A run in progress: takes each judged example, and keeps cells with their verdicts until the run ends."""
 
 from __future__ import annotations
 
