@@ -55,7 +55,7 @@ silence bound each time.
 MOST_REQUESTS_BEFORE_A_HANG = 1
 """The limit if the connection may hang: two requests hung 39 of 40 times on 0.11.0.3, one request never did."""
 LARGEST_SENT_BYTES = 1 << 20
-"""A release without its own limit before authentication would otherwise be sent 100 MB again and again."""
+"""The most that is sent of one frame: a release without its own limit before authentication accepts 100 MB each time."""
 V0 = build_request(version=0)
 FLEXIBLE = build_request(version=3, correlation_id=9)
 FLEXIBLE_BYTES = len(FLEXIBLE.data) - SIZE_BYTES

@@ -91,7 +91,9 @@ class ExampleRecorder:
     def leaves_out(self, what: str, *, may_hide: bool, is_bound: bool) -> None:
         """Note in the property's cells what they leave out; see `PropertyJudge.leaves_out`."""
         for clause in self.clauses:
-            self._recorder.left_out(self._key(clause), what, may_hide=may_hide, is_bound=is_bound)
+            self._recorder.note_left_out(
+                self._key(clause), what, may_hide=may_hide, is_bound=is_bound
+            )
 
     def drawn(self, values: Mapping[str, Any]) -> str:
         """Return an example's values as text, without the target."""
@@ -139,7 +141,7 @@ class ExampleRecorder:
             if matched:
                 declared[clause.id] = "; ".join(known.note for known in matched)
             else:
-                self._recorder.not_covered(self._key(clause))
+                self._recorder.mark_undeclared(self._key(clause))
         return declared
 
     def _known(self, clause: Clause, error: AssertionError) -> list[KnownViolation]:

@@ -63,9 +63,13 @@ def test_small_sizes_cut_requests_and_follow_complete_ones(
 
     def meets(sent: Request) -> bool:
         frames = cut_frames(sent.data)
-        plain = len(frames.whole[0].data) if frames.whole else 0
+        plain = len(frames.complete[0].data) if frames.complete else 0
         complete = plain >= len(build_request(version=sent.api_version).data)
-        return complete == is_complete and frames.refused == is_refused and not frames.waits
+        return (
+            complete == is_complete
+            and frames.size_is_refused == is_refused
+            and not frames.awaits_more
+        )
 
     assert find_any(frames_with_small_size(), meets)
 
