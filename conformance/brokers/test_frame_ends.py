@@ -25,7 +25,6 @@ from reference_model.judging.agreement import summary_of, what_it_did
 from reference_model.profiles.listeners import LISTENERS, SASL_LISTENERS, TLS_LISTENERS
 from strategies.api_versions import build_request
 from strategies.odd_frames import (
-    CLIENT_ID_LENGTH_END,
     build_cut_short,
     build_first_bytes,
     build_part,
@@ -43,6 +42,7 @@ from strategies.odd_frames import (
 from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Outcome, Request
 from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES
+from wire.headers import CLIENT_ID_LENGTH_END
 from wire.primitives import INT32_MAX
 
 HALF_CLOSING_LISTENERS = tuple(name for name in LISTENERS if name not in TLS_LISTENERS)

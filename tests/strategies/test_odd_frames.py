@@ -8,7 +8,6 @@ from hypothesis import given
 from reference_model.judging.stored_inputs import cut_frames
 from strategies.api_versions import build_request
 from strategies.odd_frames import (
-    CLIENT_ID_LENGTH_END,
     OTHER_PROTOCOLS,
     build_first_bytes,
     build_whole_frame_of,
@@ -22,6 +21,7 @@ from strategies.odd_frames import (
 from tests.strategies.search import find_any, minimal
 from wire.exchange import Request
 from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES
+from wire.headers import CLIENT_ID_LENGTH_END
 
 
 def _size(sent: Request) -> int:
