@@ -71,6 +71,19 @@ def test_what_the_roll_up_imports_of_reports_is_listed() -> None:
     assert set(re.findall("`([a-z_]+)`", line.partition("\n")[0])) == allowed
 
 
+def test_modules_of_the_pure_core_that_read_files_are_listed() -> None:
+    """They read data next to them: the catalogue, the profiles, and the values of minimal requests."""
+    reading = {
+        path.relative_to(REPOSITORY).as_posix()
+        for package in ("wire", "clauses", "strategies", "reference_model")
+        for path in (REPOSITORY / package).rglob("*.py")
+        if re.search(r"\.(read_text|read_bytes|open)\((\)|encoding)", path.read_text("utf-8"))
+    }
+    elsewhere = {each for each in reading if not each.startswith("reference_model/profiles/")}
+    assert elsewhere == {"clauses/catalogue.py", "strategies/minimal_requests.py"}
+    assert "profiles and\n  `strategies/minimal_requests.py` read the data files" in ARCHITECTURE
+
+
 def order_of(contract: dict[str, Any]) -> str:
     """Return the layers of a contract as the text writes them."""
     levels = (
