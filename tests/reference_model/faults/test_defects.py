@@ -16,6 +16,7 @@ from reference_model.broker.model.state_machine import BrokerConnection, Referen
 from reference_model.faults.broker import DEFECTS, Defect
 from reference_model.profiles.profile import KIP_TEXT, NEWEST_RELEASE, Profile, profile_of
 from strategies.api_versions import api_versions_requests, negative_versions, unknown_versions
+from strategies.bare_requests import METADATA
 from strategies.broken_requests import frames_with_wrong_size, malformed_requests, mutated_requests
 from strategies.cluster_ids import requests_with_cluster_ids
 from strategies.header_fields import client_ids, correlation_ids, unknown_tagged_fields
@@ -127,6 +128,7 @@ REPLACED_NAME = b"_" + b"\xff" * 20000
     conversation=_alone(f"{FLEXIBLE} 0001 61 00 a29c01 {REPLACED_NAME.hex()} 0231 00"),
     profile=PROFILES[0],
 )
+@example(conversation=[ClientWrite(0, 2 * METADATA.data)], profile=PROFILES[0])
 @settings(max_examples=25)  # Each is played with every defect
 def test_no_defect_crashes(conversation: Conversation, profile: Profile) -> None:
     """After any writes, in any pieces, a broker with a defect does not raise and sends complete frames."""
