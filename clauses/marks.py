@@ -27,7 +27,7 @@ MARKS: Mapping[str, str] = {
     STANDARD: "runs in the standard and the deep tier",
     DEEP: "runs only in the deep tier",
     STORED: "judges stored bytes without Hypothesis, only in the deep tier",
-    SWEPT: "judges a complete list without Hypothesis, item by item, in every tier",
+    SWEPT: "judges a complete list without Hypothesis, item by item",
     EXHAUSTIVE: "judges a fixed list, so it runs completely on every listener",
     IN_ORDER: "compares its examples, so each must end before the next begins",
     CONTAINER_ENGINE: "of the project's own tests: needs a container engine that answers",

@@ -1,4 +1,4 @@
-"""How much a run sends to a target: the three tiers."""
+"""The three tiers, by which a run sends less or more."""
 
 from __future__ import annotations
 

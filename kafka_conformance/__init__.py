@@ -25,6 +25,7 @@ def main() -> None:
     # First, because the environment may have packages of the same names.
     sys.path.insert(0, str(SUITE))
     signals = import_module("fixtures.cleanup.ending_signals")
+    interrupted = import_module("clauses.exit_statuses").INTERRUPTED
     try:
         signals.INTERRUPTS.handle()
         import_module("conformance.__main__").main()
@@ -34,11 +35,11 @@ def main() -> None:
             raise
         with suppress(OSError):
             os.write(2, b"interrupted\n")
-        raise SystemExit(signals.INTERRUPTED) from None
+        raise SystemExit(interrupted) from None
     except SystemExit as end:
         # Click has this for an interrupt that comes between its steps.
         if signals.INTERRUPTS.came and end.code == 1:
-            raise SystemExit(signals.INTERRUPTED) from None
+            raise SystemExit(interrupted) from None
         raise
     finally:
         # Another one while Python ends does not change the exit status.

@@ -1,8 +1,8 @@
-"""The registry of proposals under discussion: each folder next to this file is one, and brings all that the suite has for it.
+"""The registry of proposals under discussion: each folder next to this file is one, and brings what the suite has for it.
 
 A proposal declares its parts in its `__init__.py`, as a `PROPOSAL`. The suite never imports a proposal by its name: it asks here for a part,
 such as the pages, and gets that part of every proposal. A part is imported when it is first asked for, because most of them are
-built on the suite. So deleting a proposal's folder removes it.
+built on the suite. So deleting a proposal's folder removes it; ARCHITECTURE.md says what the suite keeps.
 """
 
 from __future__ import annotations

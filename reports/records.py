@@ -129,6 +129,10 @@ class RunRefusal(enum.StrEnum):
     DUPLICATE_RUN_ID = "duplicate_run_id"
 
 
+REFUSAL_OF_UNKNOWN = {"clause": RunRefusal.UNKNOWN_CLAUSE, "target": RunRefusal.UNKNOWN_TARGET}
+"""Why a run with cells of one that its header does not list is refused, by the cells' column."""
+
+
 class Phase(enum.StrEnum):
     """Why an example ran: drawn to judge the target, or to shrink a failure."""
 

@@ -14,17 +14,15 @@ from typing import Any
 
 import click
 
+from clauses.exit_statuses import INTERRUPTED, NOT_JUDGED
 from reports.disk_faults import DISK_FAULTS, sentence_of
 from reports.job_log import commands_stopped
-
-INTERRUPTED = 2
-"""Exit status of a command that was interrupted."""
 
 
 class CannotWork(click.ClickException):
     """The machine, or something that a command needs, does not let it do its work; the message says what."""
 
-    exit_code = 10
+    exit_code = NOT_JUDGED
 
 
 NO_WORKING_FOLDER = CannotWork("the working folder does not exist any more; change to another")

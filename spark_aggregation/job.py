@@ -1,4 +1,4 @@
-"""The roll-up as a command: reads run folders and writes the tables of the grid.
+"""The command line of the roll-up, which turns run folders into the tables of the grid: options, Spark, and exit status.
 
     kafka-conformance roll-up RUN... --history URI --out DIR
 
@@ -95,7 +95,7 @@ def command(
     for path in (out, history, mutation, changes):
         check_path(path)
     given = screened(runs)
-    asked = RollUpRequest(
+    request = RollUpRequest(
         roots=given.roots,
         refused=given.refused,
         out=out,
@@ -106,25 +106,25 @@ def command(
         changes=changes,
     )
     with stderr_held_back(_is_explained):
-        outcome = _rolled_up(asked)
+        outcome = _rolled_up(request)
     _name(outcome.lists)
     if runs and not outcome.counted:
         click.echo("Error: none of the given runs is valid", err=True)
         sys.exit(1)
 
 
-def _rolled_up(asked: RollUpRequest) -> RollUpResult:
+def _rolled_up(request: RollUpRequest) -> RollUpResult:
     with disk_faults_explained("the roll-up could not be written"):
-        for folder in (asked.out, asked.history if asked.changes_history else None):
+        for folder in (request.out, request.history if request.changes_history else None):
             # Before Java starts, because Hadoop does not say why it cannot write.
             if folder is not None and not is_uri(folder):
                 check_writable(Path(folder))
         # A history may be of any size.
-        few = asked.history is None and is_small(asked.roots, most=_FEW_BYTES)
-        spark = start_session(quick=is_small(asked.roots), interpreted=few)
-        outcome = aggregate(spark, asked)
+        few = request.history is None and is_small(request.roots, most=_FEW_BYTES)
+        spark = start_session(quick=is_small(request.roots), interpreted=few)
+        outcome = aggregate(spark, request)
         for name, text in outcome.lists.texts().items():
-            Storage(spark, asked.out).write_text(name, text)
+            Storage(spark, request.out).write_text(name, text)
         return outcome
 
 

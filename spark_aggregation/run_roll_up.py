@@ -1,4 +1,4 @@
-"""The roll-up: reads run folders and the history, and writes the tables of the grid."""
+"""The steps of the roll-up, from run folders and history to tables, for a caller that has a Spark session."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from wire.api_keys import (
     VOTE_KEY,
 )
 from wire.exchange import Request, encode_request
-from wire.headers import PLAIN_REQUEST_HEADER, plain_header
+from wire.headers import PLAIN_CORRELATION_ID, PLAIN_REQUEST_HEADER, plain_header
 from wire.primitives import INT16_MAX, INT16_MIN
 
 KNOWN_KEYS = st.integers(0, 99)
@@ -22,10 +22,15 @@ NEAR_VERSIONS = st.integers(-2, 20)
 
 
 def build_bare_request(
-    api_key: int, api_version: int, body: bytes = b"", *, broken: str = "not served"
+    api_key: int,
+    api_version: int,
+    body: bytes = b"",
+    *,
+    broken: str = "not served",
+    correlation_id: int = PLAIN_CORRELATION_ID,
 ) -> Request:
     """Return a request with header v1, whichever header its version requires."""
-    header = plain_header(api_key, api_version)
+    header = plain_header(api_key, api_version, correlation_id)
     return encode_request(header, body, header_version=PLAIN_REQUEST_HEADER, broken=broken)
 
 

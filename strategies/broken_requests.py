@@ -17,7 +17,13 @@ from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import TAG_SECTION
 from wire.exchange import Request, encode_request
 from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES, encode_frame
-from wire.headers import PLAIN_BODY, PLAIN_CLIENT_ID, PLAIN_REQUEST_HEADER, plain_header
+from wire.headers import (
+    PLAIN_BODY,
+    PLAIN_CLIENT_ID,
+    PLAIN_CORRELATION_ID,
+    PLAIN_REQUEST_HEADER,
+    plain_header,
+)
 from wire.primitives import (
     INT32_MAX,
     INT32_MIN,
@@ -143,13 +149,14 @@ def requests_with_compact_client_id() -> st.SearchStrategy[Request]:
     )
 
 
-def build_with_null_name(version: int, field: str, other: str = "a") -> Request:
+def build_with_null_name(
+    version: int, field: str, other: str = "a", *, correlation_id: int = PLAIN_CORRELATION_ID
+) -> Request:
     """Return a request in which `field` is null, and the other of name and version is `other`."""
     body = ApiVersionsRequest(client_software_name=other, client_software_version=other)
     null = {field: write_unsigned_varint(0)}
-    return encode_request(
-        plain_header(API_VERSIONS_KEY, version), body, raw_body=null, broken=f"null {field}"
-    )
+    header = plain_header(API_VERSIONS_KEY, version, correlation_id)
+    return encode_request(header, body, raw_body=null, broken=f"null {field}")
 
 
 def requests_with_null_name() -> st.SearchStrategy[Request]:

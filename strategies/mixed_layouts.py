@@ -16,6 +16,7 @@ from wire.headers import (
     INSTANCE_ID_REQUEST_HEADER,
     NO_INSTANCE_ID,
     PLAIN_BODY,
+    PLAIN_CORRELATION_ID,
     PLAIN_REQUEST_HEADER,
     request_header_version,
 )
@@ -31,9 +32,10 @@ def build_mixed(
     *,
     body: ApiVersionsRequest = PLAIN_BODY,
     instance_id: UUID = NO_INSTANCE_ID,
+    correlation_id: int = PLAIN_CORRELATION_ID,
 ) -> Request:
     """Return a request with the header and the body of given versions."""
-    header = build_request(version=version).header
+    header = build_request(version=version, correlation_id=correlation_id).header
     # Header v3 is header v2 with an id before the tag section.
     has_id = header_version == INSTANCE_ID_REQUEST_HEADER
     return encode_request(

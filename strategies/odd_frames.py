@@ -15,10 +15,8 @@ from strategies.weights import one_branch
 from wire.api_versions import NEWEST_VERSION
 from wire.exchange import Request
 from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES, encode_frame, read_size
+from wire.headers import CLIENT_ID_LENGTH_END, PLAIN_CORRELATION_ID
 from wire.primitives import INT32_MAX, INT32_MIN, write_int32
-
-CLIENT_ID_LENGTH_END = 10
-"""The offset after the client id's length in a request's payload; no ApiVersions header is shorter."""
 
 
 def build_with_size(size: int, *, sent_bytes: int | None = None) -> Request:
@@ -113,9 +111,11 @@ def short_frames() -> st.SearchStrategy[Request]:
     )
 
 
-def build_short_frame(version: int, kept: int) -> Request:
+def build_short_frame(
+    version: int, kept: int, *, correlation_id: int = PLAIN_CORRELATION_ID
+) -> Request:
     """Return a complete frame with the first `kept` bytes of a plain request."""
-    plain = build_request(version=version)
+    plain = build_request(version=version, correlation_id=correlation_id)
     payload = plain.data[SIZE_BYTES:][:kept]
     return Request(
         data=encode_frame(payload), header=plain.header, broken=f"a frame of {kept} bytes"

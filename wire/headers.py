@@ -14,7 +14,7 @@ from uuid import UUID
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import ApiVersionsRequest
 from wire.fields import NO_VERSIONS, Field, FieldType, Versions, versions
-from wire.primitives import TaggedField
+from wire.primitives import STRING_LENGTH_BYTES, TaggedField
 
 FLEXIBLE_REQUEST_HEADER = 2
 PLAIN_REQUEST_HEADER = 1
@@ -38,6 +38,12 @@ PLAIN_BODY = ApiVersionsRequest(
 )
 """The body of every ApiVersions request that is not about its body."""
 _CORRELATION_ID_IN_REQUEST = slice(4, 4 + CORRELATION_ID_BYTES)
+CLIENT_ID_OFFSET = _CORRELATION_ID_IN_REQUEST.stop
+"""Where the length of the client id begins in every request, without its size prefix."""
+CLIENT_ID_LENGTH_END = CLIENT_ID_OFFSET + STRING_LENGTH_BYTES
+"""Where the client id itself begins; no header of ApiVersions is shorter."""
+API_VERSIONS_V0_START = API_VERSIONS_KEY.to_bytes(2) + bytes(2)
+"""API key and version, with which a request of ApiVersions v0 begins."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

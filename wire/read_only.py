@@ -12,7 +12,34 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY, SASL_HANDSHAKE_KEY
+from wire.api_keys import (
+    API_VERSIONS_KEY,
+    CONSUMER_GROUP_DESCRIBE_KEY,
+    DESCRIBE_ACLS_KEY,
+    DESCRIBE_CLIENT_QUOTAS_KEY,
+    DESCRIBE_CLUSTER_KEY,
+    DESCRIBE_CONFIGS_KEY,
+    DESCRIBE_GROUPS_KEY,
+    DESCRIBE_LOG_DIRS_KEY,
+    DESCRIBE_PRODUCERS_KEY,
+    DESCRIBE_QUORUM_KEY,
+    DESCRIBE_SHARE_GROUP_OFFSETS_KEY,
+    DESCRIBE_TOPIC_PARTITIONS_KEY,
+    DESCRIBE_TRANSACTIONS_KEY,
+    DESCRIBE_USER_SCRAM_CREDENTIALS_KEY,
+    FETCH_KEY,
+    LIST_CONFIG_RESOURCES_KEY,
+    LIST_GROUPS_KEY,
+    LIST_OFFSETS_KEY,
+    LIST_PARTITION_REASSIGNMENTS_KEY,
+    LIST_TRANSACTIONS_KEY,
+    METADATA_KEY,
+    OFFSET_FETCH_KEY,
+    OFFSET_FOR_LEADER_EPOCH_KEY,
+    SASL_HANDSHAKE_KEY,
+    SHARE_GROUP_DESCRIBE_KEY,
+    STREAMS_GROUP_DESCRIBE_KEY,
+)
 from wire.codec import decode, decode_prefix
 from wire.errors import DecodeError, NotReadOnly
 from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES, read_size
@@ -37,37 +64,55 @@ class ReadOnlyApi(NamedTuple):
 
 READ_ONLY: Mapping[int, ReadOnlyApi] = MappingProxyType(
     {
-        1: ReadOnlyApi("Fetch", "no record: the requests name no topic and begin no session"),
-        2: ReadOnlyApi("ListOffsets", "no offset: the requests name no topic"),
+        FETCH_KEY: ReadOnlyApi(
+            "Fetch", "no record: the requests name no topic and begin no session"
+        ),
+        LIST_OFFSETS_KEY: ReadOnlyApi("ListOffsets", "no offset: the requests name no topic"),
         METADATA_KEY: ReadOnlyApi(
             "Metadata",
             "the brokers of the cluster, in v0 also its topics; never with topics to create",
         ),
-        9: ReadOnlyApi("OffsetFetch", "the offsets of a group that does not exist"),
-        15: ReadOnlyApi("DescribeGroups", "groups; none is named"),
-        16: ReadOnlyApi("ListGroups", "the names of groups"),
+        OFFSET_FETCH_KEY: ReadOnlyApi("OffsetFetch", "the offsets of a group that does not exist"),
+        DESCRIBE_GROUPS_KEY: ReadOnlyApi("DescribeGroups", "groups; none is named"),
+        LIST_GROUPS_KEY: ReadOnlyApi("ListGroups", "the names of groups"),
         SASL_HANDSHAKE_KEY: ReadOnlyApi("SaslHandshake", "the mechanisms of a listener"),
         API_VERSIONS_KEY: ReadOnlyApi(
             "ApiVersions", "the table of versions, which the suite judges"
         ),
-        23: ReadOnlyApi("OffsetForLeaderEpoch", "ends of epochs; no topic is named"),
-        29: ReadOnlyApi("DescribeAcls", "access rights"),
-        32: ReadOnlyApi("DescribeConfigs", "settings; none is named"),
-        35: ReadOnlyApi("DescribeLogDirs", "sizes of logs"),
-        46: ReadOnlyApi("ListPartitionReassignments", "replicas that are being moved"),
-        48: ReadOnlyApi("DescribeClientQuotas", "quotas"),
-        50: ReadOnlyApi("DescribeUserScramCredentials", "which users have a SCRAM password"),
-        55: ReadOnlyApi("DescribeQuorum", "the state of the controllers"),
-        60: ReadOnlyApi("DescribeCluster", "the brokers or controllers of the cluster"),
-        61: ReadOnlyApi("DescribeProducers", "producers; no topic is named"),
-        65: ReadOnlyApi("DescribeTransactions", "transactions; none is named"),
-        66: ReadOnlyApi("ListTransactions", "the names of transactions"),
-        69: ReadOnlyApi("ConsumerGroupDescribe", "groups; none is named"),
-        74: ReadOnlyApi("ListConfigResources", "the names of what has settings"),
-        75: ReadOnlyApi("DescribeTopicPartitions", "partitions of topics"),
-        77: ReadOnlyApi("ShareGroupDescribe", "groups; none is named"),
-        89: ReadOnlyApi("StreamsGroupDescribe", "groups; none is named"),
-        90: ReadOnlyApi("DescribeShareGroupOffsets", "offsets of share groups; none is named"),
+        OFFSET_FOR_LEADER_EPOCH_KEY: ReadOnlyApi(
+            "OffsetForLeaderEpoch", "ends of epochs; no topic is named"
+        ),
+        DESCRIBE_ACLS_KEY: ReadOnlyApi("DescribeAcls", "access rights"),
+        DESCRIBE_CONFIGS_KEY: ReadOnlyApi("DescribeConfigs", "settings; none is named"),
+        DESCRIBE_LOG_DIRS_KEY: ReadOnlyApi("DescribeLogDirs", "sizes of logs"),
+        LIST_PARTITION_REASSIGNMENTS_KEY: ReadOnlyApi(
+            "ListPartitionReassignments", "replicas that are being moved"
+        ),
+        DESCRIBE_CLIENT_QUOTAS_KEY: ReadOnlyApi("DescribeClientQuotas", "quotas"),
+        DESCRIBE_USER_SCRAM_CREDENTIALS_KEY: ReadOnlyApi(
+            "DescribeUserScramCredentials", "which users have a SCRAM password"
+        ),
+        DESCRIBE_QUORUM_KEY: ReadOnlyApi("DescribeQuorum", "the state of the controllers"),
+        DESCRIBE_CLUSTER_KEY: ReadOnlyApi(
+            "DescribeCluster", "the brokers or controllers of the cluster"
+        ),
+        DESCRIBE_PRODUCERS_KEY: ReadOnlyApi("DescribeProducers", "producers; no topic is named"),
+        DESCRIBE_TRANSACTIONS_KEY: ReadOnlyApi(
+            "DescribeTransactions", "transactions; none is named"
+        ),
+        LIST_TRANSACTIONS_KEY: ReadOnlyApi("ListTransactions", "the names of transactions"),
+        CONSUMER_GROUP_DESCRIBE_KEY: ReadOnlyApi("ConsumerGroupDescribe", "groups; none is named"),
+        LIST_CONFIG_RESOURCES_KEY: ReadOnlyApi(
+            "ListConfigResources", "the names of what has settings"
+        ),
+        DESCRIBE_TOPIC_PARTITIONS_KEY: ReadOnlyApi(
+            "DescribeTopicPartitions", "partitions of topics"
+        ),
+        SHARE_GROUP_DESCRIBE_KEY: ReadOnlyApi("ShareGroupDescribe", "groups; none is named"),
+        STREAMS_GROUP_DESCRIBE_KEY: ReadOnlyApi("StreamsGroupDescribe", "groups; none is named"),
+        DESCRIBE_SHARE_GROUP_OFFSETS_KEY: ReadOnlyApi(
+            "DescribeShareGroupOffsets", "offsets of share groups; none is named"
+        ),
     }
 )
 """The positive list, by API key. A newer API is off it until somebody puts it on."""

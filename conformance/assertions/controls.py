@@ -1,4 +1,4 @@
-"""Control plays: what becomes of requests that are a little less plain than a plain one, each judged by one clause.
+"""Controls: requests that are a little less plain than a plain one, each judged by one clause.
 
 A request of a property may have a fault that has nothing to do with its clause: an illegal software name that the target does
 not answer, or a second request on a connection that serves only one. The control has this, and nothing else of the request.
@@ -37,7 +37,7 @@ SECOND_REQUEST = "a second plain request on a connection"
 
 
 class Explanation(NamedTuple):
-    """A control play that fails as a property's request does.
+    """A control that fails as a property's request does.
 
     Attributes:
         what: the control, in a few words.
@@ -53,7 +53,7 @@ class Explanation(NamedTuple):
 
 
 def explanations(broker: Broker, error: MalformedAnswer) -> Iterator[Explanation]:
-    """Yield the control plays that fail in the same way as a request of a property.
+    """Yield the controls that fail in the same way as a request of a property.
 
     Args:
         broker: the target, with the journal of the example.

@@ -25,7 +25,6 @@ from reference_model.judging.agreement import summary_of, what_it_did
 from reference_model.profiles.listeners import LISTENERS, SASL_LISTENERS, TLS_LISTENERS
 from strategies.api_versions import build_request
 from strategies.odd_frames import (
-    CLIENT_ID_LENGTH_END,
     build_cut_short,
     build_first_bytes,
     build_part,
@@ -43,6 +42,7 @@ from strategies.odd_frames import (
 from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Outcome, Request
 from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES
+from wire.headers import CLIENT_ID_LENGTH_END
 from wire.primitives import INT32_MAX
 
 HALF_CLOSING_LISTENERS = tuple(name for name in LISTENERS if name not in TLS_LISTENERS)
@@ -55,7 +55,7 @@ silence bound each time.
 MOST_REQUESTS_BEFORE_A_HANG = 1
 """The limit if the connection may hang: two requests hung 39 of 40 times on 0.11.0.3, one request never did."""
 LARGEST_SENT_BYTES = 1 << 20
-"""A release without its own limit before authentication would otherwise be sent 100 MB again and again."""
+"""The most that is sent of one frame: a release without its own limit before authentication accepts 100 MB each time."""
 V0 = build_request(version=0)
 FLEXIBLE = build_request(version=3, correlation_id=9)
 FLEXIBLE_BYTES = len(FLEXIBLE.data) - SIZE_BYTES

@@ -67,7 +67,9 @@ def _requests_in(value: object) -> tuple[Request, ...]:
 def is_storable(data: bytes) -> bool:
     """Return whether bytes are about ApiVersions alone: requests of other APIs may change a target's state."""
     keys = {
-        request.api_key for request in cut_frames(data).whole if len(request.data) >= SIZE_BYTES + 2
+        request.api_key
+        for request in cut_frames(data).complete
+        if len(request.data) >= SIZE_BYTES + 2
     }
     others = {key for key in keys if key >= 0 and key not in UNASSIGNED_KEYS} - {API_VERSIONS_KEY}
     return 0 < len(data) <= LARGEST_ENTRY_BYTES and not others

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from clauses.exit_statuses import INTERRUPTED
 from clauses.tiers import Tier
 from conformance.commands.errors import CouldNotTell, reported_as
 from conformance.commands.output_console import output_console
@@ -26,7 +27,6 @@ from conformance.commands.selection import (
 from conformance.failures.stored_failures import read_failure
 from conformance.runs.target_runs import TargetRun, TargetRuns, arguments_naming, finished_runs
 from fixtures.choosing.listeners import LAUNCHERS
-from fixtures.cleanup.ending_signals import INTERRUPTED
 from fixtures.errors import HarnessError
 from fixtures.registry.clients import RINGS
 from fixtures.registry.likeness import LIKE_HELP

@@ -31,7 +31,7 @@ from conformance.mutation.score import Blame, Kill, Score
 from conformance.mutation.subjects import SUBJECTS
 from conformance.mutation.tables import markdown, summary, terminal_tables
 from conformance.mutation.tails import SEEDS_OF_TAILS, measured_reaches
-from conformance.mutation.trials import FIRST_SEED
+from conformance.mutation.tried_faults import FIRST_SEED
 from fixtures.cleanup.temporary_folder import temporary_folder
 from fixtures.errors import HarnessError
 from reference_model.faults.broker.equivalent import EQUIVALENT_CHANGES

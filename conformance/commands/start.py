@@ -13,13 +13,14 @@ from pathlib import Path
 
 import click
 
+from clauses.exit_statuses import INTERRUPTED
 from conformance.commands.errors import CouldNotTell, UnknownName
 from conformance.commands.output_console import status_line
 from conformance.commands.selection import selected_target
 from conformance.commands.started_broker import SUMMARY, StartedBroker
 from conformance.failures.drawn_values import UnreadableValues, read_values
 from fixtures.choosing.listeners import LAUNCHERS
-from fixtures.cleanup.ending_signals import INTERRUPTED, interrupts_held_back
+from fixtures.cleanup.ending_signals import interrupts_held_back
 from fixtures.cleanup.temporary_folder import temporary_folder
 from fixtures.client.running_broker import RunningBroker
 from fixtures.errors import HarnessError

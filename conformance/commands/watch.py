@@ -15,6 +15,7 @@ from click.core import ParameterSource
 from rich.console import Console
 from rich.live import Live
 
+from clauses.exit_statuses import INTERRUPTED
 from conformance.commands.errors import CouldNotTell, InvalidFile, UnknownName, reported_as
 from conformance.commands.output_console import output_console
 from conformance.commands.selection import addresses_of, listening_address_of
@@ -27,7 +28,6 @@ from conformance.watch.releases import NoSuchRelease, Release, release_named
 from conformance.watch.report import EXIT_STATUS, WatchReport, as_json
 from conformance.watch.running import CannotWatch, WatchPlan, watch_until_ended
 from conformance.watch.terminal import show_result, table_of
-from fixtures.cleanup.ending_signals import INTERRUPTED
 from fixtures.client.command_config import command_config as config_of
 from fixtures.client.command_config import read_properties
 from fixtures.client.given_tls import GivenTls

@@ -63,11 +63,11 @@ def batches(stored: Iterable[Stored]) -> Iterator[tuple[Stored, ...]]:
     batch: list[Stored] = []
     frames = size = 0
     for each in stored:
-        frames += len(each.allowed.frames.whole)
+        frames += len(each.allowed.frames.complete)
         size += len(each.entry.data)
         if batch and (frames > BATCH_FRAMES or size > BATCH_BYTES):
             yield tuple(batch)
-            batch, frames, size = [], len(each.allowed.frames.whole), len(each.entry.data)
+            batch, frames, size = [], len(each.allowed.frames.complete), len(each.entry.data)
         batch.append(each)
     if batch:
         yield tuple(batch)
@@ -92,7 +92,7 @@ class Replay:
             stored = Stored(entry=entry, allowed=allowed)
             if allowed.keeps_the_connection:
                 yield stored
-            elif self._broker.speaks_tls and allowed.frames.waits:
+            elif self._broker.speaks_tls and allowed.frames.awaits_more:
                 # TLS cannot close one side of the stream only.
                 remaining.left_out.append(entry)
             else:
@@ -130,7 +130,7 @@ class Replay:
         return remaining
 
     def _begin(self, connection: Connection, batch: Sequence[Stored]) -> Finish:
-        requests = [request for each in batch for request in each.allowed.frames.whole]
+        requests = [request for each in batch for request in each.allowed.frames.complete]
         if not self._broker.speaks_tls:
             return connection.begin(requests)
         # At least releases 2.8 to 3.3 take 0.3 s for each request after the first in one TLS record.
@@ -143,7 +143,7 @@ class Replay:
         """Yield each entry whose response is not allowed, preceded by the entries before it."""
         answers = iter(exchanges)
         for count, each in enumerate(batch, start=1):
-            own = [next(answers) for _ in each.allowed.frames.whole]
+            own = [next(answers) for _ in each.allowed.frames.complete]
             if self._agree(own, each.allowed.reactions):
                 agreed(own)
             else:
@@ -165,11 +165,11 @@ class Replay:
         stored = Stored(entry=entry, allowed=self._oracle.allowed_for(entry.data))
         frames = stored.allowed.frames
         with self._broker.connect() as connection:
-            if frames.waits:
+            if frames.awaits_more:
                 self._check_in_order(stored, connection.end_stream(frames.all))
-            elif len(frames.all) == 1 and not frames.refused:
-                exchange = connection.exchange(frames.whole[0])
-                self._check(stored, frames.whole[0], exchange, stored.allowed.reactions[0])
+            elif len(frames.all) == 1 and not frames.size_is_refused:
+                exchange = connection.exchange(frames.complete[0])
+                self._check(stored, frames.complete[0], exchange, stored.allowed.reactions[0])
             else:
                 self._check_in_order(stored, connection.converse(frames.all))
 
@@ -180,10 +180,10 @@ class Replay:
             NotAllowed: the model does not allow the response.
             NotModelled: the model does not cover the entry.
         """
-        requests = [request for entry in entries for request in cut_frames(entry.data).whole]
+        requests = [request for entry in entries for request in cut_frames(entry.data).complete]
         exchanges = self._broker.converse(requests)
         last = Stored(entry=entries[-1], allowed=self._oracle.allowed_for(entries[-1].data))
-        self._check_in_order(last, exchanges[len(exchanges) - len(last.allowed.frames.whole) :])
+        self._check_in_order(last, exchanges[len(exchanges) - len(last.allowed.frames.complete) :])
 
     def _check_in_order(self, stored: Stored, exchanges: Sequence[Exchange]) -> None:
         """Check each frame's outcome, and that nothing but a close follows the last frame that is served.
@@ -192,7 +192,7 @@ class Replay:
         """
         index = 0
         name = stored.entry.name
-        frames = stored.allowed.frames.whole
+        frames = stored.allowed.frames.complete
         for request, allowed in zip(frames, stored.allowed.reactions, strict=False):
             if all(reaction.outcome is Outcome.IGNORED for reaction in allowed):
                 # When pipelined, an ignored frame leaves no trace: the next response takes its place.

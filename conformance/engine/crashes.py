@@ -8,8 +8,8 @@ from typing import Any
 
 from clauses.catalogue import Clause, catalogue
 from conformance.assertions.judging import TargetEnded, crash_in_words
+from conformance.engine.drawing import Body, run_body
 from conformance.engine.example_recorder import ExampleRecorder
-from conformance.engine.repeating import Body, run_body
 from fixtures.errors import BrokerGone, HarnessError
 from fixtures.under_test.judged_target import JudgedTarget
 from wire.exchange import Step
@@ -38,10 +38,10 @@ class CrashJudge:
         failed_elsewhere: ids of clauses that a crash violated, other than the property's own.
     """
 
-    def __init__(self, broker: JudgedTarget, examples: ExampleRecorder) -> None:
+    def __init__(self, judged: JudgedTarget, examples: ExampleRecorder) -> None:
         """Start with a target that runs."""
         self.failed_elsewhere: set[str] = set()
-        self._broker = broker
+        self._judged = judged
         self._examples = examples
         self._is_confirmed = False
 
@@ -54,18 +54,18 @@ class CrashJudge:
             HarnessError: the example could not be judged.
         """
         try:
-            run_body(self._broker, body, values)
+            run_body(self._judged, body, values)
         except AssertionError as error:
-            if not self._broker.was_away():
+            if not self._judged.was_away():
                 raise
             # What it does now counts.
-            run_body(self._broker, body, values)
+            run_body(self._judged, body, values)
             raise HarnessError(
                 "the target closed every connection for a while, and served the same request afterwards: something "
                 "started it again, or it was not reached meanwhile"
             ) from error
         except BrokerGone as gone:
-            if not self._broker.revives():
+            if not self._judged.revives():
                 raise self.blame_for_end(gone, values) from gone
             if not self._is_confirmed:
                 self._confirm(body, values, gone)
@@ -86,39 +86,39 @@ class CrashJudge:
         Returns:
             Why nothing more can be judged; the reason names the violated clause.
         """
-        broker = self._broker
-        if isinstance(broker.unreadable, BrokerGone):
-            return broker.unreadable
-        steps = broker.last_sent
+        judged = self._judged
+        if isinstance(judged.unreadable, BrokerGone):
+            return judged.unreadable
+        steps = judged.last_sent
         if not steps:
             return gone
-        if broker.is_shared:
-            broker.unreadable = BrokerGone(
+        if judged.is_shared:
+            judged.unreadable = BrokerGone(
                 f"{gone}; several properties were judged at the same time, so it is not known which request ended it: "
                 "judge it with --jobs 1. Nothing more is sent; earlier results are kept"
             )
-            return broker.unreadable
+            return judged.unreadable
         clause = clause_of_crash(steps)
         if not self._examples.is_planned(clause):
             clause = self._examples.clauses[0]
-        drawn = self._examples.drawn(values) if steps == tuple(broker.journal) else ""
+        drawn = self._examples.drawn(values) if steps == tuple(judged.journal) else ""
         self._record(clause, _crash_error(gone), steps, drawn)
-        broker.unreadable = BrokerGone(
+        judged.unreadable = BrokerGone(
             f"{gone}; {clause.id} judges this. Nothing more is sent; earlier results are kept"
         )
-        return broker.unreadable
+        return judged.unreadable
 
     def _confirm(self, body: Body, values: Mapping[str, Any], gone: BrokerGone) -> None:
         """Run a body on the fresh target; return if it ends that one as well."""
         try:
-            run_body(self._broker, body, values)
+            run_body(self._judged, body, values)
             # After its response or close, a process may take a moment to end.
-            self._broker.await_end()
+            self._judged.await_end()
         except BrokerGone:
             self._is_confirmed = True
             # If it does not start again, the next connection reports that.
             with suppress(HarnessError):
-                self._broker.restart()
+                self._judged.restart()
             return
         raise HarnessError(f"{gone}; the same bytes did not end it again") from gone
 

@@ -48,18 +48,18 @@ class ExampleRecorder:
     """
 
     def __init__(
-        self, recorder: RunRecorder, broker: JudgedTarget, clauses: tuple[Clause, ...], name: str
+        self, recorder: RunRecorder, judged: JudgedTarget, clauses: tuple[Clause, ...], name: str
     ) -> None:
         """Start without examples."""
         self.clauses = clauses
         self.number = 0
         self._recorder = recorder
-        self._broker = broker
+        self._judged = judged
         self._name = name
 
     def for_clause(self, clause: Clause) -> ExampleRecorder:
         """Return a recorder of the same property's next example, for another clause."""
-        other = ExampleRecorder(self._recorder, self._broker, (clause,), self._name)
+        other = ExampleRecorder(self._recorder, self._judged, (clause,), self._name)
         other.number = self.number
         return other
 
@@ -91,11 +91,13 @@ class ExampleRecorder:
     def leaves_out(self, what: str, *, may_hide: bool, is_bound: bool) -> None:
         """Note in the property's cells what they leave out; see `PropertyJudge.leaves_out`."""
         for clause in self.clauses:
-            self._recorder.left_out(self._key(clause), what, may_hide=may_hide, is_bound=is_bound)
+            self._recorder.note_left_out(
+                self._key(clause), what, may_hide=may_hide, is_bound=is_bound
+            )
 
     def drawn(self, values: Mapping[str, Any]) -> str:
-        """Return an example's values as text, without the broker."""
-        return repr({name: value for name, value in values.items() if value is not self._broker})
+        """Return an example's values as text, without the target."""
+        return repr({name: value for name, value in values.items() if value is not self._judged})
 
     def is_planned(self, clause: Clause) -> bool:
         """Return whether the run has a cell for a clause."""
@@ -105,7 +107,7 @@ class ExampleRecorder:
         """Return whether an error is a violation; a PIN binds only Apache Kafka and the reference broker."""
         if isinstance(error, Unjudged):
             return False
-        return self._broker.pin_is_binding or any(c.level is not Level.PIN for c in self.clauses)
+        return self._judged.pin_is_binding or any(c.level is not Level.PIN for c in self.clauses)
 
     def is_declared(self, error: AssertionError) -> bool:
         """Return whether an error is declared for every clause of the property."""
@@ -117,7 +119,7 @@ class ExampleRecorder:
         return tuple((key, self._signature(key, error)) for key in keys)
 
     def _key(self, clause: Clause) -> CellKey:
-        return CellKey(clause.id, self._broker.target.id, self._broker.listener)
+        return CellKey(clause.id, self._judged.target.id, self._judged.listener)
 
     def _signature(self, key: CellKey, error: AssertionError) -> str:
         return signature_of(
@@ -135,19 +137,19 @@ class ExampleRecorder:
         for clause in self.clauses:
             matched = self._known(clause, error)
             for known in matched:
-                self._recorder.matched(self._broker.target.id, known)
+                self._recorder.matched(self._judged.target.id, known)
             if matched:
                 declared[clause.id] = "; ".join(known.note for known in matched)
             else:
-                self._recorder.not_covered(self._key(clause))
+                self._recorder.mark_undeclared(self._key(clause))
         return declared
 
     def _known(self, clause: Clause, error: AssertionError) -> list[KnownViolation]:
         """Return the declared violations of a clause that match an error."""
         return [
             known
-            for known in self._broker.target.known_violations
-            if known.holds_on(clause.id, self._broker.listener)
+            for known in self._judged.target.known_violations
+            if known.holds_on(clause.id, self._judged.listener)
             and re.search(known.match, str(error), re.DOTALL)
         ]
 
@@ -180,11 +182,11 @@ class ExampleRecorder:
                     steps=steps,
                     known_violation=declared.get(clause.id, ""),
                     role=self._recorder.role,
-                    script=self._broker.script,
-                    driver=_driver_of(self._broker),
-                    reported=_reported(self._broker, clause.id, str(error)),
+                    script=self._judged.script,
+                    driver=_driver_of(self._judged),
+                    reported=_reported(self._judged, clause.id, str(error)),
                     client_command=self._recorder.client_commands.get(key.target, {}),
-                    origin=origin_of(self._broker.target),
+                    origin=origin_of(self._judged.target),
                 )
             self._recorder.judged(
                 JudgedExample(

@@ -23,8 +23,8 @@ from typing import Any
 
 from hypothesis.errors import UnsatisfiedAssumption
 
+from conformance.engine.drawing import Body, run_body
 from conformance.engine.property_judge import PropertyJudge
-from conformance.engine.repeating import Body, run_body
 from fixtures.client.transport import notifying_of_first_wait
 from fixtures.under_test.broker import Broker
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
@@ -76,7 +76,7 @@ class _Tried:
         return repeat
 
 
-class _Trial:
+class _Attempt:
     """An example that runs in a thread."""
 
     def __init__(self, pool: Executor, broker: Broker, body: Body, values: Values) -> None:
@@ -132,13 +132,13 @@ class ExamplesAhead:
         self._pinned = pinned
         self._at_once = at_once
         self._one_by_one: float = ONE_BY_ONE_AT_FIRST
-        self._waiting: deque[tuple[Body, Values, _Trial]] = deque()
+        self._waiting: deque[tuple[Body, Values, _Attempt]] = deque()
         self.begin_again()
 
     def begin_again(self) -> None:
         """Start again with the property's first example."""
         self._left = deque(self._pinned)
-        self._begun: deque[_Trial] = deque()
+        self._begun: deque[_Attempt] = deque()
 
     def judge(self, body: Body, values: Values) -> None:
         """Take the result of the example that has waited longest, and begin the next one.
@@ -150,15 +150,15 @@ class ExamplesAhead:
             HarnessError: an example could not be judged.
         """
         self._settle(leaving=0 if self._one_by_one else self._at_once - 1)
-        trial = self._trial_of_pinned(body, values)
+        attempt = self._attempt_at_pinned(body, values)
         if self._one_by_one:
-            self._judge_now(body, values, trial)
+            self._judge_now(body, values, attempt)
             return
-        trial = trial or _Trial(self._pool, self._broker, body, values)
-        tried = trial.await_first_wait()
+        attempt = attempt or _Attempt(self._pool, self._broker, body, values)
+        tried = attempt.await_first_wait()
         if tried is not None and isinstance(tried.error, UnsatisfiedAssumption):
             raise tried.error
-        self._waiting.append((body, values, trial))
+        self._waiting.append((body, values, attempt))
 
     def end(self) -> None:
         """Take the results of the examples that wait, after Hypothesis has drawn the last one.
@@ -168,12 +168,12 @@ class ExamplesAhead:
         """
         self._settle(leaving=0)
 
-    def _judge_now(self, body: Body, values: Values, trial: _Trial | None) -> None:
+    def _judge_now(self, body: Body, values: Values, attempt: _Attempt | None) -> None:
         try:
-            if trial is None:
+            if attempt is None:
                 self._judge.judge(body, values)
             else:
-                self._take(body, values, trial)
+                self._take(body, values, attempt)
         except AssertionError:
             # Hypothesis shrinks the failure now, so it must know each example's result at once.
             self._one_by_one = inf
@@ -189,9 +189,9 @@ class ExamplesAhead:
                 self._waiting.clear()
                 raise RejudgeSequentially from error
 
-    def _take(self, body: Body, values: Values, trial: _Trial) -> None:
-        """Judge an example by its trial."""
-        tried = trial.result()
+    def _take(self, body: Body, values: Values, attempt: _Attempt) -> None:
+        """Judge an example by what its attempt found."""
+        tried = attempt.result()
         if tried.error is None:
             self._judge.judge_conforming(values, tried.steps)
         elif self._judge.is_expected(tried.error):
@@ -199,12 +199,12 @@ class ExamplesAhead:
         else:
             self._judge.judge(body, values)
 
-    def _trial_of_pinned(self, body: Body, values: Values) -> _Trial | None:
-        """Return the trial of the next pinned example, and begin those after it; None if all have had their turn."""
+    def _attempt_at_pinned(self, body: Body, values: Values) -> _Attempt | None:
+        """Return the attempt at the next pinned example, and begin those after it; None if all have had their turn."""
         while self._left and len(self._begun) < self._at_once:
             # What is not pinned is the same in each: the fixtures.
             self._begun.append(
-                _Trial(self._pool, self._broker, body, {**values, **self._left.popleft()})
+                _Attempt(self._pool, self._broker, body, {**values, **self._left.popleft()})
             )
         return self._begun.popleft() if self._begun else None
 

@@ -43,8 +43,8 @@ def drop_unneeded(recorder: RunRecorder, targets: Iterable[Target]) -> None:
             ]
             sources = {known.inherited_from for known in declared}
             if "" not in sources:
-                recorder.not_covered(key)
-                recorder.left_out(
+                recorder.mark_undeclared(key)
+                recorder.note_left_out(
                     key,
                     f"the violation that is declared for {', '.join(sorted(sources))} was not found",
                 )

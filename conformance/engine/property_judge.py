@@ -17,11 +17,12 @@ from clauses.tiers import Tier
 from conformance.assertions.blame import judged_elsewhere
 from conformance.assertions.judging import JudgedElsewhere, TargetEnded, Unjudged
 from conformance.engine.crashes import CrashJudge
+from conformance.engine.drawing import Body
 from conformance.engine.example_limits import ExampleLimits
 from conformance.engine.example_recorder import Difference, ExampleRecorder
 from conformance.engine.failing_examples import FailingExamples, Repeat
 from conformance.engine.further_kinds import FurtherKinds
-from conformance.engine.repeating import Body, FailingExample
+from conformance.engine.repeating import FailingExample
 from fixtures.client.patience import Patience
 from fixtures.errors import BrokerGone, HarnessError, NoCredentials, OutOfPatience
 from fixtures.under_test.broker import Broker
@@ -47,7 +48,7 @@ class PropertyJudge:
     def __init__(
         self,
         recorder: RunRecorder,
-        broker: JudgedTarget,
+        judged: JudgedTarget,
         clauses: tuple[Clause, ...],
         name: str,
         *,
@@ -61,7 +62,7 @@ class PropertyJudge:
 
         Args:
             recorder: records every judged example.
-            broker: the target.
+            judged: the target.
             clauses: the clauses that the property judges.
             name: the property's name.
             is_secondary_listener: whether the listener is not the target's first, so that drawing ends early.
@@ -73,12 +74,12 @@ class PropertyJudge:
         self.keep_machine = recorder.keep_machine
         self._is_deep = recorder.tier == Tier.DEEP
         self._is_secondary_listener = is_secondary_listener
-        self._broker = broker
-        self._examples = ExampleRecorder(recorder, broker, clauses, name)
+        self._judged = judged
+        self._examples = ExampleRecorder(recorder, judged, clauses, name)
         self._limits = ExampleLimits(
             is_secondary_listener=is_secondary_listener, pinned=pinned, distance_s=distance_s
         )
-        self._crashes = CrashJudge(broker, self._examples)
+        self._crashes = CrashJudge(judged, self._examples)
         self._failing = failing or FailingExamples(recorder)
         self._further = further_kinds
         self._has_found = False
@@ -138,7 +139,7 @@ class PropertyJudge:
         return self._harness_error is None and self._limits.skips(
             drawn,
             is_first=self._examples.number == 0,
-            patience_left_s=self._broker.patience.left_s,
+            patience_left_s=self._judged.patience.left_s,
         )
 
     def _run_on(self, further: FurtherKinds, body: Body, values: Mapping[str, Any]) -> None:
@@ -177,7 +178,7 @@ class PropertyJudge:
 
     def conforms(self, exchanges: Sequence[Exchange]) -> None:
         """Record an example that was sent among others and conforms."""
-        step = Step(connection=0, listener=self._broker.listener, exchanges=tuple(exchanges))
+        step = Step(connection=0, listener=self._judged.listener, exchanges=tuple(exchanges))
         self._examples.conforms((step,), self._limits.phase)
 
     def differs(
@@ -262,7 +263,7 @@ class PropertyJudge:
         if self._harness_error is not None:
             # Further examples would only repeat it: a broker that is gone is gone for all of them.
             raise self._harness_error
-        patience = self._broker.patience
+        patience = self._judged.patience
         before = patience.now()
         try:
             self._run_or_blame(body, values)
@@ -281,17 +282,17 @@ class PropertyJudge:
         else:
             # Silence that was allowed does not count against the target's patience.
             patience.refund(before)
-            self._examples.conforms(tuple(self._broker.journal), self._limits.phase)
+            self._examples.conforms(tuple(self._judged.journal), self._limits.phase)
 
     def _failed(self, error: AssertionError, example: FailingExample, before: Patience) -> bool:
         """Record an example that fails, and return whether Hypothesis has to know it."""
-        steps = tuple(self._broker.journal)
+        steps = tuple(self._judged.journal)
         is_shrunk = self._limits.phase is Phase.SHRINK
         difference = self._record(error, steps, self._examples.drawn(example.values))
         if difference.is_declared:
             # A declared violation was expected, silence included, so its waiting time is refunded. Drawing goes on:
             # the next example may fail in another way, which the declaration must not hide.
-            self._broker.patience.refund(before)
+            self._judged.patience.refund(before)
             self._keep_first(error)
             return False
         if isinstance(error, TargetEnded):
@@ -304,16 +305,16 @@ class PropertyJudge:
     def judged_elsewhere(self, reason: JudgedElsewhere) -> None:
         """Record an example that meets a fault of another clause: it leaves the property's own clauses inconclusive."""
         self._examples.judged_elsewhere(
-            str(reason), tuple(self._broker.journal), self._limits.phase
+            str(reason), tuple(self._judged.journal), self._limits.phase
         )
         self._elsewhere = self._elsewhere or reason
 
     def elsewhere(self, error: BaseException | None) -> JudgedElsewhere | None:
         """Return why a violation of the property's clauses is another clause's fault; None if it is not."""
-        if not isinstance(self._broker, Broker):
+        if not isinstance(self._judged, Broker):
             return None
         clauses = {clause.id for clause in self._examples.clauses}
-        return judged_elsewhere(self._broker, error, clauses)
+        return judged_elsewhere(self._judged, error, clauses)
 
     def _run_or_blame(self, body: Body, values: Mapping[str, Any]) -> None:
         try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,6 +17,7 @@ from hypothesis.errors import UnsatisfiedAssumption
 from hypothesis.strategies import DataObject
 
 from clauses.tiers import Tier
+from conformance.engine.drawing import Body, run_body
 from fixtures.errors import HarnessError, OutOfPatience
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.judged_target import JudgedTarget
@@ -41,8 +42,6 @@ Failures after that are not classified, and count as violations.
 """
 LOAD_CONNECTIONS = 4
 
-Body = Callable[..., None]
-
 
 @dataclass(frozen=True, slots=True)
 class FailingExample:
@@ -62,26 +61,7 @@ class FailingExample:
         return replace(self, values=values)
 
 
-def run_body(broker: JudgedTarget, body: Body, values: Mapping[str, Any]) -> None:
-    """Run a property's body once; check that the broker is alive after a malformed request or a failure.
-
-    Raises:
-        AssertionError: the target violates the clause.
-        HarnessError: the example could not be judged.
-    """
-    broker.begin_example()
-    try:
-        body(**values)
-    except AssertionError:
-        # If the broker ended in the middle of an example, the failure is no evidence about the clause.
-        broker.check_alive()
-        raise
-    exchanges = (exchange for step in broker.journal for exchange in step.exchanges)
-    if any(exchange.request.broken and not exchange.usable for exchange in exchanges):
-        broker.check_alive()
-
-
-def run_again(broker: JudgedTarget, example: FailingExample) -> None:
+def run_again(judged: JudgedTarget, example: FailingExample) -> None:
     """Run a failing example alone.
 
     Raises:
@@ -90,7 +70,7 @@ def run_again(broker: JudgedTarget, example: FailingExample) -> None:
         HarnessError: the example could not be judged.
     """
     with assumptions_outside_hypothesis():
-        run_body(broker, example.body, example.values)
+        run_body(judged, example.body, example.values)
 
 
 def _fails(broker: Broker, example: FailingExample) -> bool:

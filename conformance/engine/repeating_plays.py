@@ -24,9 +24,9 @@ from fixtures.under_test.trial import Trial
 from reference_model.clients.scripts.script import Script
 from reports.run.repeats import Repeats, Tally
 
-REPEATS_IF_ALL_FAIL = 2
+PLAYS_IF_ALL_FAIL = 2
 """Repeats if all of them fail; they come one after the other, and each may take as long as its script, or an operation, may."""
-REPEATS_TO_ESTIMATE = 3
+PLAYS_TO_ESTIMATE = 3
 """Repeats if one of them passes."""
 SIDE_BY_SIDE = PLAYS_AT_A_TIME - 2
 """Failures that are repeated at a time: fewer than are played side by side before they are judged, so that a control has a process."""
@@ -68,11 +68,9 @@ def repeat_plays(
     for first in range(0, len(scripts), SIDE_BY_SIDE):
         group = in_order[first : first + SIDE_BY_SIDE]
         left = group
-        for _ in range(REPEATS_IF_ALL_FAIL):
+        for _ in range(PLAYS_IF_ALL_FAIL):
             left = _recurring(client, {each: (examples[each], scripts[each]) for each in left})
-        found |= {
-            each: Repeats(used=Tally(REPEATS_IF_ALL_FAIL, REPEATS_IF_ALL_FAIL)) for each in left
-        }
+        found |= {each: Repeats(used=Tally(PLAYS_IF_ALL_FAIL, PLAYS_IF_ALL_FAIL)) for each in left}
     for number, script in scripts.items():
         if number not in found:
             found[number] = _repeat_alone(client, examples[number], script)
@@ -124,7 +122,7 @@ def _fails(
 def _repeats(again: Callable[[], bool], too_slow: Callable[[], str]) -> Repeats:
     """Repeat a failure, until `too_slow` returns why the control is too slow to go on."""
     failed = repeats = 0
-    while repeats < (REPEATS_IF_ALL_FAIL if failed == repeats else REPEATS_TO_ESTIMATE):
+    while repeats < (PLAYS_IF_ALL_FAIL if failed == repeats else PLAYS_TO_ESTIMATE):
         if why := too_slow():
             return Repeats(used=Tally(failed, repeats), too_slow=why)
         failed += again()

@@ -10,6 +10,10 @@ from conformance.learning.letters import Alphabet, Letter, Sending
 from reference_model.broker.rules.reaction import AnswerKind, Identity
 from reference_model.broker.rules.request_parser import READABLE_BODIES
 from strategies.api_versions import build_request
+from strategies.bare_requests import build_bare_request
+from strategies.broken_requests import build_with_null_name
+from strategies.mixed_layouts import build_mixed
+from strategies.odd_frames import build_short_frame, build_with_size
 from strategies.software_names import Software
 from wire.api_keys import (
     API_VERSIONS_KEY,
@@ -22,9 +26,9 @@ from wire.api_keys import (
     VOTE_KEY,
 )
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
-from wire.exchange import Request, encode_request
-from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES, encode_frame
-from wire.headers import PLAIN_REQUEST_HEADER, RequestHeader, plain_header
+from wire.exchange import Request
+from wire.frames import SOCKET_REQUEST_MAX_BYTES
+from wire.headers import CLIENT_ID_OFFSET, PLAIN_REQUEST_HEADER
 from wire.primitives import INT16_MAX, INT16_MIN, INT32_MAX, TaggedField
 from wire.sasl import (
     FIRST_FLEXIBLE_AUTHENTICATE,
@@ -126,7 +130,7 @@ class _Writer:
         yield self._other("Metadata v99", METADATA_KEY, version=99)
         yield self._other("ListGroups", LIST_GROUPS_KEY)
         yield self._other("unassigned API", UNASSIGNED_KEY, body=b"")
-        yield self._frame("short frame", build_request(version=0).data[SIZE_BYTES:][:6])
+        yield self._frame("short frame", 6)
         yield self._size("negative size", -1)
 
     def _ids_small(self) -> Iterable[Letter]:
@@ -165,7 +169,8 @@ class _Writer:
         yield self._versions("v3 body tag", version=3, body_tags=(ODD_TAG,))
         yield self._versions("v3 empty name", version=3, software=Software("", "1"))
         yield self._versions("v3 illegal version", version=3, software=Software("a", "-1"))
-        yield self._versions("v3 null name", version=3, body=b"\0\2a\0", broken="null name")
+        null_name = self._numbered(build_with_null_name, version=3, field="client_software_name")
+        yield Letter(name="v3 null name", requests=(null_name,))
         yield self._versions("v3 empty body", version=3, body=b"", broken="empty body")
         yield self._old_header("v0 new header", version=0, header_version=2)
 
@@ -216,9 +221,11 @@ class _Writer:
         (first,) = self._versions("", version=0).requests
         (second,) = self._versions("", version=3).requests
         # After SaslHandshake v0 it is an empty token; 0.10 and others ignore it, so a sentinel follows.
-        yield self._frame("empty frame", b"")
-        yield self._frame("frame of one byte", b"\0")
-        yield self._frame("header without client id", first.data[SIZE_BYTES:][:8])
+        yield self._frame("empty frame", 0)
+        yield self._frame("frame of one byte", 1)
+        yield self._frame(
+            "header without client id", CLIENT_ID_OFFSET, correlation_id=first.correlation_id
+        )
         yield self._size("size above the limit", SOCKET_REQUEST_MAX_BYTES + 1)
         yield self._size("largest size", INT32_MAX)
         if not self._facts.is_encrypted:
@@ -241,12 +248,12 @@ class _Writer:
     def _old_header(
         self, name: str, *, version: int, header_version: int = PLAIN_REQUEST_HEADER
     ) -> Letter:
-        body = ApiVersionsRequest(client_software_name="a", client_software_version="1")
-        request = encode_request(
-            self._header(API_VERSIONS_KEY, version),
-            body,
+        request = self._numbered(
+            build_mixed,
+            version=version,
             header_version=header_version,
-            broken="a header of another version",
+            body_version=version,
+            body=ApiVersionsRequest(client_software_name="a", client_software_version="1"),
         )
         return Letter(name=name, requests=(request,))
 
@@ -271,23 +278,15 @@ class _Writer:
         kind: AnswerKind = AnswerKind.OTHER,
     ) -> Letter:
         content = READABLE_BODIES[api_key, 0] if body is None else body
-        request = encode_request(
-            self._header(api_key, version), content, header_version=PLAIN_REQUEST_HEADER
+        request = self._numbered(
+            build_bare_request, api_key=api_key, api_version=version, body=content, broken=""
         )
         return Letter(name=name, requests=(request,), kind=kind)
 
-    def _frame(self, name: str, payload: bytes) -> Letter:
+    def _frame(self, name: str, kept: int, **values: int) -> Letter:
         """Write a complete frame without a complete header, which some releases ignore."""
-        request = replace(
-            build_request(version=0), data=encode_frame(payload), broken="too short for a header"
-        )
+        request = build_short_frame(0, kept, **values)
         return Letter(name=name, requests=(request,), sending=Sending.WITH_SENTINEL)
 
     def _size(self, name: str, size: int) -> Letter:
-        request = replace(
-            build_request(version=0), data=encode_frame(b"", size=size), broken=f"size {size}"
-        )
-        return Letter(name=name, requests=(request,))
-
-    def _header(self, api_key: int, version: int) -> RequestHeader:
-        return plain_header(api_key, version, next(self._correlation_ids))
+        return Letter(name=name, requests=(build_with_size(size, sent_bytes=0),))

@@ -12,9 +12,9 @@ from typing import TypeVar
 from conformance.engine.hypothesis_profiles import EXAMPLES_PER_PROPERTY
 from conformance.mutation.score import Blame, Kill, is_of_model
 from conformance.mutation.subjects import SUBJECTS, Subject
-from conformance.mutation.trials import (
+from conformance.mutation.tried_faults import (
     Killed,
-    PropertyTrial,
+    TriedFault,
     blame,
     examples_to_kill,
     fewest_examples,
@@ -111,13 +111,13 @@ def measure(
             )
             if tried
         ]
-        trials = [trial for work in results(judged, advance) for trial in work]
+        tried = [each for work in results(judged, advance) for each in work]
         # Count only pairs that caught: a property that cannot see a fault would run up to the cap for every seed.
-        pairs = {(trial.property_name, trial.fault) for trial in trials if trial.caught}
+        pairs = {(each.property_name, each.fault) for each in tried if each.caught}
         caught = {
             name: [each for each in broken[name] if (name, each) in pairs] for name in properties
         }
-        certain = _certain(subject, faults, trials) if quick else set()
+        certain = _certain(subject, faults, tried) if quick else set()
         left = {name: [each for each in caught[name] if each not in certain] for name in properties}
         keys = [
             (name, seed)
@@ -130,25 +130,23 @@ def measure(
             for name, seed in keys
         ]
         killed = dict(zip(keys, results(counted, advance), strict=True))
-    reference, *blames = blames_of(subject, ("", *faults), trials)
+    reference, *blames = blames_of(subject, ("", *faults), tried)
     return InMemoryResult(
         reference=reference,
         blames=blames,
-        kills=kills_of_standard_run(subject, faults, trials, killed, seeds, uncounted=certain),
+        kills=kills_of_standard_run(subject, faults, tried, killed, seeds, uncounted=certain),
         kills_of_property={name: len(caught[name]) for name in properties},
     )
 
 
-def _certain(subject: Subject, faults: Sequence[str], trials: Sequence[PropertyTrial]) -> set[str]:
+def _certain(subject: Subject, faults: Sequence[str], tried: Sequence[TriedFault]) -> set[str]:
     """Return the faults of which pinned examples catch each clause, with whatever seed."""
-    kills = kills_of_standard_run(subject, faults, trials, {}, 0)
+    kills = kills_of_standard_run(subject, faults, tried, {}, 0)
     uncertain = {kill.defect for kill in kills if not kill.pinned}
     return {fault for fault in faults if subject.named(fault) not in uncertain}
 
 
-def _blame(
-    model: str, property_name: str, faults: Sequence[str], count: int
-) -> list[PropertyTrial]:
+def _blame(model: str, property_name: str, faults: Sequence[str], count: int) -> list[TriedFault]:
     return blame(SUBJECTS[model], property_name, faults, count)
 
 
@@ -192,18 +190,16 @@ def results(work: Sequence[Future[T]], advance: Advance | None) -> list[T]:
     return [future.result() for future in work]
 
 
-def blames_of(
-    subject: Subject, faults: Sequence[str], trials: Sequence[PropertyTrial]
-) -> list[Blame]:
+def blames_of(subject: Subject, faults: Sequence[str], tried: Sequence[TriedFault]) -> list[Blame]:
     """Return which clauses each fault violated; one without a name is the plain model."""
     properties = judged_in_memory(subject)
     violated: dict[str, set[str]] = defaultdict(set)
     problems: dict[str, list[str]] = defaultdict(list)
-    for trial in trials:
-        if trial.caught:
-            violated[trial.fault].update(properties[trial.property_name])
-        elif trial.problem:
-            problems[trial.fault].append(f"{trial.property_name}: {trial.problem}")
+    for each in tried:
+        if each.caught:
+            violated[each.fault].update(properties[each.property_name])
+        elif each.problem:
+            problems[each.fault].append(f"{each.property_name}: {each.problem}")
     judged = clauses_in_memory(subject)
     return [
         Blame(
@@ -221,13 +217,13 @@ def blames_of(
 def kills_of_standard_run(
     subject: Subject,
     faults: Sequence[str],
-    trials: Sequence[PropertyTrial],
+    tried: Sequence[TriedFault],
     killed: Killed,
     seeds: int,
     uncounted: Collection[str] = (),
 ) -> list[Kill]:
     """Return how each clause caught the faults that break it, without the properties that only a deep run has."""
-    pinned = {(trial.property_name, trial.fault) for trial in trials if trial.pinned}
+    pinned = {(each.property_name, each.fault) for each in tried if each.pinned}
     judged = clauses_in_memory(subject)
     judging: dict[str, list[str]] = defaultdict(list)
     for name, clauses in judged_in_memory(subject).items():

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from conformance.mutation.score import Kill
 from conformance.mutation.subjects import SUBJECTS, reference_broker
-from conformance.mutation.trials import (
+from conformance.mutation.tried_faults import (
     caught_by_pinned,
     examples_to_kill,
     fewest_examples,

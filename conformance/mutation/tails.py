@@ -30,7 +30,7 @@ from strategies.header_fields import (
     MOST_TAGS_SERVED,
     ManyTags,
 )
-from strategies.odd_frames import CLIENT_ID_LENGTH_END, OTHER_PROTOCOLS, is_cut_short
+from strategies.odd_frames import OTHER_PROTOCOLS, is_cut_short
 from strategies.odd_strings import BEYOND_THE_FRAME, CLUSTER_ID, NOT_TEXT, ODD_LENGTH, TOO_LONG
 from strategies.software_names import KNOWN_CLIENTS, Software
 from strategies.tagged_headers import TaggedHeader
@@ -42,6 +42,7 @@ from wire.api_versions import (
 )
 from wire.exchange import Request, encode_request
 from wire.frames import SIZE_BYTES, read_size
+from wire.headers import CLIENT_ID_LENGTH_END
 from wire.primitives import INT16_MAX, INT16_MIN, INT32_MAX, INT32_MIN, NO_TAGS
 
 SEEDS_OF_TAILS = 5

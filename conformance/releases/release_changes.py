@@ -156,11 +156,11 @@ class Observer:
     def _observation(self, frames: Frames) -> Observation:
         with self._broker.connect(authenticate=not self._stage.name) as connection:
             connection.converse_in_turn(self._stage.sent_before)
-            if frames.waits:
+            if frames.awaits_more:
                 return tuple(map(self._words, connection.end_stream(frames.all)))
-            if len(frames.all) > 1 or frames.refused:
+            if len(frames.all) > 1 or frames.size_is_refused:
                 return tuple(map(self._words, connection.converse(frames.all)))
-            exchange = connection.exchange(frames.whole[0])
+            exchange = connection.exchange(frames.complete[0])
         if exchange.payload is None:
             return (self._words(exchange),)
         return (self._words(exchange) + (", kept" if exchange.usable else ", closed"),)
@@ -187,13 +187,13 @@ class Observer:
         """
         if self._state not in TAKING_REQUESTS:
             raise NotModelled("the release does not allow a connection to reach this state")
-        if frames.waits and self._broker.speaks_tls:
+        if frames.awaits_more and self._broker.speaks_tls:
             raise NotModelled("TLS cannot end only one side of the stream")
-        single = len(frames.whole) == 1 and frames.rest is None
+        single = len(frames.complete) == 1 and frames.rest is None
         allowed: list[frozenset[str]] = []
         clauses: set[str] = set()
         states, may_be_closed = {self._state}, False
-        for request in frames.whole:
+        for request in frames.complete:
             words = {CLOSED} if may_be_closed else set()
             next_states: set[ConnectionState] = set()
             for state in states:

@@ -20,6 +20,8 @@ from wire.codec import decode_prefix
 from wire.errors import DecodeError
 from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES, read_size
 from wire.headers import (
+    CLIENT_ID_LENGTH_END,
+    CLIENT_ID_OFFSET,
     CORRELATION_ID_BYTES,
     FLEXIBLE_REQUEST_HEADER,
     RequestHeader,
@@ -32,9 +34,6 @@ LARGEST_RESPONSE_BYTES = 2**30
 MOST_TABLE_BYTES = 64 * 1024
 """How much is kept of an ApiVersions response; that of Kafka 4.4 has less than 1 KiB."""
 _MOST_SOFTWARE_BYTES = 512
-_START_BYTES = 8
-"""API key, version and correlation id."""
-_CLIENT_ID_AT = _START_BYTES + 2
 _NEWER_VERSIONS = 5
 """How much newer than Kafka 4.4's a version may be for bytes to be taken for a request."""
 _NO_VERSIONS_KNOWN = 20
@@ -60,13 +59,13 @@ class CapturedRequest(NamedTuple):
 
 def needed_of_request(payload: bytes) -> int:
     """Return how many bytes of a request are read: its header, and the body of ApiVersions."""
-    if len(payload) < _CLIENT_ID_AT:
-        return _CLIENT_ID_AT
+    if len(payload) < CLIENT_ID_LENGTH_END:
+        return CLIENT_ID_LENGTH_END
     start = read_request_start(payload)
     if not _has_client_id(start.api_key, start.api_version):
-        return _START_BYTES
-    length = int.from_bytes(payload[_START_BYTES:_CLIENT_ID_AT], signed=True)
-    end = _CLIENT_ID_AT + max(length, 0)
+        return CLIENT_ID_OFFSET
+    length = int.from_bytes(payload[CLIENT_ID_OFFSET:CLIENT_ID_LENGTH_END], signed=True)
+    end = CLIENT_ID_LENGTH_END + max(length, 0)
     return end + _MOST_SOFTWARE_BYTES if _names_software(*start[:2]) else end
 
 
@@ -77,16 +76,16 @@ def read_request(payload: bytes, *, strictly: bool) -> CapturedRequest | None:
         payload: the beginning of a frame's payload, as much as `needed_of_request` says.
         strictly: whether API and version must be ones that Kafka has, or will have soon.
     """
-    if len(payload) < _START_BYTES:
+    if len(payload) < CLIENT_ID_OFFSET:
         return None
     key, version, correlation_id = read_request_start(payload)
     if key < 0 or version < 0 or (strictly and not is_known(key, version)):
         return None
     if not _has_client_id(key, version):
         return CapturedRequest(key, version, correlation_id, None)
-    length = int.from_bytes(payload[_START_BYTES:_CLIENT_ID_AT], signed=True)
-    written = payload[_CLIENT_ID_AT : _CLIENT_ID_AT + max(length, 0)]
-    if length < -1 or len(payload) < _CLIENT_ID_AT or len(written) < length:
+    length = int.from_bytes(payload[CLIENT_ID_OFFSET:CLIENT_ID_LENGTH_END], signed=True)
+    written = payload[CLIENT_ID_LENGTH_END : CLIENT_ID_LENGTH_END + max(length, 0)]
+    if length < -1 or len(payload) < CLIENT_ID_LENGTH_END or len(written) < length:
         return None
     try:
         client_id = written.decode()
@@ -98,10 +97,10 @@ def read_request(payload: bytes, *, strictly: bool) -> CapturedRequest | None:
 
 def begins_with_request(data: bytes) -> bool:
     """Return whether a segment's data begin with the frame of a request, of which the header is complete."""
-    if len(data) < SIZE_BYTES + _START_BYTES:
+    if len(data) < SIZE_BYTES + CLIENT_ID_OFFSET:
         return False
     size = read_size(data[:SIZE_BYTES])
-    if not _START_BYTES <= size <= LARGEST_REQUEST_BYTES:
+    if not CLIENT_ID_OFFSET <= size <= LARGEST_REQUEST_BYTES:
         return False
     request = read_request(data[SIZE_BYTES : SIZE_BYTES + size], strictly=True)
     return request is not None and (request.client_id or "").isprintable()

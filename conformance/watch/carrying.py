@@ -20,10 +20,11 @@ from fixtures.client.running_broker import Address
 from fixtures.client.transport import reset_on_close
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import ApiVersionsResponse
-from wire.codec import decode, encode
+from wire.codec import decode
 from wire.errors import DecodeError
-from wire.frames import DEFAULT_MAX_FRAME_BYTES, SIZE_BYTES, encode_frame, read_size
-from wire.headers import CORRELATION_ID_BYTES, plain_header
+from wire.exchange import probe_request
+from wire.frames import FrameReader
+from wire.headers import CORRELATION_ID_BYTES
 
 BUFFER_BYTES = 1 << 16
 """How much is buffered of one direction before the other side has to wait; reading may add one chunk."""
@@ -111,18 +112,20 @@ async def newest_api_versions(address: Address, ways: Ways) -> int:
     try:
         async with asyncio.timeout(ASK_S):
             return await _ask(reader, writer)
-    except (EOFError, DecodeError, ValueError) as error:
+    except (EOFError, DecodeError) as error:
         raise ConnectionAbortedError(f"it does not answer ApiVersions: {error}") from error
     finally:
         writer.close()
 
 
 async def _ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> int:
-    writer.write(encode_frame(encode(plain_header(API_VERSIONS_KEY, 0, 1), version=1)))
-    size = read_size(await reader.readexactly(SIZE_BYTES))
-    if not CORRELATION_ID_BYTES < size < DEFAULT_MAX_FRAME_BYTES:
-        raise ValueError(f"the response has {size} bytes")
-    payload = await reader.readexactly(size)
+    writer.write(probe_request(0).data)
+    received = FrameReader()
+    while (payload := received.next_payload()) is None:
+        data = await reader.read(BUFFER_BYTES)
+        if not data:
+            raise EOFError(f"it closes the connection after {len(received.unread)} bytes")
+        received.receive_data(data)
     table = decode(ApiVersionsResponse, payload[CORRELATION_ID_BYTES:], version=0)
     entry = table.range_of(API_VERSIONS_KEY)
     return 0 if entry is None else int(entry.max_version)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from conformance.watch.captured_requests import is_known
 from wire.api_keys import API_VERSIONS_KEY, SASL_HANDSHAKE_KEY
 from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES, read_size
-from wire.headers import read_request_start
+from wire.headers import CLIENT_ID_LENGTH_END, CLIENT_ID_OFFSET, read_request_start
 from wire.primitives import STRING_LENGTH_BYTES
 
 MOST_TOKENS = 100
@@ -69,9 +69,9 @@ _START = struct.Struct(">ihhih")
 """Size, API key, version, correlation id, and the length of the client id."""
 _NUMBERS = struct.Struct(">hhih")
 """API key, version, correlation id, and the length of the client id."""
-_SHORTEST = 8
-"""API key, version and correlation id; a shorter frame is no request."""
-_BEFORE_CLIENT_ID = SIZE_BYTES + _NUMBERS.size
+_SHORTEST = CLIENT_ID_OFFSET
+"""A shorter frame is no request."""
+_BEFORE_CLIENT_ID = SIZE_BYTES + CLIENT_ID_LENGTH_END
 _HIGHEST = 1000
 """Above every API key and version that there is; what has more is no request of Kafka's protocol."""
 _READ_FURTHER = (SASL_HANDSHAKE_KEY, API_VERSIONS_KEY)

@@ -19,7 +19,7 @@ from conformance.assertions.other_apis import NoTableReadable, advertised_table
 from fixtures.artefacts.message_schemas import api_catalogue
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
-from proposals.kip_1313.messages import CHANGED_APIS
+from proposals.kip_1313.messages import CHANGED_APIS, OFFSET_DELETE_KEY
 from proposals.kip_1313.requests import InstanceIdRequest, sasl_authenticate
 from strategies.api_versions import build_request
 from strategies.minimal_requests import minimal_body
@@ -28,7 +28,6 @@ from wire.api_keys import (
     DESCRIBE_CLUSTER_KEY,
     GET_TELEMETRY_SUBSCRIPTIONS_KEY,
     LIST_GROUPS_KEY,
-    OFFSET_DELETE_KEY,
     SASL_AUTHENTICATE_KEY,
     SASL_HANDSHAKE_KEY,
 )

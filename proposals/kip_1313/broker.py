@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from proposals.kip_1313.messages import CHANGED_APIS
+from proposals.kip_1313.messages import CHANGED_APIS, PUSH_TELEMETRY_KEY
 from reference_model.broker.model.stages import Pause
 from reference_model.broker.model.state_machine import BrokerConnection, ReferenceBroker
 from reference_model.broker.rules.connection_states import ConnectionState
@@ -23,12 +23,7 @@ from reference_model.broker.rules.responses import encode_body, refusal_of_other
 from reference_model.clients.scripts.reading import SHORTEST_REQUEST_BYTES
 from reference_model.profiles.profile import Profile
 from reference_model.proxies.model_proxy import NO_RESPONSE, with_changed_table
-from wire.api_keys import (
-    API_VERSIONS_KEY,
-    GET_TELEMETRY_SUBSCRIPTIONS_KEY,
-    PUSH_TELEMETRY_KEY,
-    SASL_HANDSHAKE_KEY,
-)
+from wire.api_keys import API_VERSIONS_KEY, GET_TELEMETRY_SUBSCRIPTIONS_KEY, SASL_HANDSHAKE_KEY
 from wire.api_versions import NEWEST_VERSION, ApiVersion, ApiVersionsResponse
 from wire.codec import decode, decode_prefix, encode
 from wire.error_codes import ErrorCode

@@ -12,23 +12,19 @@ from proposals.kip_1313.messages import (
     API_VERSIONS_WITH_ID,
     CLIENT_APIS,
     CONSUMER_GROUP_HEARTBEAT,
+    CONSUMER_GROUP_HEARTBEAT_KEY,
     GET_TELEMETRY_SUBSCRIPTIONS,
+    OFFSET_DELETE_KEY,
     PUSH_TELEMETRY,
+    PUSH_TELEMETRY_KEY,
     SHARE_GROUP_HEARTBEAT,
+    SHARE_GROUP_HEARTBEAT_KEY,
 )
 from reference_model.clients.model.asking import OWN_RANGES
 from reference_model.clients.model.client_connections import Link, Range
 from reference_model.clients.model.model_client import ModelClient
 from reference_model.clients.model.network import HostPort
-from wire.api_keys import (
-    API_VERSIONS_KEY,
-    CONSUMER_GROUP_HEARTBEAT_KEY,
-    GET_TELEMETRY_SUBSCRIPTIONS_KEY,
-    METADATA_KEY,
-    OFFSET_DELETE_KEY,
-    PUSH_TELEMETRY_KEY,
-    SHARE_GROUP_HEARTBEAT_KEY,
-)
+from wire.api_keys import API_VERSIONS_KEY, GET_TELEMETRY_SUBSCRIPTIONS_KEY, METADATA_KEY
 from wire.codec import encode
 from wire.headers import INSTANCE_ID_REQUEST_HEADER, InstanceIdHeader, RequestHeader
 

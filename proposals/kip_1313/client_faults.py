@@ -5,11 +5,15 @@ from __future__ import annotations
 from uuid import UUID, uuid4
 
 from proposals.kip_1313.client import InstanceIdClient
-from proposals.kip_1313.messages import GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY
+from proposals.kip_1313.messages import (
+    CONSUMER_GROUP_HEARTBEAT_KEY,
+    GET_TELEMETRY_SUBSCRIPTIONS,
+    PUSH_TELEMETRY,
+)
 from reference_model.clients.model.client_connections import CLIENT_ID, Link
 from reference_model.faults.clients.registry import FAULTS as FAULTS
 from reference_model.faults.clients.registry import fault
-from wire.api_keys import CONSUMER_GROUP_HEARTBEAT_KEY, GET_TELEMETRY_SUBSCRIPTIONS_KEY
+from wire.api_keys import GET_TELEMETRY_SUBSCRIPTIONS_KEY
 from wire.codec import encode
 from wire.headers import INSTANCE_ID_REQUEST_HEADER, NO_INSTANCE_ID, InstanceIdHeader, RequestHeader
 

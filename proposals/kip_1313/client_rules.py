@@ -10,14 +10,16 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from proposals.kip_1313.messages import CLIENT_APIS, TELEMETRY_KEYS, has_instance_id
+from proposals.kip_1313.messages import (
+    CLIENT_APIS,
+    CONSUMER_GROUP_HEARTBEAT_KEY,
+    SHARE_GROUP_HEARTBEAT_KEY,
+    TELEMETRY_KEYS,
+    has_instance_id,
+)
 from reference_model.clients.rules.moves import History
 from reference_model.clients.scripts.recording import Recording, SeenRequest
 from reference_model.profiles.known_apis import label_of
-from wire.api_keys import (
-    CONSUMER_GROUP_HEARTBEAT_KEY,
-    SHARE_GROUP_HEARTBEAT_KEY,
-)
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import decode, decode_prefix
 from wire.errors import DecodeError

@@ -14,11 +14,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from proposals.kip_1313.messages import TELEMETRY_KEYS
-from wire.api_keys import (
-    API_VERSIONS_KEY,
-    OFFSET_DELETE_KEY,
-)
+from proposals.kip_1313.messages import OFFSET_DELETE_KEY, TELEMETRY_KEYS
+from wire.api_keys import API_VERSIONS_KEY
 from wire.fields import Versions, versions
 from wire.header_versions import (
     FIRST_FLEXIBLE,

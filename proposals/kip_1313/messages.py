@@ -9,15 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from wire.api_keys import (
-    API_VERSIONS_KEY,
-    CONSUMER_GROUP_HEARTBEAT_KEY,
-    GET_TELEMETRY_SUBSCRIPTIONS_KEY,
-    OFFSET_DELETE_KEY,
-    PUSH_TELEMETRY_KEY,
-    SASL_AUTHENTICATE_KEY,
-    SHARE_GROUP_HEARTBEAT_KEY,
-)
+from wire.api_keys import API_VERSIONS_KEY, GET_TELEMETRY_SUBSCRIPTIONS_KEY, SASL_AUTHENTICATE_KEY
 from wire.api_versions import NEWEST_VERSION
 from wire.fields import Versions
 from wire.header_versions import HEADER_VERSIONS
@@ -25,6 +17,10 @@ from wire.headers import INSTANCE_ID_REQUEST_HEADER
 from wire.message_schemas import Api, api
 from wire.startup_messages import CLUSTER_APIS, SASL_AUTHENTICATE
 
+OFFSET_DELETE_KEY = 47
+CONSUMER_GROUP_HEARTBEAT_KEY = 68
+PUSH_TELEMETRY_KEY = 72
+SHARE_GROUP_HEARTBEAT_KEY = 76
 TELEMETRY_KEYS = (GET_TELEMETRY_SUBSCRIPTIONS_KEY, PUSH_TELEMETRY_KEY)
 
 OFFSET_DELETE = api(f"""

@@ -8,14 +8,9 @@ from conformance.assertions.client_moves import PlayableClient
 from fixtures.under_test.broker import Broker
 from proposals.kip_1313.assertions import claims_instance_ids
 from proposals.kip_1313.client_rules import MEMBER_KEYS, sends_instance_ids
-from proposals.kip_1313.messages import TELEMETRY_KEYS
+from proposals.kip_1313.messages import PUSH_TELEMETRY_KEY, TELEMETRY_KEYS
 from proposals.kip_1313.scripts import claiming_cluster
-from wire.api_keys import (
-    API_VERSIONS_KEY,
-    GET_TELEMETRY_SUBSCRIPTIONS_KEY,
-    PUSH_TELEMETRY_KEY,
-    SASL_AUTHENTICATE_KEY,
-)
+from wire.api_keys import API_VERSIONS_KEY, GET_TELEMETRY_SUBSCRIPTIONS_KEY, SASL_AUTHENTICATE_KEY
 from wire.sasl import PLAIN
 
 BROKER_NEEDS: Mapping[str, tuple[Callable[[Broker], bool], str]] = {

@@ -36,7 +36,7 @@ class InstanceIdRequest:
     """A request with header v3, or with an older one.
 
     Attributes:
-        api: which of the APIs that the target has with that header; counted around.
+        api: the index of an API among those that the target has with that header, modulo their number.
         correlation_id: its correlation id.
         client_id: its client id.
         tags: unknown tagged fields of its header.

@@ -14,7 +14,6 @@ from reference_model.proxies.model_proxy import (
     with_changed_body,
     with_changed_table,
 )
-from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import (
     FIRST_FLEXIBLE_VERSION,
     NEWEST_VERSION,
@@ -27,6 +26,9 @@ from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
 from wire.frames import SIZE_BYTES, encode_frame, read_size
 from wire.headers import (
+    API_VERSIONS_V0_START,
+    CLIENT_ID_LENGTH_END,
+    CLIENT_ID_OFFSET,
     CORRELATION_ID_BYTES,
     correlation_id_bytes,
     read_error_code,
@@ -38,10 +40,8 @@ FAULTS = Faults()
 """Every planted fault of the model proxy, by name."""
 fault = FAULTS.planting
 
-CLIENT_ID_LENGTH = slice(8, 10)
-CLIENT_ID_START = 10
-"""Positions in the payload of a request."""
-API_VERSIONS_V0 = API_VERSIONS_KEY.to_bytes(2) + b"\0\0"
+CLIENT_ID_LENGTH = slice(CLIENT_ID_OFFSET, CLIENT_ID_LENGTH_END)
+"""Position in the payload of a request."""
 
 
 def _up_to(entry: ApiVersion, newest: int) -> ApiVersion:
@@ -288,10 +288,10 @@ class TakesAReadForARequest(ModelProxy):
 
     def bytes_read(self, data: bytes) -> bytes:
         payload = data[SIZE_BYTES:]
-        client_id_end = CLIENT_ID_START + max(
+        client_id_end = CLIENT_ID_LENGTH_END + max(
             int.from_bytes(payload[CLIENT_ID_LENGTH], signed=True), 0
         )
-        is_cut = CLIENT_ID_START <= read_size(data) < min(client_id_end, len(payload))
+        is_cut = CLIENT_ID_LENGTH_END <= read_size(data) < min(client_id_end, len(payload))
         return encode_frame(payload) if is_cut else super().bytes_read(data)
 
 
@@ -300,7 +300,7 @@ class ReadsOnAfterARefusedSize(ModelProxy):
     """It skips a size that no frame has, and looks for the next request after it."""
 
     def after_refused_size(self, unread: bytes) -> bytes:
-        at = unread.find(API_VERSIONS_V0)
+        at = unread.find(API_VERSIONS_V0_START)
         return super().after_refused_size(unread) if at < 0 else unread[at - SIZE_BYTES :]
 
 

@@ -121,7 +121,7 @@ def _differences(
 
 def _single_request(sent: bytes) -> Request | None:
     frames = cut_frames(sent)
-    return frames.whole[0] if len(frames.all) == len(frames.whole) == 1 else None
+    return frames.complete[0] if len(frames.all) == len(frames.complete) == 1 else None
 
 
 def _allowed(oracle: StoredInputOracle, request: Request) -> tuple[Reaction, ...]:

@@ -27,24 +27,24 @@ class Frames:
     """A stored input, split into frames as the target reads them.
 
     Attributes:
-        whole: the complete frames, each as a request.
+        complete: the complete frames, each as a request.
         rest: the bytes after them that form no complete frame, as a request; None if there are none.
-        refused: whether the rest is refused for its size alone; otherwise the target waits for more bytes.
+        size_is_refused: whether the rest is refused for its size alone; otherwise the target waits for more bytes.
     """
 
-    whole: tuple[Request, ...]
+    complete: tuple[Request, ...]
     rest: Request | None = None
-    refused: bool = False
+    size_is_refused: bool = False
 
     @property
     def all(self) -> tuple[Request, ...]:
         """All requests in order; an incomplete frame comes last."""
-        return self.whole if self.rest is None else (*self.whole, self.rest)
+        return self.complete if self.rest is None else (*self.complete, self.rest)
 
     @property
-    def waits(self) -> bool:
+    def awaits_more(self) -> bool:
         """Whether the target waits for more bytes, so that only the end of our stream ends the connection."""
-        return self.rest is not None and not self.refused
+        return self.rest is not None and not self.size_is_refused
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +74,7 @@ class Allowed:
         """Whether every allowed reaction answers its frame and leaves the connection in its state."""
         return (
             self.frames.rest is None
-            and len(self.reactions) == len(self.frames.whole)
+            and len(self.reactions) == len(self.frames.complete)
             and all(
                 reaction.outcome is Outcome.ANSWER and reaction.event is ConnectionEvent.SERVED
                 for allowed in self.reactions
@@ -88,19 +88,19 @@ def cut_frames(data: bytes) -> Frames:
     """Split a stored input into frames as a broker does."""
     reader = FrameReader(max_frame_bytes=SOCKET_REQUEST_MAX_BYTES)
     reader.receive_data(data)
-    whole = []
-    refused = False
+    complete = []
+    size_is_refused = False
     while True:
         try:
             payload = reader.next_payload()
         except DecodeError:
-            refused = True
+            size_is_refused = True
             break
         if payload is None:
             break
-        whole.append(_as_request(len(payload).to_bytes(SIZE_BYTES) + payload))
+        complete.append(_as_request(len(payload).to_bytes(SIZE_BYTES) + payload))
     rest = _as_request(reader.unread) if reader.unread else None
-    return Frames(whole=tuple(whole), rest=rest, refused=refused)
+    return Frames(complete=tuple(complete), rest=rest, size_is_refused=size_is_refused)
 
 
 def _as_request(data: bytes) -> Request:
@@ -139,7 +139,7 @@ class StoredInputOracle:
         """
         frames = cut_frames(data)
         judged = []
-        for request in frames.whole:
+        for request in frames.complete:
             allowed = self.reactions_to(request)
             judged.append(allowed)
             if not any(reaction.event is ConnectionEvent.SERVED for reaction in allowed):
@@ -153,7 +153,11 @@ class StoredInputOracle:
         neither did a complete frame that is refused for its content.
         """
         ends_after_size = frames.rest is not None and len(frames.rest.data) == SIZE_BYTES
-        return self.losses_at_an_early_end if frames.refused or ends_after_size else frozenset()
+        return (
+            self.losses_at_an_early_end
+            if frames.size_is_refused or ends_after_size
+            else frozenset()
+        )
 
     @property
     def losses_at_an_early_end(self) -> frozenset[Outcome]:

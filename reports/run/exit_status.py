@@ -6,6 +6,7 @@ import enum
 
 import pytest
 
+from clauses.exit_statuses import NOT_JUDGED
 from reports.records import VIOLATED_VERDICTS, Verdict, gates
 from reports.run.recorder import RunRecorder
 from reports.run.vacuous_clients import vacuous_clients
@@ -14,7 +15,7 @@ from reports.run.vacuous_clients import vacuous_clients
 class ExitStatus(enum.IntEnum):
     """Exit statuses beyond pytest's."""
 
-    HARNESS_ERROR = 10
+    HARNESS_ERROR = NOT_JUDGED
     INCOMPLETE = 11
     STALE_EXPECTATION = 12
 

@@ -1,4 +1,4 @@
-"""One run in progress: its cells, judged examples, failures and resulting verdicts."""
+"""A run in progress: takes each judged example, and keeps cells with their verdicts until the run ends."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ class RunRecorder:
         for cell in self.cells.values():
             cell.may_hide = True
 
-    def left_out(
+    def note_left_out(
         self, key: CellKey, reason: str, *, may_hide: bool = False, is_bound: bool = False
     ) -> None:
         """Record what a cell is judged without; its verdict covers the rest.
@@ -213,7 +213,7 @@ class RunRecorder:
         reason = "; ".join(cell.left_out)
         cell.planned = dataclasses.replace(cell.planned, applicable=True, reason=reason)
 
-    def not_covered(self, key: CellKey) -> None:
+    def mark_undeclared(self, key: CellKey) -> None:
         """Record that a cell has a failure that its declared violation does not cover."""
         cell = self.cells[key]
         cell.planned = dataclasses.replace(cell.planned, known_violation="")

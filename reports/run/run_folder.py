@@ -27,6 +27,7 @@ from reports.records import (
     EXCHANGE_FIELDS,
     HEADER_FILE,
     RECORD_SCHEMA_VERSION,
+    REFUSAL_OF_UNKNOWN,
     Column,
     RunRefusal,
 )
@@ -37,7 +38,6 @@ from wire.foreign_json import read_foreign_json
 
 EXCHANGE_FILES = "exchanges/*.parquet"
 _ROW_TABLES = {"examples": EXAMPLE_FIELDS, "exchanges": EXCHANGE_FIELDS}
-_UNKNOWN = {"clause": RunRefusal.UNKNOWN_CLAUSE, "target": RunRefusal.UNKNOWN_TARGET}
 
 Header = Mapping[str, Any]
 
@@ -128,7 +128,7 @@ def fault_of_times(started_at: str, finished_at: str) -> str | None:
 
 
 def _check_cells(folder: Path, header: Header) -> None:
-    for name, refusal in _UNKNOWN.items():
+    for name, refusal in REFUSAL_OF_UNKNOWN.items():
         listed = {entry["id"] for entry in header[f"{name}s"]}
         unknown = sorted({cell[name] for cell in header["planned_cells"]} - listed)
         if unknown:

@@ -1,4 +1,4 @@
-"""The verdicts of a finished run folder: that of each planned cell, folded from its rows."""
+"""Reads the verdicts of a finished run from its folder: that of each planned cell, folded from its rows."""
 
 from __future__ import annotations
 

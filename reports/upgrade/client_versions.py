@@ -17,8 +17,33 @@ from reports.grid.grid_view import FoldedGrid
 from reports.records import SOUND_VERDICTS
 from reports.upgrade.kafka_statement import is_partly_supported, is_supported, supported_clients
 from reports.upgrade.tried_operations import tried_operations
+from wire.api_keys import (
+    FETCH_KEY,
+    FIND_COORDINATOR_KEY,
+    HEARTBEAT_KEY,
+    JOIN_GROUP_KEY,
+    LEAVE_GROUP_KEY,
+    LIST_OFFSETS_KEY,
+    METADATA_KEY,
+    OFFSET_COMMIT_KEY,
+    OFFSET_FETCH_KEY,
+    PRODUCE_KEY,
+    SYNC_GROUP_KEY,
+)
 
-NEEDED_KEYS = (0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14)
+NEEDED_KEYS = (
+    PRODUCE_KEY,
+    FETCH_KEY,
+    LIST_OFFSETS_KEY,
+    METADATA_KEY,
+    OFFSET_COMMIT_KEY,
+    OFFSET_FETCH_KEY,
+    FIND_COORDINATOR_KEY,
+    JOIN_GROUP_KEY,
+    HEARTBEAT_KEY,
+    LEAVE_GROUP_KEY,
+    SYNC_GROUP_KEY,
+)
 """Produce, Fetch, ListOffsets, Metadata, and what a member of a group sends."""
 LIBRARY = "kafka-clients-"
 TRIED = "consume-in-group"

@@ -13,6 +13,7 @@ from reports.records import (
     EXAMPLE_VERDICTS,
     GATING_LEVELS,
     RECORD_SCHEMA_VERSION,
+    REFUSAL_OF_UNKNOWN,
     Phase,
     RunRefusal,
     Verdict,
@@ -30,7 +31,6 @@ INSTANT_PATTERN = (
 )
 _EMPTY = hashlib.sha256(b"").hexdigest()
 _CELL_OF_FOLDER = ("folder", *CELL)
-_UNKNOWN = {"clause": RunRefusal.UNKNOWN_CLAUSE, "target": RunRefusal.UNKNOWN_TARGET}
 
 
 def refusals(
@@ -145,7 +145,7 @@ def _wrong_rows(headers: DataFrame, partials: DataFrame) -> DataFrame:
         F.collect_set(F.when(violated, F.col("clause"))).alias("violated"),
         *(
             F.collect_set(F.when(unplanned, F.col(name))).alias(f"unplanned_{name}")
-            for name in _UNKNOWN
+            for name in REFUSAL_OF_UNKNOWN
         ),
     )
 
@@ -154,10 +154,10 @@ def _refusal(found: DataFrame) -> Column:
     footer = found["header.footer"]
     version = F.get_json_object("text", "$.record_schema_version")
     cell_clauses, cell_targets = (
-        _unlisted(found, name, found["header.planned_cells"][name]) for name in _UNKNOWN
+        _unlisted(found, name, found["header.planned_cells"][name]) for name in REFUSAL_OF_UNKNOWN
     )
     row_clauses, row_targets = (
-        _unlisted(found, name, found[f"unplanned_{name}"]) for name in _UNKNOWN
+        _unlisted(found, name, found[f"unplanned_{name}"]) for name in REFUSAL_OF_UNKNOWN
     )
     wrong_rows = found["wrong_rows"] + found["incomplete_rows"]
     rows_differ = (found["example_rows"] != footer["example_rows"]) | (
@@ -286,7 +286,7 @@ def _unlisted(found: DataFrame, name: str, ids: Column) -> Column:
 def _unknown(name: str, what: str, ids: Column) -> Column:
     sentence = F.lit(f"it has {what} of a {name} that its run.json does not list: ")
     named = F.array_join(F.slice(ids, 1, MOST_NAMED), ", ")
-    return _because(_UNKNOWN[name], F.concat(sentence, named))
+    return _because(REFUSAL_OF_UNKNOWN[name], F.concat(sentence, named))
 
 
 def _because(refusal: RunRefusal, reason: Column) -> Column:

@@ -13,8 +13,9 @@ import pytest
 from click.testing import CliRunner
 
 import kafka_conformance
+from clauses.exit_statuses import INTERRUPTED
 from conformance.__main__ import COMMANDS, GROUPS, main
-from fixtures.cleanup.ending_signals import ENDING_SIGNALS, INTERRUPTED, INTERRUPTS
+from fixtures.cleanup.ending_signals import ENDING_SIGNALS, INTERRUPTS
 from tests.conformance.suite_runs import REPOSITORY
 
 LONGEST_SENTENCE = 60

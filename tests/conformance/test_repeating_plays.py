@@ -14,8 +14,8 @@ import pytest
 from conformance.engine import repeating_plays
 from conformance.engine.repeating import FailingExample
 from conformance.engine.repeating_plays import (
-    REPEATS_IF_ALL_FAIL,
-    REPEATS_TO_ESTIMATE,
+    PLAYS_IF_ALL_FAIL,
+    PLAYS_TO_ESTIMATE,
     repeat_plays,
     repeat_trial,
 )
@@ -80,11 +80,11 @@ def repeats_of(client: ClientUnderTest) -> Repeats:
 @pytest.mark.parametrize(
     ("faults", "tally"),
     [
-        ((FAULT, FAULT), Tally(2, REPEATS_IF_ALL_FAIL)),
-        ((FAULT, "", FAULT, FAULT), Tally(2, REPEATS_IF_ALL_FAIL)),
-        (("", FAULT, "", FAULT), Tally(2, REPEATS_TO_ESTIMATE)),
-        (("", "", FAULT, ""), Tally(1, REPEATS_TO_ESTIMATE)),
-        (("", "", "", ""), Tally(0, REPEATS_TO_ESTIMATE)),
+        ((FAULT, FAULT), Tally(2, PLAYS_IF_ALL_FAIL)),
+        ((FAULT, "", FAULT, FAULT), Tally(2, PLAYS_IF_ALL_FAIL)),
+        (("", FAULT, "", FAULT), Tally(2, PLAYS_TO_ESTIMATE)),
+        (("", "", FAULT, ""), Tally(1, PLAYS_TO_ESTIMATE)),
+        (("", "", "", ""), Tally(0, PLAYS_TO_ESTIMATE)),
     ],
 )
 def test_repeats_are_counted(faults: tuple[str, ...], tally: Tally) -> None:
@@ -136,23 +136,23 @@ def test_example_without_a_script_is_not_repeated() -> None:
 
 def test_failure_that_recurs_with_a_fast_control_counts() -> None:
     """The control is played next to each round, and after it."""
-    said = iter([""] * 2 * REPEATS_IF_ALL_FAIL)
+    said = iter([""] * 2 * PLAYS_IF_ALL_FAIL)
     repeats = repeats_of(client_with(FAULT, FAULT, control=lambda: next(said)))
     assert not list(said)
     assert repeats.failure_class is FailureClass.DETERMINISTIC
     assert not repeats.leaves_open
 
 
-@pytest.mark.parametrize("slow", range(2 * REPEATS_IF_ALL_FAIL))
+@pytest.mark.parametrize("slow", range(2 * PLAYS_IF_ALL_FAIL))
 def test_slow_control_of_a_round_has_the_failure_repeated_alone(slow: int) -> None:
     """What counts is then how it fails alone."""
-    said = iter([*[""] * slow, BUSY, *[""] * (REPEATS_IF_ALL_FAIL + 1)])
+    said = iter([*[""] * slow, BUSY, *[""] * (PLAYS_IF_ALL_FAIL + 1)])
     repeats = repeats_of(client_with(*[FAULT] * 4, control=lambda: next(said)))
     assert not list(said)
     assert repeats.failure_class is FailureClass.DETERMINISTIC
 
 
-@pytest.mark.parametrize("slow", range(REPEATS_IF_ALL_FAIL + 1))
+@pytest.mark.parametrize("slow", range(PLAYS_IF_ALL_FAIL + 1))
 def test_failure_that_recurs_with_a_slow_control_proves_nothing(slow: int) -> None:
     """A machine that is too slow before, between or after the repeats that a failure has alone may be to blame for each."""
     said = iter([BUSY] + [""] * slow + [BUSY])
@@ -164,7 +164,7 @@ def test_failure_that_recurs_with_a_slow_control_proves_nothing(slow: int) -> No
 
 def test_failure_that_never_recurs_needs_no_last_control() -> None:
     """It proves nothing, however fast the machine is."""
-    said = iter([""] * (REPEATS_TO_ESTIMATE + 1))
+    said = iter([""] * (PLAYS_TO_ESTIMATE + 1))
     repeats = repeats_of(client_with("", "", "", "", control=lambda: next(said)))
     assert repeats.leaves_open == "it recurred in none of 3 repeats"
 

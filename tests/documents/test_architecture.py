@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
+from typing import Any
 
+import pytest
 from packaging.requirements import Requirement
 
 from reference_model.broker.model.stages import Stage
@@ -13,6 +15,9 @@ from spark_aggregation.py_files import PACKAGES as JOB_PACKAGES
 from tests.conformance.suite_runs import REPOSITORY
 from tests.documents.documents import PACKAGES
 
+CONTRACTS: list[dict[str, Any]] = tomllib.loads(
+    (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
+)["tool"]["importlinter"]["contracts"]
 ARCHITECTURE = (REPOSITORY / "ARCHITECTURE.md").read_text(encoding="utf-8")
 MOST_LINES = {"tests": 500}
 """Lines of a module in packages with a limit of their own; 400 in the others."""
@@ -56,15 +61,64 @@ def test_stages_of_planted_defects_are_counted() -> None:
 
 def test_what_the_roll_up_imports_of_reports_is_listed() -> None:
     """The sentence and the rule name the same modules."""
-    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
     allowed = {
         each.rpartition("-> reports.")[2]
-        for contract in project["tool"]["importlinter"]["contracts"]
+        for contract in CONTRACTS
         for each in contract.get("ignore_imports", ())
         if each.startswith("spark_aggregation.** -> reports.")
     }
     line = ARCHITECTURE.partition("- Of `reports`, `spark_aggregation` imports only ")[2]
     assert set(re.findall("`([a-z_]+)`", line.partition("\n")[0])) == allowed
+
+
+def test_modules_of_the_pure_core_that_read_files_are_listed() -> None:
+    """They read data next to them: the catalogue, the profiles, and the values of minimal requests."""
+    reading = {
+        path.relative_to(REPOSITORY).as_posix()
+        for package in ("wire", "clauses", "strategies", "reference_model")
+        for path in (REPOSITORY / package).rglob("*.py")
+        if re.search(r"\.(read_text|read_bytes|open)\((\)|encoding)", path.read_text("utf-8"))
+    }
+    elsewhere = {each for each in reading if not each.startswith("reference_model/profiles/")}
+    assert elsewhere == {"clauses/catalogue.py", "strategies/minimal_requests.py"}
+    assert "profiles and\n  `strategies/minimal_requests.py` read the data files" in ARCHITECTURE
+
+
+def order_of(contract: dict[str, Any]) -> str:
+    """Return the layers of a contract as the text writes them."""
+    levels = (
+        " | ".join(each.strip(" ()") for each in level.replace(":", "|").split("|"))
+        for level in contract["layers"]
+    )
+    return " > ".join(levels)
+
+
+@pytest.mark.parametrize(
+    "package", ["conformance", "fixtures", "reference_model", "reports", "spark_aggregation"]
+)
+def test_orders_inside_packages_are_those_of_the_contracts(package: str) -> None:
+    """Each line has the layers that import-linter checks; of `reports` the lowest are given in words."""
+    contract = next(each for each in CONTRACTS if each.get("containers") == [package])
+    line = re.search(rf"^- `{package}`: (.*)$", ARCHITECTURE, re.MULTILINE)
+    assert line is not None
+    written, in_words, _ = line[1].partition(" > modules that all of them use")
+    order = written.partition(",")[0].replace("`", "")
+    expected = order_of(contract)
+    assert order == (expected.partition(" > suite_command")[0] if in_words else expected)
+
+
+def test_orders_of_packages_and_models_are_those_of_the_contracts() -> None:
+    """The order of the packages is there, and that inside the models of a broker and of a client."""
+    packages = next(each for each in CONTRACTS if each["name"].startswith("Layers"))
+    line = ARCHITECTURE.partition("packages on the same level do not import each other:\n")[2]
+    order = line.partition(".\n")[0].replace("`", "").replace(", ", " | ")
+    assert order == order_of(packages)
+    models = next(each for each in CONTRACTS if len(each.get("containers", ())) == 2)
+    above, below = models["layers"][:2], models["layers"][1:]
+    broker, clients = (
+        " > ".join(f"`{each.strip('()')}`" for each in two) for two in (above, below)
+    )
+    assert f"in `broker` and `clients`: {broker}, and in `clients`: {clients}" in ARCHITECTURE
 
 
 def test_packages_of_the_job_are_counted() -> None:

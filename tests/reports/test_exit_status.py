@@ -105,7 +105,7 @@ def test_other_failure_than_the_declared_one_fails(tmp_path: Path) -> None:
     """A cell that fails in another way than declared counts as violated."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"}, known_violation="reason")
     recorder.judged(example_of(VIOLATES, message="seen"))
-    recorder.not_covered(key_of())
+    recorder.mark_undeclared(key_of())
     assert exit_status_of(recorder, pytest_status=1, strict=False) == 1
 
 

@@ -129,7 +129,7 @@ def test_everything_that_a_cell_leaves_out_is_kept_once(tmp_path: Path) -> None:
     """A second note stands next to the first, and the same note again changes nothing."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     for what in ("some APIs", "late examples", "some APIs"):
-        recorder.left_out(key_of(), what)
+        recorder.note_left_out(key_of(), what)
     assert recorder.cells[key_of()].planned.reason == "some APIs; late examples"
 
 
@@ -245,7 +245,7 @@ def test_all_that_a_cell_leaves_out_is_kept(tmp_path: Path) -> None:
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.not_applicable(key_of(), "no v3 is advertised")
     for reason in ("2 of 10 drawn examples", "12 of 20 drawn examples", "2 of 10 drawn examples"):
-        recorder.left_out(key_of(), reason)
+        recorder.note_left_out(key_of(), reason)
     recorder.judged(example_of(Verdict.CONFORMS))
     recorder.finish(0)
     (cell,) = header_of(recorder)["planned_cells"]
@@ -257,7 +257,7 @@ def test_violation_that_may_be_in_what_was_left_out_is_not_gone(tmp_path: Path) 
     recorder = recorder_for(tmp_path, {key_of(): "MUST"}, known_violation="declared")
     recorder.judged(example_of(Verdict.CONFORMS))
     seen = [recorder.cells[key_of()].verdict]
-    recorder.left_out(key_of(), "not requested: Produce", may_hide=True)
+    recorder.note_left_out(key_of(), "not requested: Produce", may_hide=True)
     seen.append(recorder.cells[key_of()].verdict)
     recorder.finish(0)
     assert header_of(recorder)["planned_cells"][0]["known_violation"] == ""

@@ -50,7 +50,7 @@ def test_what_conforms_or_does_not_apply_is_only_counted(tmp_path: Path) -> None
     recorder.judged(example_of(Verdict.CONFORMS, keys[0]))
     recorder.judged(example_of(Verdict.CONFORMS, keys[1]))
     recorder.not_applicable(keys[2], "it has none")
-    recorder.left_out(keys[0], "what is slow")
+    recorder.note_left_out(keys[0], "what is slow")
     assert _table(recorder, complete=False)[:-1] == ["reference", "1 – n/a, 2 ✓ conforms"]
     assert _failures(recorder, complete=False) == [
         "",
@@ -469,7 +469,7 @@ def test_long_declaration_and_reasons_are_shortened(tmp_path: Path) -> None:
     declared = dataclasses.replace(example.failure, known_violation="k" * 10_000)
     recorder.judged(dataclasses.replace(example, failure=declared))
     recorder.judged(example_of(Verdict.CONFORMS, keys[1]))
-    recorder.left_out(keys[2], "v" * 10_000)
+    recorder.note_left_out(keys[2], "v" * 10_000)
     for key in keys[3:]:
         recorder.inconclusive(key, "test_something", "w" * 10_000 + "\nline" * 100)
     blocks = "\n".join(_failures(recorder)).split("\n\n")
@@ -485,7 +485,7 @@ def test_what_a_cell_leaves_out_is_reported_by_listener(tmp_path: Path) -> None:
     recorder = recorder_for(tmp_path, dict.fromkeys(keys, "MUST"))
     for key, reason in zip(keys, ("one", "other"), strict=True):
         recorder.judged(example_of(Verdict.CONFORMS, key))
-        recorder.left_out(key, reason)
+        recorder.note_left_out(key, reason)
     assert _failures(recorder) == [
         "",
         f"✓ {CLAUSE} on reference (ssl, sasl_ssl) is judged only partly:",

@@ -30,14 +30,13 @@ from wire.errors import BufferUnderflow, DecodeError, UnexpectedNull
 from wire.exchange import Request
 from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES
 from wire.headers import (
+    CLIENT_ID_OFFSET,
     FLEXIBLE_REQUEST_HEADER,
     PLAIN_REQUEST_HEADER,
     RequestHeader,
     request_header_version,
 )
 from wire.primitives import read_compact_nullable_string, read_unsigned_varint
-
-CLIENT_ID_OFFSET = 8
 
 
 def payload_of(sent: Request) -> bytes:

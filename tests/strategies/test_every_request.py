@@ -61,7 +61,7 @@ def test_request_is_harmless_and_says_what_is_broken(data: st.DataObject, name: 
     """
     sent = data.draw(EVERY_REQUEST[name])
     frames = cut_frames(sent.data)
-    for each in (*frames.whole, *filter(None, [frames.rest])):
+    for each in (*frames.complete, *filter(None, [frames.rest])):
         payload = payload_of(each)
         if len(payload) >= 2 and size_of(each) <= SOCKET_REQUEST_MAX_BYTES:
             api_key = int.from_bytes(payload[:2], signed=True)

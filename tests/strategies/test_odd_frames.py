@@ -8,7 +8,6 @@ from hypothesis import given
 from reference_model.judging.stored_inputs import cut_frames
 from strategies.api_versions import build_request
 from strategies.odd_frames import (
-    CLIENT_ID_LENGTH_END,
     OTHER_PROTOCOLS,
     build_first_bytes,
     build_whole_frame_of,
@@ -22,6 +21,7 @@ from strategies.odd_frames import (
 from tests.strategies.search import find_any, minimal
 from wire.exchange import Request
 from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES
+from wire.headers import CLIENT_ID_LENGTH_END
 
 
 def _size(sent: Request) -> int:
@@ -63,9 +63,13 @@ def test_small_sizes_cut_requests_and_follow_complete_ones(
 
     def meets(sent: Request) -> bool:
         frames = cut_frames(sent.data)
-        plain = len(frames.whole[0].data) if frames.whole else 0
+        plain = len(frames.complete[0].data) if frames.complete else 0
         complete = plain >= len(build_request(version=sent.api_version).data)
-        return complete == is_complete and frames.refused == is_refused and not frames.waits
+        return (
+            complete == is_complete
+            and frames.size_is_refused == is_refused
+            and not frames.awaits_more
+        )
 
     assert find_any(frames_with_small_size(), meets)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wire.api_keys import API_VERSIONS_KEY, CONTROLLED_SHUTDOWN_KEY, OFFSET_DELETE_KEY
+from wire.api_keys import API_VERSIONS_KEY, CONTROLLED_SHUTDOWN_KEY, METADATA_KEY
 from wire.header_versions import (
     HEADER_VERSIONS,
     REQUEST,
@@ -25,9 +25,9 @@ def schema_of(kind: str, api_key: int, flexible: str = "2+") -> Schema:
 @pytest.mark.parametrize(
     ("schema", "headers"),
     [
-        (schema_of(REQUEST, OFFSET_DELETE_KEY), [1, 1, 2, 2]),
+        (schema_of(REQUEST, METADATA_KEY), [1, 1, 2, 2]),
         (schema_of(REQUEST, CONTROLLED_SHUTDOWN_KEY), [0, 1, 2, 2]),
-        (schema_of(RESPONSE, OFFSET_DELETE_KEY), [0, 0, 1, 1]),
+        (schema_of(RESPONSE, METADATA_KEY), [0, 0, 1, 1]),
         # A client reads it before it knows what the broker supports.
         (schema_of(RESPONSE, API_VERSIONS_KEY), [0, 0, 0, 0]),
     ],
@@ -39,7 +39,7 @@ def test_flexible_versions_have_a_header_with_tags(schema: Schema, headers: list
 
 def test_stated_header_counts() -> None:
     """A version that the schema does not state has the derived one."""
-    schema = {**schema_of(REQUEST, OFFSET_DELETE_KEY), HEADER_VERSIONS: {"1": "2", "3+": "3"}}
+    schema = {**schema_of(REQUEST, METADATA_KEY), HEADER_VERSIONS: {"1": "2", "3+": "3"}}
     assert [header_version(schema, version) for version in range(5)] == [1, 2, 2, 3, 3]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from proposals.kip_1313.broker import InstanceIdBroker
 from proposals.kip_1313.faults.registry import fault
-from wire.api_keys import OFFSET_DELETE_KEY
+from proposals.kip_1313.messages import OFFSET_DELETE_KEY
 
 CLIENT_ID = "KIP-1313.client-id-from-first-request"
 

@@ -6,10 +6,10 @@ from uuid import UUID
 
 from proposals.kip_1313.broker import InstanceIdBroker
 from proposals.kip_1313.faults.registry import fault
+from proposals.kip_1313.messages import OFFSET_DELETE_KEY
 from wire.api_keys import (
     API_VERSIONS_KEY,
     GET_TELEMETRY_SUBSCRIPTIONS_KEY,
-    OFFSET_DELETE_KEY,
     SASL_AUTHENTICATE_KEY,
     SASL_HANDSHAKE_KEY,
 )

@@ -7,12 +7,11 @@ from typing import Any
 
 from proposals.kip_1313.broker import GIVEN_ID, InstanceIdBroker
 from proposals.kip_1313.faults.registry import fault
+from proposals.kip_1313.messages import OFFSET_DELETE_KEY, PUSH_TELEMETRY_KEY
 from wire.api_keys import (
     DESCRIBE_CLUSTER_KEY,
     GET_TELEMETRY_SUBSCRIPTIONS_KEY,
     METADATA_KEY,
-    OFFSET_DELETE_KEY,
-    PUSH_TELEMETRY_KEY,
     SASL_HANDSHAKE_KEY,
 )
 from wire.api_versions import NEWEST_VERSION, ApiVersion, ApiVersionsResponse

@@ -15,12 +15,8 @@ from proposals.kip_1313.header_rules import (
     SYNTAX,
     TELEMETRY,
 )
-from wire.api_keys import (
-    API_VERSIONS_KEY,
-    GET_TELEMETRY_SUBSCRIPTIONS_KEY,
-    OFFSET_DELETE_KEY,
-    PUSH_TELEMETRY_KEY,
-)
+from proposals.kip_1313.messages import OFFSET_DELETE_KEY, PUSH_TELEMETRY_KEY
+from wire.api_keys import API_VERSIONS_KEY, GET_TELEMETRY_SUBSCRIPTIONS_KEY
 from wire.fields import versions
 from wire.header_versions import (
     FIRST_FLEXIBLE,

@@ -14,6 +14,8 @@ from proposals.kip_1313.faults import FAULTS
 from proposals.kip_1313.messages import (
     CHANGED_APIS,
     GET_TELEMETRY_SUBSCRIPTIONS,
+    OFFSET_DELETE_KEY,
+    PUSH_TELEMETRY_KEY,
     SASL_AUTHENTICATE_WITH_ID,
 )
 from reference_model.broker.rules.connection_states import ConnectionState
@@ -25,8 +27,6 @@ from wire.api_keys import (
     GET_TELEMETRY_SUBSCRIPTIONS_KEY,
     LIST_GROUPS_KEY,
     METADATA_KEY,
-    OFFSET_DELETE_KEY,
-    PUSH_TELEMETRY_KEY,
     SASL_HANDSHAKE_KEY,
 )
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest, ApiVersionsResponse

@@ -22,18 +22,20 @@ from proposals.kip_1313.client_rules import (
     wrong_reported_ids,
     wrong_telemetry,
 )
-from proposals.kip_1313.messages import CLIENT_APIS
+from proposals.kip_1313.messages import (
+    CLIENT_APIS,
+    CONSUMER_GROUP_HEARTBEAT_KEY,
+    PUSH_TELEMETRY_KEY,
+    SHARE_GROUP_HEARTBEAT_KEY,
+)
 from reference_model.clients.scripts.recording import Recording, SeenRequest
 from reference_model.clients.scripts.script import Answer, Table
 from tests.reference_model.clients.recordings import asked, recorded
 from wire.api_keys import (
     API_VERSIONS_KEY,
-    CONSUMER_GROUP_HEARTBEAT_KEY,
     GET_TELEMETRY_SUBSCRIPTIONS_KEY,
     METADATA_KEY,
-    PUSH_TELEMETRY_KEY,
     SASL_AUTHENTICATE_KEY,
-    SHARE_GROUP_HEARTBEAT_KEY,
 )
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import encode

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given
 
 from proposals.kip_1313.header_rules import SYNTAX, JsonObject, has_numbers_as_values, problems_in
+from proposals.kip_1313.messages import PUSH_TELEMETRY_KEY
 from proposals.kip_1313.tests.header_version_schemas import (
     Schema,
     WrongSchema,
@@ -25,7 +26,7 @@ from proposals.kip_1313.tests.header_version_schemas import (
     wrong_syntax,
     wrong_telemetry,
 )
-from wire.api_keys import API_VERSIONS_KEY, PUSH_TELEMETRY_KEY
+from wire.api_keys import API_VERSIONS_KEY
 from wire.header_versions import (
     HEADER_VERSIONS,
     REQUEST,

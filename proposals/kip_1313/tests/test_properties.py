@@ -20,6 +20,7 @@ from fixtures.under_test.in_memory_client import in_memory_client
 from proposals.kip_1313 import assertions as instance_ids
 from proposals.kip_1313.assertions import carriers, claims_instance_ids
 from proposals.kip_1313.in_memory import in_memory_instance_ids
+from proposals.kip_1313.messages import OFFSET_DELETE_KEY
 from proposals.kip_1313.properties.brokers import test_instance_ids
 from proposals.kip_1313.properties.clients import test_instance_ids as client_properties
 from proposals.kip_1313.requests import AN_ID, InstanceIdRequest
@@ -31,7 +32,7 @@ from reference_model.faults.clients import FAULTS, Fault
 from reference_model.profiles.listeners import PLAINTEXT
 from strategies.api_versions import build_request
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis, body_of
-from wire.api_keys import API_VERSIONS_KEY, OFFSET_DELETE_KEY
+from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import NEWEST_VERSION, ApiVersion
 
 CLAIMING = (

@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 from fixtures.artefacts.message_schemas import clients_jar, read_schemas
 from fixtures.errors import ArtefactUnavailable
 from proposals.kip_1313.commands.schemas import schemas
+from proposals.kip_1313.messages import OFFSET_DELETE_KEY
 from proposals.kip_1313.tests.header_version_schemas import new_version
-from wire.api_keys import OFFSET_DELETE_KEY
 from wire.header_versions import REQUEST, RESPONSE, derived_header_version, kind_of
 
 EXAMPLES = Path(__file__).parent / "vectors"

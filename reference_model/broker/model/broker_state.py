@@ -19,8 +19,8 @@ from reference_model.broker.rules.connection_states import (
 from reference_model.broker.rules.oracle import NO_CREDENTIALS, first_state, reactions
 from reference_model.broker.rules.reaction import AnswerKind, Identity, NotModelled, Reaction
 from reference_model.broker.rules.request_parser import parse_header
-from reference_model.broker.rules.responses import answers_of_other_apis
 from reference_model.broker.rules.sasl import SaslConfiguration
+from reference_model.profiles.default_answers import default_answers
 from reference_model.profiles.profile import Profile
 from wire.exchange import Outcome
 from wire.frames import SOCKET_REQUEST_MAX_BYTES, FrameReader
@@ -70,7 +70,7 @@ class BrokerState:
     def _reaction_to_other_api(self, payload: bytes) -> Reaction:
         header = parse_header(memoryview(payload), self.profile.traits)
         clause = "KIP-35.every-advertised-version-served"
-        known = (header.api_key, header.api_version) in answers_of_other_apis()
+        known = (header.api_key, header.api_version) in default_answers()
         return Reaction(
             outcome=Outcome.ANSWER if known else Outcome.CLOSED,
             clause=clause,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import functools
-from collections.abc import Mapping
 
 from reference_model.broker.rules.reaction import AnswerKind, Identity, Listing, Reaction
 from reference_model.broker.rules.request_parser import ParsedHeader
-from reference_model.profiles.profile import FOLDER, Profile
+from reference_model.profiles.default_answers import default_answers
+from reference_model.profiles.profile import Profile
 from wire import primitives
 from wire.api_keys import DESCRIBE_CLUSTER_KEY, METADATA_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersion, ApiVersionsResponse
@@ -126,31 +125,7 @@ def refusal_of_other_api(api_key: int, api_version: int, error_code: ErrorCode) 
     If the API's responses have no error code at the top level, as for Metadata, the default response is returned
     unchanged. It is empty if no default response is known.
     """
-    answer = answers_of_other_apis().get((api_key, api_version), b"")
-    at = _offsets_of_error_codes().get((api_key, api_version))
+    answer, at = default_answers().get((api_key, api_version), (b"", None))
     if at is None:
         return answer
     return answer[:at] + primitives.write_int16(error_code) + answer[at + 2 :]
-
-
-@functools.cache
-def _offsets_of_error_codes() -> Mapping[tuple[int, int], int]:
-    with (FOLDER / "default_answers.csv").open() as lines:
-        return {
-            (int(row["api_key"]), int(row["api_version"])): int(row["error_at"])
-            for row in csv.DictReader(lines)
-            if row["error_at"]
-        }
-
-
-@functools.cache
-def answers_of_other_apis() -> Mapping[tuple[int, int], bytes]:
-    """Return the reference broker's responses of other APIs, without the correlation id, by key and version.
-
-    They are the smallest responses that the message schemas allow: every field has its default value.
-    """
-    with (FOLDER / "default_answers.csv").open() as lines:
-        return {
-            (int(row["api_key"]), int(row["api_version"])): bytes.fromhex(row["answer"])
-            for row in csv.DictReader(lines)
-        }

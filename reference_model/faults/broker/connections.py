@@ -10,7 +10,6 @@ from reference_model.broker.model.stages import Stage
 from reference_model.broker.rules.connection_states import ConnectionEvent, ConnectionState
 from reference_model.broker.rules.reaction import AnswerKind, Reaction
 from reference_model.faults.broker.registry import (
-    CLIENT_ID_OFFSET,
     CORRELATION_ID,
     defect,
     replace_reaction,
@@ -23,9 +22,8 @@ from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome
 from wire.frames import SIZE_BYTES, encode_frame, read_size
-from wire.primitives import STRING_LENGTH_BYTES
+from wire.headers import CLIENT_ID_LENGTH_END, CLIENT_ID_OFFSET
 
-CLIENT_ID_LENGTH_END = CLIENT_ID_OFFSET + STRING_LENGTH_BYTES
 CLIENT_ID_END = slice(SIZE_BYTES + CLIENT_ID_OFFSET, SIZE_BYTES + CLIENT_ID_LENGTH_END)
 
 MANY_FRAMES = 45

@@ -6,7 +6,6 @@ from reference_model.broker.model.fault_injection import RequestContext, StreamE
 from reference_model.broker.model.stages import Stage
 from reference_model.broker.rules.connection_states import ConnectionState
 from reference_model.faults.broker.registry import (
-    CLIENT_ID_OFFSET,
     defect,
     replace_reaction,
     version_of,
@@ -16,6 +15,7 @@ from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.errors import DecodeError
 from wire.exchange import Outcome
 from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES, encode_frame, read_size
+from wire.headers import CLIENT_ID_OFFSET
 from wire.primitives import STRING_LENGTH_BYTES
 
 A_BYTE_OF_SOMETHING = b"\0"

@@ -8,7 +8,6 @@ from typing import Any
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage
 from reference_model.faults.broker.registry import (
-    CLIENT_ID_OFFSET,
     OPEN_LISTENERS,
     body_of,
     defect,
@@ -23,6 +22,7 @@ from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import NEWEST_VERSION, ApiVersion
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome
+from wire.headers import CLIENT_ID_OFFSET
 
 
 @defect(Stage.RESPONSE, "KIP-35.v0-always-served", listeners=OPEN_LISTENERS)

@@ -9,7 +9,6 @@ from reference_model.broker.model.stages import Stage
 from reference_model.broker.rules.reaction import AnswerKind
 from reference_model.faults.broker.protocol_headers import answer_unreadable_header
 from reference_model.faults.broker.registry import (
-    CLIENT_ID_OFFSET,
     defect,
     replace_reaction,
     replace_response,
@@ -25,7 +24,7 @@ from wire.error_codes import ErrorCode
 from wire.errors import BufferUnderflow, DecodeError
 from wire.exchange import Outcome
 from wire.frames import SIZE_BYTES, encode_frame
-from wire.headers import CORRELATION_ID_BYTES
+from wire.headers import CLIENT_ID_OFFSET, CORRELATION_ID_BYTES
 from wire.primitives import INT32_MAX, TaggedField
 
 BYTE_MAX = 127

@@ -10,7 +10,6 @@ from reference_model.broker.rules.reaction import AnswerKind, Reaction
 from reference_model.broker.rules.request_parser import is_valid_name
 from reference_model.faults.broker.protocol_headers import answer_unreadable_header
 from reference_model.faults.broker.registry import (
-    CLIENT_ID_OFFSET,
     body_of,
     defect,
     replace_reaction,
@@ -25,11 +24,8 @@ from wire.codec import TAG_SECTION, decode
 from wire.error_codes import ErrorCode
 from wire.errors import BufferUnderflow, DecodeError
 from wire.exchange import Outcome
-from wire.headers import NO_INSTANCE_ID
+from wire.headers import API_VERSIONS_V0_START, CLIENT_ID_OFFSET, NO_INSTANCE_ID
 from wire.primitives import INT16_MAX
-
-V0_START = bytes.fromhex("00120000")
-"""The key and the version of ApiVersions v0."""
 
 
 @defect(Stage.RESPONSE, "MODEL.agrees-with-reference", listeners=(CONTROLLER,))
@@ -114,7 +110,11 @@ def lengths_of_32767_beyond_the_frame_are_waited_for(context: RequestContext) ->
 def a_client_id_that_is_cut_off_is_served_in_v0(context: RequestContext) -> None:
     """v0 whose client id is cut off by the end of the frame is served."""
     payload = context.payload
-    if context.header is None and payload[:4] == V0_START and len(payload) > CLIENT_ID_OFFSET + 2:
+    if (
+        context.header is None
+        and payload[:4] == API_VERSIONS_V0_START
+        and len(payload) > CLIENT_ID_OFFSET + 2
+    ):
         answer_unreadable_header(context, 0)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage
 from reference_model.faults.broker.registry import (
-    CLIENT_ID_OFFSET,
     CORRELATION_ID,
     OPEN_LISTENERS,
     defect,
@@ -22,7 +21,7 @@ from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
 from wire.exchange import Outcome
 from wire.frames import SIZE_BYTES, encode_frame
-from wire.headers import ResponseHeader
+from wire.headers import CLIENT_ID_OFFSET, ResponseHeader
 from wire.primitives import INT32_MAX
 
 UNUSED_BIT = 0x40

@@ -39,7 +39,7 @@ from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsResponse
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome
 from wire.frames import SIZE_BYTES
-from wire.headers import CORRELATION_ID_BYTES
+from wire.headers import CLIENT_ID_OFFSET, CORRELATION_ID_BYTES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +59,6 @@ class Defect:
     tampering: Tampering
 
 
-CLIENT_ID_OFFSET = 8
-"""Offset of the client id in every request header."""
 CORRELATION_ID = slice(SIZE_BYTES, SIZE_BYTES + CORRELATION_ID_BYTES)
 """Position of the correlation id in a response frame."""
 

@@ -28,7 +28,7 @@ NO_IDS: Ids = (None, -1)
 OLD_CLUSTER_ID = "cluster-of-last-week-0"
 
 
-def _once(client: ModelClient, name: str) -> bool:
+def _is_first_call(client: ModelClient, name: str) -> bool:
     """Return whether this is the first call with a name."""
     if name in client.notes:
         return False
@@ -102,7 +102,7 @@ class ClusterIdIsFirstSentAlone(_AskingWith):
 
     def negotiated_table(self, link: Link) -> Mapping[int, Range]:
         cluster_id, _ = self.expected_ids(link)
-        if cluster_id is None or not _once(self, "alone"):
+        if cluster_id is None or not _is_first_call(self, "alone"):
             return super().negotiated_table(link)
         return self.table_with(link, (cluster_id, -1))
 

@@ -15,7 +15,7 @@ from conformance.mutation.in_memory import (
 )
 from conformance.mutation.properties import all_properties
 from conformance.mutation.subjects import SUBJECTS
-from conformance.mutation.trials import FIRST_SEED, PropertyTrial
+from conformance.mutation.tried_faults import FIRST_SEED, TriedFault
 from reference_model.faults.broker import DEFECTS
 from reference_model.profiles.profile import REFERENCE
 
@@ -51,9 +51,9 @@ def test_quick_bystanders_meet_properties_of_other_clauses() -> None:
 
 def test_a_deep_property_alone_kills_nothing() -> None:
     """A defect that only a deep run catches has survived the standard run."""
-    trial = PropertyTrial(property_name=DEEP, fault=DEFECT, pinned=True, generated=1)
+    tried = TriedFault(property_name=DEEP, fault=DEFECT, pinned=True, generated=1)
     killed = {(DEEP, FIRST_SEED): {DEFECT: 1}}
-    kills = kills_of_standard_run(BROKER, [DEFECT], [trial], killed, 1)
+    kills = kills_of_standard_run(BROKER, [DEFECT], [tried], killed, 1)
     (kill,) = (each for each in kills if each.clause == CLAUSE)
     assert kill.survived == 1
     assert not kill.is_certain

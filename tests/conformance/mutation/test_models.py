@@ -10,7 +10,7 @@ from conformance.commands.errors import UnknownName
 from conformance.commands.mutation import is_everything, selected_planted
 from conformance.mutation.in_memory import blames_of, kills_of_standard_run
 from conformance.mutation.subjects import SUBJECTS
-from conformance.mutation.trials import PropertyTrial
+from conformance.mutation.tried_faults import TriedFault
 from fixtures.registry.model_clients import MODEL
 from fixtures.under_test.in_memory_proxy import MODEL_PROXY
 from reference_model.faults.broker import DEFECTS
@@ -26,11 +26,11 @@ def test_wrong_clause_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fault that names a clause which it does not break has survived it, and is blamed for the one that it breaks."""
     wrong = dataclasses.replace(FAULTS[NULL_TABLE], breaks=("KIP-511.client-name-valid",))
     monkeypatch.setitem(FAULTS, NULL_TABLE, wrong)
-    trial = PropertyTrial(property_name=PROPERTY, fault=NULL_TABLE, pinned=True, generated=1)
-    (blame,) = blames_of(SUBJECTS[MODEL], [NULL_TABLE], [trial])
+    tried = TriedFault(property_name=PROPERTY, fault=NULL_TABLE, pinned=True, generated=1)
+    (blame,) = blames_of(SUBJECTS[MODEL], [NULL_TABLE], [tried])
     assert blame.missed == ["KIP-511.client-name-valid"]
     assert blame.also == ["KIP-35.client-survives-nonsense"]
-    (kill,) = kills_of_standard_run(SUBJECTS[MODEL], [NULL_TABLE], [trial], {}, 1)
+    (kill,) = kills_of_standard_run(SUBJECTS[MODEL], [NULL_TABLE], [tried], {}, 1)
     assert not kill.is_certain
 
 

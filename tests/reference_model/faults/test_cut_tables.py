@@ -10,17 +10,17 @@ from reference_model.clients.model.asking import OWN_RANGES
 from reference_model.clients.model.client_connections import Link
 from reference_model.clients.model.network import HostPort, Network
 from reference_model.faults.clients.kip_035 import FIRST_UNKNOWN_KEY, TableEndsAtTheFirstUnknownKey
-from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY, PUSH_TELEMETRY_KEY
+from wire.api_keys import API_VERSIONS_KEY, LIST_TRANSACTIONS_KEY, METADATA_KEY
 from wire.api_versions import ApiVersion, ApiVersionsResponse
 from wire.error_codes import ErrorCode
 
 BOOTSTRAP = HostPort("127.0.0.1", 9092)
 
 
-class KnowsTelemetry(TableEndsAtTheFirstUnknownKey):
+class KnowsMore(TableEndsAtTheFirstUnknownKey):
     """A client that uses one API more than the model."""
 
-    known_keys = (*OWN_RANGES, PUSH_TELEMETRY_KEY)
+    known_keys = (*OWN_RANGES, LIST_TRANSACTIONS_KEY)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ class KnowsTelemetry(TableEndsAtTheFirstUnknownKey):
     [
         pytest.param(
             TableEndsAtTheFirstUnknownKey,
-            [API_VERSIONS_KEY, PUSH_TELEMETRY_KEY, METADATA_KEY],
+            [API_VERSIONS_KEY, LIST_TRANSACTIONS_KEY, METADATA_KEY],
             [API_VERSIONS_KEY, METADATA_KEY],
             id="only-known-keys",
         ),
@@ -46,9 +46,9 @@ class KnowsTelemetry(TableEndsAtTheFirstUnknownKey):
         ),
         pytest.param(TableEndsAtTheFirstUnknownKey, [], [], id="empty"),
         pytest.param(
-            KnowsTelemetry,
-            [PUSH_TELEMETRY_KEY, METADATA_KEY, FIRST_UNKNOWN_KEY, API_VERSIONS_KEY],
-            [PUSH_TELEMETRY_KEY, METADATA_KEY],
+            KnowsMore,
+            [LIST_TRANSACTIONS_KEY, METADATA_KEY, FIRST_UNKNOWN_KEY, API_VERSIONS_KEY],
+            [LIST_TRANSACTIONS_KEY, METADATA_KEY],
             id="a-client-that-knows-more",
         ),
     ],

@@ -15,7 +15,13 @@ from hypothesis import strategies as st
 from reference_model.broker.model.state_machine import BrokerConnection, ReferenceBroker
 from reference_model.faults.broker import DEFECTS, Defect
 from reference_model.profiles.profile import KIP_TEXT, NEWEST_RELEASE, Profile, profile_of
-from strategies.api_versions import api_versions_requests, negative_versions, unknown_versions
+from strategies.api_versions import (
+    api_versions_requests,
+    build_request,
+    negative_versions,
+    unknown_versions,
+)
+from strategies.bare_requests import METADATA
 from strategies.broken_requests import frames_with_wrong_size, malformed_requests, mutated_requests
 from strategies.cluster_ids import requests_with_cluster_ids
 from strategies.header_fields import client_ids, correlation_ids, unknown_tagged_fields
@@ -121,15 +127,19 @@ CONVERSATIONS = st.lists(WRITES, min_size=1, max_size=2).map(
 REPLACED_NAME = b"_" + b"\xff" * 20000
 """Decoded with replacement characters, it is longer than the maximum length of a string."""
 
+LONG_CLIENT_ID = build_request(version=1, client_id="a" * 40)
+
 
 @given(conversation=CONVERSATIONS, profile=st.sampled_from(PROFILES))
 @example(
     conversation=_alone(f"{FLEXIBLE} 0001 61 00 a29c01 {REPLACED_NAME.hex()} 0231 00"),
     profile=PROFILES[0],
 )
+@example(conversation=[ClientWrite(0, 2 * METADATA.data)], profile=PROFILES[0])
+@example(conversation=[ClientWrite(0, LONG_CLIENT_ID.data)], profile=PROFILES[0])
 @settings(max_examples=25)  # Each is played with every defect
 def test_no_defect_crashes(conversation: Conversation, profile: Profile) -> None:
-    """After any writes, in any pieces, a broker with a defect does not raise and sends complete frames."""
+    """After any writes, in any pieces, a broker with a defect does not raise, and sends complete frames unless their size is the defect."""
     for defect in DEFECTS.values():
         note(defect.name)
         sent: dict[int, bytes] = {}
@@ -142,4 +152,4 @@ def test_no_defect_crashes(conversation: Conversation, profile: Profile) -> None
             reader.receive_data(data)
             while reader.next_payload() is not None:
                 pass
-            assert reader.unread == b""
+            assert reader.unread == b"" or "PROTOCOL.size-prefix-exact" in defect.breaks

@@ -22,11 +22,11 @@ def oracle(release: str = NEWEST_RELEASE) -> StoredInputOracle:
 def test_frames_are_cut_as_a_broker_cuts_them() -> None:
     """Complete frames, an incomplete frame and a refused size are distinguished."""
     whole = build_request(version=0).data
-    assert [request.data for request in cut_frames(whole * 2).whole] == [whole, whole]
+    assert [request.data for request in cut_frames(whole * 2).complete] == [whole, whole]
     cut = cut_frames(whole + whole[:9])
-    assert (len(cut.whole), cut.waits) == (1, True)
+    assert (len(cut.complete), cut.awaits_more) == (1, True)
     refused = cut_frames(whole + b"\xff\xff\xff\xff")
-    assert (len(refused.whole), refused.refused, refused.waits) == (1, True, False)
+    assert (len(refused.complete), refused.size_is_refused, refused.awaits_more) == (1, True, False)
 
 
 def test_what_keeps_the_connection_is_the_models_word() -> None:

@@ -28,7 +28,12 @@ from proposals.kip_1313.assertions import (
     with_id,
     without_id,
 )
-from proposals.kip_1313.messages import PUSH_TELEMETRY, TELEMETRY_KEYS
+from proposals.kip_1313.messages import (
+    OFFSET_DELETE_KEY,
+    PUSH_TELEMETRY,
+    PUSH_TELEMETRY_KEY,
+    TELEMETRY_KEYS,
+)
 from proposals.kip_1313.requests import (
     AN_ID,
     ANOTHER_ID,
@@ -42,12 +47,7 @@ from proposals.kip_1313.requests import (
 )
 from reference_model.profiles.listeners import SASL_LISTENERS
 from strategies.api_versions import build_request
-from wire.api_keys import (
-    API_VERSIONS_KEY,
-    GET_TELEMETRY_SUBSCRIPTIONS_KEY,
-    OFFSET_DELETE_KEY,
-    PUSH_TELEMETRY_KEY,
-)
+from wire.api_keys import API_VERSIONS_KEY, GET_TELEMETRY_SUBSCRIPTIONS_KEY
 from wire.api_versions import NEWEST_VERSION
 from wire.error_codes import ErrorCode
 from wire.headers import NO_INSTANCE_ID

@@ -13,7 +13,7 @@ from conformance.mutation.subjects import (
     listeners_in_memory,
     reference_broker,
 )
-from conformance.mutation.trials import blame, caught_by_pinned, examples_to_kill
+from conformance.mutation.tried_faults import blame, caught_by_pinned, examples_to_kill
 from fixtures.errors import ConnectionFailed, HarnessError
 from fixtures.under_test.broker import Broker
 from reference_model.profiles.profile import REFERENCE

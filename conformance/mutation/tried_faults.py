@@ -27,7 +27,7 @@ BLAME_SEED = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PropertyTrial:
+class TriedFault:
     """The result of one property on one model.
 
     Attributes:
@@ -53,7 +53,7 @@ class PropertyTrial:
 
 def blame(
     subject: Subject, property_name: str, faults: Sequence[str], count: int
-) -> list[PropertyTrial]:
+) -> list[TriedFault]:
     """Run a property on a model with each fault: the pinned examples, and `count` generated ones for those that no pinned one catches.
 
     Args:
@@ -67,7 +67,7 @@ def blame(
     left = [fault for fault in faults if fault not in pinned]
     generated = judging.first_failures(left, seed=BLAME_SEED, count=count)
     return [
-        PropertyTrial(
+        TriedFault(
             property_name=property_name,
             fault=fault,
             pinned=fault in pinned,
