@@ -17,7 +17,7 @@ class Judge(ABC):
 
     Attributes:
         keep_machine: keeps what was learned of a listener, as `reports.machines.learned.as_json` returns it; None if that is
-            of no use.
+            not kept.
     """
 
     keep_machine: Callable[[Mapping[str, Any]], None] | None

@@ -199,7 +199,7 @@ class _FirstFailure(Judge):
         self._elsewhere = self._elsewhere or reason
 
     def blame_for_end(self, gone: BrokerGone, values: Values) -> BrokerGone:
-        """Return the error: what caused the end of a model matters to nobody."""
+        """Return the error: nothing is recorded."""
         return gone
 
     def raise_first(self) -> None:
