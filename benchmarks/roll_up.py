@@ -45,7 +45,7 @@ from benchmarks.goals import Goal, last_line, missed_goals, quick_option
 from benchmarks.memory import peak_memory
 from benchmarks.synthetic_runs import night, write_runs
 from reports.records import TABLES_FOLDER
-from reports.site.grid_page import write_grid
+from reports.site.whole_site import build_site, read_tables
 from reports.suite_command import SuiteCommand
 from spark_aggregation.history.facts import facts_of
 from spark_aggregation.history.ingest import ingest
@@ -216,7 +216,7 @@ def command_and_pages(folder: Path, rounds: int) -> tuple[Ratio, float]:
     out = folder / "site"
     command = ["-m", "conformance", "grid", str(run), "--out", str(out)]
     seconds = [(_python(*command), _python("-c", _BARE_START)) for _ in range(rounds)]
-    return seconds, timed(lambda: write_grid(out))
+    return seconds, timed(lambda: build_site(*read_tables(out), out))
 
 
 def _python(*arguments: str) -> float:

@@ -70,10 +70,10 @@ def two_old_nodes(newest: int) -> Script:
     )
 
 
-def downgraded_broker(newest: int, *, closes_after: int = 2) -> Script:
+def downgraded_broker(newest: int) -> Script:
     """Return a script whose broker closes its first connection, and then supports ApiVersions up to a version only."""
     return all_connections(
-        ConnectionScript(closes_after=closes_after),
+        ConnectionScript(closes_after=2),
         ConnectionScript(newest_version=newest),
         timeout_ms=SUCCESS_MS,
         keeps_asking=True,

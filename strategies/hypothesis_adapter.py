@@ -1,17 +1,19 @@
-"""The only module that uses what Hypothesis does not document: where a `@given` test keeps its parts.
+"""Draws examples without a test, and is the only module that uses what Hypothesis does not document: where a `@given` test keeps its parts.
 
 `tests/strategies/test_hypothesis_adapter.py` fails if a release of Hypothesis keeps them elsewhere.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from hypothesis import settings
+import hypothesis
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import HypothesisDeprecationWarning
 
 _HANDLE = "hypothesis"
@@ -20,6 +22,43 @@ _PINNED = "hypothesis_explicit_examples"
 _SEED = "_hypothesis_internal_use_seed"
 
 Test = Callable[..., Any]
+
+
+class StopDrawing(BaseException):
+    """Stops drawing. A `BaseException`, because Hypothesis treats an `Exception` as a failure of the example."""
+
+
+def draw(
+    strategies: Mapping[str, Any],
+    take: Callable[[Mapping[str, Any]], None],
+    *,
+    seed: str | int,
+    count: int,
+) -> None:
+    """Draw examples without a test and pass each to `take`; a seed always draws the same ones.
+
+    Args:
+        strategies: what to draw, by name.
+        take: called with the values of each example. It raises `UnsatisfiedAssumption` to reject the example, and `StopDrawing`
+            to stop drawing.
+        seed: the random seed.
+        count: the maximum number of examples, without rejected ones.
+    """
+
+    @hypothesis.seed(seed)
+    @settings(
+        max_examples=count,
+        phases=(Phase.generate,),
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(**strategies)
+    def pass_on(**values: Any) -> None:
+        take(values)
+
+    with contextlib.suppress(StopDrawing):
+        pass_on()
 
 
 def is_drawn(test: Test) -> bool:

@@ -56,9 +56,9 @@ def build_cut_short(plain: Request, kept: int, tail: bytes = b"") -> Request:
     )
 
 
-def build_with_frame_inside(inner: Request, version: int = 0) -> Request:
-    """Return a request whose client id is another request, with a size prefix that ends where that request begins."""
-    plain = build_request(version=version, client_id=inner.data.decode())
+def build_with_frame_inside(inner: Request) -> Request:
+    """Return a request in v0 whose client id is another request, with a size prefix that ends where that request begins."""
+    plain = build_request(version=0, client_id=inner.data.decode())
     return build_cut_short(plain, CLIENT_ID_LENGTH_END)
 
 

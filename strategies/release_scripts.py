@@ -12,10 +12,9 @@ from reference_model.clients.scripts.script import (
     Table,
     all_connections,
     healthy_ranges,
-    recorded_profile_of,
 )
 from reference_model.profiles.listeners import PLAINTEXT
-from reference_model.profiles.profile import RECORDED_RELEASES
+from reference_model.profiles.profile import RECORDED_RELEASES, profile_of
 from strategies.broker_scripts import (
     ENOUGH_RESPONSES,
     REFUSAL_WITHOUT_RANGE,
@@ -35,7 +34,7 @@ UNUSED_KEYS = tuple(key for key, _, _ in healthy_ranges() if key not in BEGINNIN
 
 def answer_of(release: str) -> Answer:
     """Return the table and the features of a broker of a release."""
-    profile = recorded_profile_of(release)
+    profile = profile_of(release)
     return Answer(
         table=Table(base=release),
         supported_features=tuple(
@@ -58,7 +57,7 @@ def connection_of(release: str, *, closes_after: int | None = None) -> Connectio
         release: a release whose table is recorded.
         closes_after: after how many responses to other requests it closes the connection.
     """
-    traits = recorded_profile_of(release).traits
+    traits = profile_of(release).traits
     return ConnectionScript(
         newest_version=traits.api_versions_max,
         refusal=None if traits.unsupported_names_range else REFUSAL_WITHOUT_RANGE,

@@ -19,7 +19,6 @@ from wire.frames import encode_frame
 from wire.headers import (
     PLAIN_BODY,
     PLAIN_CLIENT_ID,
-    PLAIN_CORRELATION_ID,
     Layout,
     RequestHeader,
     plain_header,
@@ -136,14 +135,9 @@ def encode_request(
     )
 
 
-def probe_request(
-    api_version: int,
-    *,
-    correlation_id: int = PLAIN_CORRELATION_ID,
-    client_id: str = PLAIN_CLIENT_ID,
-) -> Request:
+def probe_request(api_version: int, *, client_id: str = PLAIN_CLIENT_ID) -> Request:
     """Return a plain ApiVersions request, as a well-behaved client sends it."""
-    header = plain_header(API_VERSIONS_KEY, api_version, correlation_id, client_id=client_id)
+    header = plain_header(API_VERSIONS_KEY, api_version, client_id=client_id)
     return encode_request(header, PLAIN_BODY)
 
 

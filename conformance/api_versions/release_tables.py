@@ -53,4 +53,4 @@ def _refusals() -> tuple[tuple[Ranges, Ranges], ...]:
 
 
 def _profile(target: Target, listener: str) -> Profile:
-    return profile_of(target.release, quorum=target.quorum or "", listener=listener)
+    return profile_of(target.release, quorum=target.quorum, listener=listener)

@@ -223,10 +223,6 @@ def _found_served(broker: Broker) -> dict[Item, Exchange | str]:
     return {}
 
 
-forget_served = _found_served.cache_clear
-"""Forgets what was found of all targets."""
-
-
 def check_served(broker: Broker, item: Item) -> Exchange:
     """Request one version that a schema describes.
 

@@ -22,7 +22,8 @@ from conformance.assertions.other_apis import (
     steps_to_table,
     undescribed_items,
 )
-from conformance.engine.property_judge import JUDGE, PropertyJudge
+from conformance.engine.judge import Judge
+from conformance.engine.property_judge import JUDGE
 from conformance.engine.sweeping import sweep
 from fixtures.under_test.broker import Broker
 from reference_model.judging.agreement import what_it_did
@@ -70,7 +71,7 @@ def test_neighbours_of_a_range_are_not_served(broker: Broker) -> None:
     sweep(judge, broker, neighbouring_items(broker), check_not_served)
 
 
-def note_spared(judge: PropertyJudge, broker: Broker) -> None:
+def note_spared(judge: Judge, broker: Broker) -> None:
     """Note the APIs that are not requested, if any; the clause is judged on all the others."""
     spared = skipped_apis(broker)
     if spared:

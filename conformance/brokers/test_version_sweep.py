@@ -15,7 +15,8 @@ import pytest
 
 from conformance.assertions.items import ranges
 from conformance.assertions.judging import MalformedAnswer, error_code_of
-from conformance.engine.property_judge import JUDGE, PropertyJudge
+from conformance.engine.judge import Judge
+from conformance.engine.property_judge import JUDGE
 from conformance.engine.repeating import FailingExample
 from conformance.engine.sweeping import SILENT_ITEMS, was_silent
 from fixtures.cleanup.ending_signals import INTERRUPTS
@@ -108,7 +109,7 @@ def find_fewest(broker: Broker, failed: Failed, suspect: int) -> Failed:
     return fewest
 
 
-def find_failing(judge: PropertyJudge, broker: Broker, batch: Sequence[int]) -> Iterator[Failed]:
+def find_failing(judge: Judge, broker: Broker, batch: Sequence[int]) -> Iterator[Failed]:
     """Find the failures in a batch, each with the fewest versions; pass conforming exchanges to the judge."""
     left = batch
     while left:
@@ -131,7 +132,7 @@ def start_afresh(broker: Broker) -> None:
         broker.calibrate()
 
 
-def ask_all(judge: PropertyJudge, broker: Broker, versions: range) -> None:
+def ask_all(judge: Judge, broker: Broker, versions: range) -> None:
     """Request versions from a fresh broker, batch by batch; each batch and each failing version is one example.
 
     Raises:
@@ -157,7 +158,7 @@ def ask_all(judge: PropertyJudge, broker: Broker, versions: range) -> None:
     judge.raise_first()
 
 
-def record(judge: PropertyJudge, broker: Broker, failed: Sequence[Failed]) -> None:
+def record(judge: Judge, broker: Broker, failed: Sequence[Failed]) -> None:
     """Pass failures to the judge, equal ones as one failure; the smallest example comes last, because it is kept."""
     alike: dict[tuple[bool, str], list[Failed]] = {}
     for each in failed:

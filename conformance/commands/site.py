@@ -17,7 +17,7 @@ from reports.grid.row_keys import ROW_KEYS
 from reports.hash_list import write_hash_list
 from reports.records import TABLES_FOLDER
 from reports.refused_runs import missing_run_lists
-from reports.site.grid_page import read_tables, write_read_grid
+from reports.site.whole_site import build_site, read_tables
 
 
 @click.command()
@@ -42,7 +42,7 @@ def write_site(out: Path, grid: Grid, history: HistoryTables) -> None:
     """Write pages, exports and the list of hashes next to a grid's tables, and print a summary."""
     with status_line("writing pages and exports"):
         with reported_as(click.ClickException, StatementWithoutEvidence):
-            summary = write_read_grid(grid, history, out)
+            summary = build_site(grid, history, out)
         write_hash_list(out)
     click.echo(summary.sentence)
     click.echo(f"grid: {summary.page}")

@@ -1,4 +1,4 @@
-"""The way of an example from Hypothesis to the target, and the one place where this project enters it.
+"""The way of an example from Hypothesis to the target, and the one place where a run enters it.
 
     @given(sent=...)                    Hypothesis draws the values of an example, and calls the property's body:
       └► examples_go_to                 in its place stands a judge, while the property runs

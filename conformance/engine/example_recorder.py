@@ -89,7 +89,7 @@ class ExampleRecorder:
         self._record(Verdict.INCONCLUSIVE, steps, phase)
 
     def leaves_out(self, what: str, *, may_hide: bool, is_bound: bool) -> None:
-        """Note in the property's cells what they leave out; see `PropertyJudge.leaves_out`."""
+        """Note in the property's cells what they leave out; see `Judge.leaves_out`."""
         for clause in self.clauses:
             self._recorder.note_left_out(
                 self._key(clause), what, may_hide=may_hide, is_bound=is_bound

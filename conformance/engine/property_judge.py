@@ -22,6 +22,7 @@ from conformance.engine.example_limits import ExampleLimits
 from conformance.engine.example_recorder import Difference, ExampleRecorder
 from conformance.engine.failing_examples import FailingExamples, Repeat
 from conformance.engine.further_kinds import FurtherKinds
+from conformance.engine.judge import Judge
 from conformance.engine.repeating import FailingExample
 from fixtures.client.patience import Patience
 from fixtures.errors import BrokerGone, HarnessError, NoCredentials, OutOfPatience
@@ -31,19 +32,15 @@ from reports.records import Phase
 from reports.run.recorder import RunRecorder
 from wire.exchange import Exchange, Step
 
-JUDGE: ContextVar[PropertyJudge] = ContextVar("judge")
+JUDGE: ContextVar[Judge] = ContextVar("judge")
 """The judge of the current property."""
 
 NOT_JUDGED = "not judged after the first failures: {error}"
 OUT_OF_PATIENCE = "not judged after the first failures: the target used up the time that the property may wait for responses"
 
 
-class PropertyJudge:
-    """Judges the examples of one property on one target.
-
-    Attributes:
-        keep_machine: keeps what was learned of a listener, as `reports.machines.learned.as_json` returns it.
-    """
+class PropertyJudge(Judge):
+    """Judges the examples of one property on one target, and records them."""
 
     def __init__(
         self,
@@ -160,14 +157,7 @@ class PropertyJudge:
             self._keep_first(error)
 
     def judge_stored(self, body: Body, values: Mapping[str, Any]) -> bool:
-        """Judge an example that was not drawn: it is not shrunk, and later examples are judged even if it fails.
-
-        Returns:
-            Whether the target conforms; if not, `raise_first` raises the violation.
-
-        Raises:
-            HarnessError: the example could not be judged.
-        """
+        """Judge and record an example that was not drawn."""
         try:
             self._run(body, values)
         except AssertionError as error:
@@ -198,13 +188,7 @@ class PropertyJudge:
         self._record(error, steps, "")
 
     def leaves_out(self, what: str, *, may_hide: bool = False, is_bound: bool = False) -> None:
-        """Note in the property's cells what they leave out; the rest is judged as usual.
-
-        Args:
-            what: what is left out, and why.
-            may_hide: whether declared violations may be in it, so that they are not gone if they are not seen.
-            is_bound: whether `what` is up to where the property excludes a violation: all that it has to judge was judged.
-        """
+        """Note in the property's cells what they leave out."""
         self._examples.leaves_out(what, may_hide=may_hide, is_bound=is_bound)
 
     def blame_for_end(self, gone: BrokerGone, values: Mapping[str, Any]) -> BrokerGone:

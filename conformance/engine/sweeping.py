@@ -30,7 +30,8 @@ from conformance.assertions.items import (
     names_of,
 )
 from conformance.assertions.judging import TargetEnded, Unjudged, crash_in_words
-from conformance.engine.property_judge import OUT_OF_PATIENCE, PropertyJudge
+from conformance.engine.judge import Judge
+from conformance.engine.property_judge import OUT_OF_PATIENCE
 from conformance.engine.repeating import FailingExample
 from fixtures.errors import BrokerGone, HarnessError, OutOfPatience
 from fixtures.under_test.broker import Broker
@@ -87,7 +88,7 @@ class _Failed:
     steps: tuple[Step, ...]
 
 
-def sweep(judge: PropertyJudge, broker: Broker, items: Iterable[Item], check: Check) -> None:
+def sweep(judge: Judge, broker: Broker, items: Iterable[Item], check: Check) -> None:
     """Check every item and pass each result to the judge.
 
     Raises:
@@ -112,7 +113,7 @@ def sweep(judge: PropertyJudge, broker: Broker, items: Iterable[Item], check: Ch
 
 
 def _check_all(
-    judge: PropertyJudge, broker: Broker, items: Iterable[Item], check: Check
+    judge: Judge, broker: Broker, items: Iterable[Item], check: Check
 ) -> tuple[list[_Failed], HarnessError | None]:
     """Check every item; return those that fail, and what ended the sweep before its last item, if anything did."""
     failed: list[_Failed] = []
@@ -147,7 +148,7 @@ def _check_all(
     return _still_failing(judge, broker, failed, check), None
 
 
-def _check_one(judge: PropertyJudge, broker: Broker, item: Item, check: Check) -> Exception | None:
+def _check_one(judge: Judge, broker: Broker, item: Item, check: Check) -> Exception | None:
     """Check one item, and pass everything but a violation to the judge; return why the item does not conform."""
     before = broker.patience.now()
     try:
@@ -168,7 +169,7 @@ def _check_one(judge: PropertyJudge, broker: Broker, item: Item, check: Check) -
 
 
 def _still_failing(
-    judge: PropertyJudge, broker: Broker, failed: Sequence[_Failed], check: Check
+    judge: Judge, broker: Broker, failed: Sequence[_Failed], check: Check
 ) -> list[_Failed]:
     """Request refused items again; note those that are served now, and return what still fails.
 

@@ -15,9 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import hypothesis
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import UnsatisfiedAssumption
 
 from clauses import marks
@@ -28,33 +26,34 @@ from conformance.engine.hypothesis_profiles import (
     EXAMPLES_PER_PROPERTY,
     own_seed,
 )
+from conformance.engine.judge import Judge
 from conformance.engine.property_judge import JUDGE
+from conformance.engine.repeating import FailingExample
 from conformance.roles.broker import NEEDS, BrokerRole
 from conformance.roles.client import ClientRole
 from conformance.roles.registry import ROLES
 from conformance.roles.role import property_modules
+from fixtures.errors import BrokerGone
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.client import ClientUnderTest
 from proposals import Proposal
 from reference_model.profiles.listeners import UPSTREAM
 from strategies.hypothesis_adapter import (
+    StopDrawing,
     body_of,
+    draw,
     is_drawn,
     max_examples_of,
     pinned_examples,
     strategies_of,
 )
-from wire.exchange import Exchange
+from wire.exchange import Exchange, Step
 
 Values = Mapping[str, Any]
 """The values of one example, by parameter of the property; the target is not included."""
 
 PARAMETERS = frozenset(role.parameter for role in ROLES.values())
 """The names of the parameter that is the target."""
-
-
-class StopDrawing(BaseException):
-    """Stops drawing. A `BaseException`, because Hypothesis treats an `Exception` as a failure of the property."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,30 +148,12 @@ class Property:
             with contextlib.suppress(StopDrawing, UnsatisfiedAssumption):
                 take({})
             return
-        signature = inspect.signature(self.body)
-
-        def taken(*arguments: Any, **values: Any) -> None:
-            drawn = signature.bind(*arguments, **values).arguments
-            take({name: value for name, value in drawn.items() if name not in PARAMETERS})
-
-        taken.__signature__ = signature  # type: ignore[attr-defined]
-        chosen = settings(
-            max_examples=count,
-            phases=(Phase.generate,),
-            database=None,
-            deadline=None,
-            suppress_health_check=list(HealthCheck),
-        )
         own = own_seed(self.name, seed) if self.target == "broker" else seed
-        test = chosen(hypothesis.seed(own)(given(**strategies_of(self.function))(taken)))
-        try:
-            test(**{self.target: None})
-        except StopDrawing:
-            return
+        draw(strategies_of(self.function), take, seed=own, count=count)
 
 
-class _Judge:
-    """Replaces the `PropertyJudge` of a real run: the first failure ends the property."""
+class _FirstFailure(Judge):
+    """Replaces the `PropertyJudge` of a real run: the first failure ends the property, and nothing is recorded."""
 
     keep_machine = None
 
@@ -190,7 +171,9 @@ class _Judge:
     def conforms(self, exchanges: Sequence[Exchange]) -> None:
         """Continue."""
 
-    def differs(self, error: AssertionError, *how: object) -> None:
+    def differs(
+        self, error: AssertionError, steps: tuple[Step, ...], example: FailingExample
+    ) -> None:
         """Raise the error."""
         raise error
 
@@ -199,10 +182,10 @@ class _Judge:
         body(**values)
         return True
 
-    def notes(self, error: AssertionError, steps: object) -> None:
+    def notes(self, error: Unjudged, steps: tuple[Step, ...]) -> None:
         """Continue: something that cannot be judged is not a failure."""
 
-    def leaves_out(self, what: str, *, is_bound: bool = False) -> None:
+    def leaves_out(self, what: str, *, may_hide: bool = False, is_bound: bool = False) -> None:
         """Continue: something left out is not a failure."""
 
     def elsewhere(self, error: BaseException | None) -> JudgedElsewhere | None:
@@ -214,6 +197,10 @@ class _Judge:
     def judged_elsewhere(self, reason: JudgedElsewhere) -> None:
         """Remember the reason."""
         self._elsewhere = self._elsewhere or reason
+
+    def blame_for_end(self, gone: BrokerGone, values: Values) -> BrokerGone:
+        """Return the error: nothing is recorded."""
+        return gone
 
     def raise_first(self) -> None:
         """Raise the reason why something was not judged, if there is one: nothing has failed."""
@@ -230,8 +217,8 @@ def holds(judged: Property, target: Broker | ClientUnderTest, values: Values) ->
     """
     target.begin_example()
     # Properties that iterate over a list themselves need a judge; this one records nothing.
-    judge = _Judge(target, judged.clauses)
-    JUDGE.set(judge)  # type: ignore[arg-type]
+    judge = _FirstFailure(target, judged.clauses)
+    JUDGE.set(judge)
     try:
         judged.body(**{judged.target: target}, **values)
     except UnsatisfiedAssumption:

@@ -31,7 +31,7 @@ from reference_model.faults.broker import DEFECTS, Defect
 from reference_model.faults.planted import Fault
 from reference_model.faults.proxies import FAULTS as PROXY_FAULTS
 from reference_model.profiles.listeners import PLAINTEXT
-from reference_model.profiles.profile import KRAFT, NEWEST_RELEASE, REFERENCE
+from reference_model.profiles.profile import NEWEST_RELEASE, REFERENCE, usual_quorum
 
 BrokerWith = Callable[[str], Broker]
 """Returns a broker with a fault, or the plain one for an empty name; the same name returns the same instance."""
@@ -71,16 +71,13 @@ class Subject:
 
 
 @functools.cache
-def broker_with(
-    defect: str, *, release: str = NEWEST_RELEASE, quorum: str = KRAFT
-) -> InMemoryBroker:
-    """Return the reference broker of a release with a defect, or the plain one for an empty name; tables differ by quorum."""
+def broker_with(defect: str, *, release: str = NEWEST_RELEASE) -> InMemoryBroker:
+    """Return the reference broker of a release with a defect, or the plain one for an empty name."""
     targets = {target.id: target for target in reference_targets()}
     target = targets[f"{REFERENCE}+{defect}" if defect else REFERENCE]
     tampering = DEFECTS[defect].tampering if defect else None
-    return _in_memory(
-        in_memory_target(dataclasses.replace(target, release=release, quorum=quorum), tampering)
-    )
+    of_release = dataclasses.replace(target, release=release, quorum=usual_quorum(release))
+    return _in_memory(in_memory_target(of_release, tampering))
 
 
 def _in_memory(target: InMemoryTarget) -> InMemoryBroker:

@@ -12,11 +12,11 @@ from hypothesis.errors import UnsatisfiedAssumption
 
 from conformance.assertions.judging import JudgedElsewhere
 from conformance.engine.budgets import examples_on
-from conformance.mutation.properties import Property, StopDrawing, Values, holds
+from conformance.mutation.properties import Property, Values, holds
 from conformance.mutation.subjects import Subject
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
-from strategies.hypothesis_adapter import assumptions_outside_hypothesis
+from strategies.hypothesis_adapter import StopDrawing, assumptions_outside_hypothesis
 
 Killed = Mapping[tuple[str, int], Mapping[str, int | None]]
 """By property and seed: the number of examples it took to catch each fault."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hypothesis
-from hypothesis import HealthCheck, Phase, given, settings
+from collections.abc import Mapping
 
 from conformance.corpus.entries import CorpusEntry
 from strategies.any_requests import any_requests
 from strategies.broken_requests import frames_with_wrong_size
+from strategies.hypothesis_adapter import draw
 from wire.exchange import Request
 
 SEED = 20261121
@@ -21,20 +21,12 @@ def generated_inputs(count: int, seed: int) -> tuple[CorpusEntry, ...]:
     """Draw inputs; the same count and seed always produce the same inputs."""
     drawn: dict[bytes, CorpusEntry] = {}
 
-    @hypothesis.seed(seed)
-    @settings(
-        max_examples=count,
-        database=None,
-        deadline=None,
-        phases=(Phase.generate,),
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(sent=ANY_INPUTS)
-    def collect(sent: Request) -> None:
+    def collect(values: Mapping[str, Request]) -> None:
+        sent = values["sent"]
         entry = CorpusEntry(
             name=f"drawn-{len(drawn) + 1}", origin=f"drawn with seed {seed}", data=sent.data
         )
         drawn.setdefault(sent.data, entry)
 
-    collect()
+    draw({"sent": ANY_INPUTS}, collect, seed=seed, count=count)
     return tuple(drawn.values())

@@ -18,9 +18,9 @@ PARTIAL_OPTIONS = ("listener", "ignore", "ignore_glob", "lf")
 """Options that exclude tests before collection."""
 
 
-def file_sha256(target_id: str, folder: Path = BROKERS_FOLDER) -> str | None:
+def file_sha256(target_id: str) -> str | None:
     """Return the SHA-256 of the file of a target or client; None if it has no file in the registry."""
-    files = (folder / f"{target_id}.toml", CLIENTS_FOLDER / target_id / CLIENT_FILE)
+    files = (BROKERS_FOLDER / f"{target_id}.toml", CLIENTS_FOLDER / target_id / CLIENT_FILE)
     path = next((path for path in files if path.is_file()), None)
     return None if path is None else hashlib.sha256(path.read_bytes()).hexdigest()
 

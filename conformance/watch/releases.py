@@ -11,10 +11,10 @@ from reference_model.profiles.known_apis import Range
 from reference_model.profiles.profile import (
     APACHE_KAFKA,
     RECORDED_RELEASES,
-    ZOOKEEPER,
     Profile,
     line_of,
     profile_of,
+    usual_quorum,
 )
 from reference_model.profiles.release_tables import missing_feature, table_of_profile
 from reference_model.profiles.version_tables import served_ranges
@@ -80,7 +80,7 @@ def release_named(id_: str) -> Release:
 @cache
 def _release(id_: str) -> Release:
     target = _targets()[id_]
-    return Release(id=id_, profile=profile_of(target.release, quorum=target.quorum or ""))
+    return Release(id=id_, profile=profile_of(target.release, quorum=target.quorum))
 
 
 @cache
@@ -96,7 +96,11 @@ def _targets() -> Mapping[str, Target]:
 def _releases_until(id_: str) -> list[str]:
     """Return the ids of a release and those before it, oldest first; of one with and without ZooKeeper only the one without."""
     targets = _targets()
-    usual = {each.release: each.id for each in targets.values() if not each.id.endswith(ZOOKEEPER)}
+    usual = {
+        each.release: each.id
+        for each in targets.values()
+        if each.quorum == usual_quorum(each.release)
+    }
     ids = list(targets)
     return [
         each

@@ -91,7 +91,7 @@ def has_flexible_headers(target: Target) -> bool:
     """Return whether a release has a version of ApiVersions with header v2: only there a third header is another one."""
     if not target.handshake:
         return False
-    traits = profile_of(target.release, quorum=target.quorum or "").traits
+    traits = profile_of(target.release, quorum=target.quorum).traits
     return traits.api_versions_max >= FIRST_FLEXIBLE_VERSION
 
 
@@ -102,7 +102,7 @@ def measure(broker: Broker, *, uuids: int, seed: int) -> Discovery:
         HarnessError: the release does not answer any more.
     """
     target = broker.target
-    profile = profile_of(target.release, quorum=target.quorum or "")
+    profile = profile_of(target.release, quorum=target.quorum)
     newest = profile.traits.api_versions_max
     beyond = range(newest + 1, newest + 1 + VERSIONS_BEYOND)
     plain = list(_sent(broker, (_request(API_VERSIONS_KEY, each) for each in beyond)))

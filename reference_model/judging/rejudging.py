@@ -23,7 +23,7 @@ from reference_model.broker.rules.reaction import Identity, NotModelled, Reactio
 from reference_model.judging.agreement import Agreement, in_words
 from reference_model.judging.stored_inputs import StoredInputOracle, cut_frames
 from reference_model.profiles.listeners import CONTROLLER_LISTENERS, PLAINTEXT, TLS_LISTENERS
-from reference_model.profiles.profile import KRAFT, ZOOKEEPER, profile_of, profile_of_target
+from reference_model.profiles.profile import profile_of_target
 from wire.exchange import Exchange, Outcome, Request
 from wire.frames import SIZE_BYTES, encode_frame
 
@@ -71,17 +71,15 @@ def oracles_for(
     A run does not record the target's cluster and node id, so the oracles allow both results of the cluster check.
 
     Args:
-        target: the target's id. It ends in "-zookeeper" if the release supports both quorums and runs with ZooKeeper.
+        target: the target's id.
         implementation: one of `IMPLEMENTATIONS_WITH_PROFILE`; for others not even the version table is known.
         release: its release.
         listener: the listener's name.
     """
-    runs_kraft = bool(profile_of(release, quorum=KRAFT).api_keys)
-    quorum = ZOOKEEPER if target.endswith(f"-{ZOOKEEPER}") or not runs_kraft else KRAFT
     listeners = (listener, PLAINTEXT) if listener in CONTROLLER_LISTENERS else (listener,)
     return tuple(
         StoredInputOracle(
-            profile_of_target(implementation, release, quorum=quorum, listener=each), Identity()
+            profile_of_target(target, implementation, release, listener=each), Identity()
         )
         for each in listeners
     )

@@ -200,7 +200,7 @@ def _as_entries(value: Any) -> Any:
 def traits_of(
     release: str,
     *,
-    quorum: str = KRAFT,
+    quorum: str | None = None,
     listener: str = PLAINTEXT,
     follows: str = APACHE_KAFKA,
 ) -> Traits:
@@ -214,6 +214,7 @@ def traits_of(
     if set(tables) != wanted:
         raise ProfileError(f"apache_kafka.toml: traits {sorted(set(tables) ^ wanted)} do not match")
     role = CONTROLLER if listener in CONTROLLER_LISTENERS else BROKER
+    quorum = quorum or usual_quorum(release)
     values = {}
     for name, table in tables.items():
         reached = [c["value"] for c in table["changes"] if _applies(c, release, quorum, role)]
@@ -285,10 +286,17 @@ def line_of(release: str) -> tuple[int, ...]:
 
 
 @functools.cache
+def usual_quorum(release: str) -> str:
+    """Return the quorum that a release has unless something else is said: KRaft since the first line that was recorded with it."""
+    with_kraft = (line_of(row["release"]) for row in _rows("advertised.csv", quorum=KRAFT))
+    return KRAFT if line_of(release) >= min(with_kraft) else ZOOKEEPER
+
+
+@functools.cache
 def profile_of(
     release: str,
     *,
-    quorum: str = KRAFT,
+    quorum: str | None = None,
     listener: str = PLAINTEXT,
     follows: str = APACHE_KAFKA,
 ) -> Profile:
@@ -296,12 +304,13 @@ def profile_of(
 
     Args:
         release: the release; an unrecorded one has traits but no advertised table.
-        quorum: "kraft" or "zookeeper".
+        quorum: "kraft" or "zookeeper"; None for the usual one of the release.
         listener: the listener's name. All listeners of a broker share one table, and those of a controller
             another one.
         follows: "apache-kafka" for the behaviour of the release; "kip-text" to follow the KIPs where it differs.
     """
     table = CONTROLLER if listener in CONTROLLER_LISTENERS else PLAINTEXT
+    quorum = quorum or usual_quorum(release)
     key = {"quorum": quorum, "listener": table}
     in_line = _recorded_in_line(release, "advertised.csv", quorum=quorum)
     features = _rows("features.csv", release=release, **key)
@@ -332,11 +341,33 @@ def profile_of(
     )
 
 
-def profile_of_target(implementation: str, release: str, *, quorum: str, listener: str) -> Profile:
-    """Return the profile of a target: that of the newest Apache Kafka unless it is among `IMPLEMENTATIONS_WITH_PROFILE`."""
-    return profile_of(
-        release if implementation in IMPLEMENTATIONS_WITH_PROFILE else NEWEST_RELEASE,
-        quorum=quorum,
-        listener=listener,
-        follows=KIP_TEXT if implementation == REFERENCE else APACHE_KAFKA,
-    )
+def profile_of_target(
+    target: str,
+    implementation: str,
+    release: str,
+    *,
+    quorum: str | None = None,
+    listener: str,
+    follows: str = "",
+) -> Profile:
+    """Return the profile of a target: that of the newest Apache Kafka unless it is among `IMPLEMENTATIONS_WITH_PROFILE`.
+
+    Args:
+        target: its id.
+        implementation: its implementation.
+        release: its release.
+        quorum: what the registry says; None if it says nothing, and for the target of a record, which has no quorum. Then
+            the id has it if it is not the usual one of the release: "apache-kafka-3.9.2-zookeeper".
+        listener: the listener's name.
+        follows: as in `profile_of`; empty for what the target is judged by.
+
+    Raises:
+        ProfileError: a trait has no value for the release.
+        ValueError: the release does not begin with a number.
+    """
+    if implementation not in IMPLEMENTATIONS_WITH_PROFILE:
+        release = NEWEST_RELEASE
+    elif quorum is None and target.endswith(f"-{ZOOKEEPER}"):
+        quorum = ZOOKEEPER
+    own = KIP_TEXT if implementation == REFERENCE else APACHE_KAFKA
+    return profile_of(release, quorum=quorum, listener=listener, follows=follows or own)

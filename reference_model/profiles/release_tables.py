@@ -14,6 +14,7 @@ from reference_model.profiles.profile import (
     Profile,
     profile_of,
     release_order,
+    usual_quorum,
 )
 from reference_model.profiles.version_tables import Table, ranges_of, table_of
 
@@ -45,8 +46,8 @@ class RecordedRelease:
     @property
     def short(self) -> str:
         """The name that distinguishes it from the others: "2.3.1", "3.9.2-zookeeper"."""
-        usual = self.is_only_one or self.quorum == KRAFT
-        return self.release if usual else f"{self.release}-{self.quorum}"
+        is_usual = self.quorum == usual_quorum(self.release)
+        return self.release if is_usual else f"{self.release}-{self.quorum}"
 
     @property
     def target(self) -> str:
@@ -109,8 +110,6 @@ def recorded_releases() -> tuple[RecordedRelease, ...]:
 
 
 def recorded_release(release: str) -> RecordedRelease:
-    """Return a release with its usual quorum: KRaft if it was recorded with both."""
-    return max(
-        (each for each in recorded_releases() if each.release == release),
-        key=lambda each: each.order,
-    )
+    """Return a release with its usual quorum."""
+    known = (release, usual_quorum(release))
+    return next(each for each in recorded_releases() if (each.release, each.quorum) == known)

@@ -1,7 +1,8 @@
 """The reference broker's responses to the bytes of a failure, for comparison with the target's.
 
 Each is one allowed response, not the only one. The reference broker runs without a socket. It is left out if its
-responses would say nothing about the target: on SASL listeners, or if a request can name a cluster.
+responses would say nothing about the target: on SASL listeners, if a request can name a cluster, or if no table of the
+target's release is recorded.
 """
 
 from __future__ import annotations
@@ -13,7 +14,16 @@ from typing import Any
 from reference_model.broker.model.state_machine import BrokerConnection, ReferenceBroker
 from reference_model.broker.rules.connection_states import ConnectionState
 from reference_model.broker.rules.reaction import Identity, NotModelled
-from reference_model.profiles.profile import KIP_TEXT, NEWEST_RELEASE, ProfileError, profile_of
+from reference_model.profiles.profile import (
+    APACHE_KAFKA,
+    KIP_TEXT,
+    NEWEST_RELEASE,
+    REFERENCE,
+    Profile,
+    ProfileError,
+    profile_of_target,
+)
+from reports.grid.grid_tables import GridTarget
 from reports.run.hex_dump import BARE_ANSWER, dump_answer, dump_bare, layout_of_answer
 from reports.site.byte_tables import ByteRow, rows_of
 from wire.api_keys import API_VERSIONS_KEY
@@ -50,21 +60,18 @@ class ExpectedAnswer:
         return bool(self.rows) and self.rows[-1].path in ("", BARE_ANSWER)
 
 
-def expected_answers(facts_text: str, *, release: str, listener: str) -> list[ExpectedAnswer]:
-    """Send the requests of a failure to the reference broker of a release, or of the newest, one after the other.
+def expected_answers(facts_text: str, target: GridTarget) -> list[ExpectedAnswer]:
+    """Send the requests of a failure to the reference broker with a target's profile, one after the other.
 
     Returns:
         One response per request, in order; empty if the reference broker cannot be compared.
     """
     sent = list(_requests(facts_text))
-    if "sasl" in listener or not sent or any(_names_a_cluster(data) for _, data in sent):
+    if "sasl" in target.listener or not sent or any(_names_a_cluster(data) for _, data in sent):
         return []
-    try:
-        profile = profile_of(release, listener=listener, follows=KIP_TEXT)
-    except (ProfileError, ValueError):
-        profile = profile_of(NEWEST_RELEASE, listener=listener, follows=KIP_TEXT)
-    if not profile.api_keys:
-        profile = profile_of(NEWEST_RELEASE, listener=listener, follows=KIP_TEXT)
+    profile = _profile_of(target)
+    if profile is None:
+        return []
     broker = ReferenceBroker(profile=profile, identity=_IDENTITY)
     connections: dict[int, BrokerConnection] = {}
     try:
@@ -73,6 +80,25 @@ def expected_answers(facts_text: str, *, release: str, listener: str) -> list[Ex
         ]
     except (DecodeError, NotModelled, KeyError, IndexError):
         return []
+
+
+def _profile_of(target: GridTarget) -> Profile | None:
+    """Return the profile that a target is judged by; None if it is unknown what a broker of that release advertises."""
+    try:
+        profile = profile_of_target(*_judged_as(target), listener=target.listener, follows=KIP_TEXT)
+    except (ProfileError, ValueError):
+        return None
+    return profile if profile.api_keys else None
+
+
+def _judged_as(target: GridTarget) -> tuple[str, str, str]:
+    """Return id, implementation and release of the target, or of the release that it is judged like."""
+    if target.like is None:
+        return target.target, target.implementation, target.release
+    if target.like == REFERENCE:
+        return target.like, REFERENCE, NEWEST_RELEASE
+    release, _, _quorum = target.like.removeprefix(f"{APACHE_KAFKA}-").partition("-")
+    return target.like, APACHE_KAFKA, release
 
 
 def _requests(facts_text: str) -> Iterator[tuple[int, bytes]]:

@@ -10,7 +10,6 @@ from itertools import groupby
 
 from clauses.catalogue import Role
 from reference_model.profiles.known_apis import label_of
-from reference_model.profiles.profile import APACHE_KAFKA
 from reports.exports.issue_texts import driver_of, replay_command
 from reports.grid import addresses
 from reports.grid.grid_tables import GridCell, GridClause, GridTarget
@@ -139,7 +138,7 @@ def _write_failure(
     is_operation = role == OPERATION
     is_client = is_operation or role == Role.CLIENT
     parts = read_dump(failure.hex_dump)
-    comparisons = [] if is_client else compare(parts, _expected(failure, target))
+    comparisons = [] if is_client else compare(parts, expected_answers(failure.facts, target))
     files = write_files(failure, site.out_dir)
     has_script = any(name == REPRODUCER_FILE for name, _ in files)
     site.render(
@@ -172,11 +171,6 @@ def _owner(site: Site, clause: GridClause, column: TargetColumn, role: str) -> t
     """Return name and page of the product that answers for a failure."""
     owner = owner_of(clause, column.target, role)
     return site.names[owner], addresses.target_page(owner)
-
-
-def _expected(failure: KeptFailure, target: GridTarget) -> list[ExpectedAnswer]:
-    release = target.release if target.implementation == APACHE_KAFKA else ""
-    return expected_answers(failure.facts, release=release, listener=failure.listener)
 
 
 def compare(parts: Sequence[Part], expected: Sequence[ExpectedAnswer]) -> list[ByteComparison]:

@@ -19,7 +19,7 @@ class TriedOperation:
         client: the client: "confluent-kafka-2.16.1".
         operation: the operation: "consume-in-group".
         by_target: the cell of each release's target that it was tried with.
-        by_release: the same by release; of a release with two kinds of quorum that with KRaft.
+        by_release: the same by release; of a release with two kinds of quorum that with the usual one, if it was tried.
     """
 
     client: str
@@ -43,7 +43,10 @@ def _operations(operations: FoldedGrid) -> Iterator[TriedOperation]:
         for column, cell in zip(operations.columns, cells, strict=True):
             if column.implementation == APACHE_KAFKA and cell.worst.row is not None:
                 by_target[column.target] = cell.worst
-                by_release.setdefault(column.listeners[0].release, cell.worst)
+                release = column.listeners[0].release
+                # The columns of a release with an unusual quorum, whose id says so, come first.
+                if release not in by_release or column.target == f"{APACHE_KAFKA}-{release}":
+                    by_release[release] = cell.worst
         if by_target:
             yield TriedOperation(
                 client=client, operation=operation, by_target=by_target, by_release=by_release

@@ -23,7 +23,7 @@ from reports.grid.table_rows import inputs_sha256
 from reports.hash_list import hashes_of
 from reports.records import TABLES_FOLDER
 from reports.refused_runs import NOTICES_FILE, REFUSED_FILE, missing_run_lists, read_run_lists
-from reports.site.grid_page import render_grid
+from reports.site.whole_site import render_site
 from reports.verify.verification import GridDifference, rows_of
 from wire.foreign_json import read_foreign_json
 
@@ -51,7 +51,7 @@ def differing_pages(
     grid = replace(grid, inputs_sha256={**grid.inputs_sha256, **inputs})
     _take_pictures(published, scratch)
     try:
-        render_grid(grid, replace(history, **others), scratch)
+        render_site(grid, replace(history, **others), scratch)
     except StatementWithoutEvidence as error:
         yield GridDifference("page", f"no page can be rendered: {error}")
         return

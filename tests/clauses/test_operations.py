@@ -9,8 +9,6 @@ from clauses.operations import OPERATIONS, clause_or_row, row_of, title_of
 from fixtures.registry.targets import load_targets
 from reference_model.profiles.profile import (
     APACHE_KAFKA,
-    KRAFT,
-    ZOOKEEPER,
     profile_of,
     release_order,
 )
@@ -84,17 +82,10 @@ def test_apis_of_operations_are_as_old_as_the_release_notes_say() -> None:
         first = next(
             release
             for release in releases
-            if any(
-                each.api_key == key
-                for each in profile_of(release, quorum=_quorum(release)).api_keys
-            )
+            if any(each.api_key == key for each in profile_of(release).api_keys)
         )
         listed_since = LISTED_EARLY.get(operation, since)
         assert release_order(first)[:2] == release_order(listed_since)[:2], operation
-
-
-def _quorum(release: str) -> str:
-    return KRAFT if profile_of(release).api_keys else ZOOKEEPER
 
 
 def test_titles_are_those_of_the_clause_or_of_the_operation() -> None:

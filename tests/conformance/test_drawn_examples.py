@@ -9,11 +9,10 @@ import pytest
 
 from clauses.catalogue import load_catalogue
 from conformance.brokers import test_version_negotiation
-from conformance.mutation.properties import Property, StopDrawing, all_properties, holds
+from conformance.mutation.properties import Property, all_properties, holds
 from conformance.mutation.subjects import broker_with, listeners_in_memory
 from fixtures.under_test.in_memory import InMemoryBroker
-from reference_model.profiles.profile import KRAFT
-from strategies.hypothesis_adapter import assumptions_outside_hypothesis
+from strategies.hypothesis_adapter import StopDrawing, assumptions_outside_hypothesis
 
 RELEASES = {"0.10.2.2": 0, "2.3.1": 2, "2.8.2": 3, "3.9.2": 4, "4.4.0": 5}
 """A release for each highest version of ApiVersions that a release serves."""
@@ -30,7 +29,7 @@ PROPERTIES = [
 
 def broker_of(release: str) -> InMemoryBroker:
     """Return the reference broker with the table and the traits of a release."""
-    return broker_with("", release=release, quorum=KRAFT if release == "4.4.0" else "zookeeper")
+    return broker_with("", release=release)
 
 
 def applies(judged: Property, release: str) -> bool:

@@ -41,12 +41,10 @@ class NeverAsked:
     target = newest_release()
 
 
-NEVER_ASKED = cast(Broker, NeverAsked())
-
-
-@pytest.fixture(autouse=True)
-def _forget_what_was_served() -> None:
-    other_apis.forget_served()
+@pytest.fixture
+def never_asked() -> Broker:
+    """Another one in each test, because what a target served is kept."""
+    return cast(Broker, NeverAsked())
 
 
 def answering(monkeypatch: pytest.MonkeyPatch, codes: Iterator[ErrorCode]) -> None:
@@ -67,30 +65,36 @@ def answering(monkeypatch: pytest.MonkeyPatch, codes: Iterator[ErrorCode]) -> No
     monkeypatch.setattr(other_apis, "send", send)
 
 
-def test_a_version_that_is_served_is_asked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_version_that_is_served_is_asked_for_once(
+    monkeypatch: pytest.MonkeyPatch, never_asked: Broker
+) -> None:
     """A served version is no news."""
     codes = iter([ErrorCode.NONE, ErrorCode.NONE])
     answering(monkeypatch, codes)
-    assert check_served(NEVER_ASKED, LIST_GROUPS).outcome is Outcome.ANSWER
+    assert check_served(never_asked, LIST_GROUPS).outcome is Outcome.ANSWER
     assert len(list(codes)) == 1
 
 
-def test_a_refused_version_is_served_but_not_supported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_version_is_served_but_not_supported(
+    monkeypatch: pytest.MonkeyPatch, never_asked: Broker
+) -> None:
     """UNSUPPORTED_VERSION in the version's layout is a response, and a refusal, which is requested again."""
     answering(monkeypatch, repeat(ErrorCode.UNSUPPORTED_VERSION))
-    assert check_served(NEVER_ASKED, LIST_GROUPS).outcome is Outcome.ANSWER
+    assert check_served(never_asked, LIST_GROUPS).outcome is Outcome.ANSWER
     for _ in range(2):
         with pytest.raises(Refusal, match="answered with UNSUPPORTED_VERSION"):
-            check_supported(NEVER_ASKED, LIST_GROUPS)
+            check_supported(never_asked, LIST_GROUPS)
 
 
-def test_what_is_served_is_not_requested_a_second_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_served_is_not_requested_a_second_time(
+    monkeypatch: pytest.MonkeyPatch, never_asked: Broker
+) -> None:
     """The second sweep takes the first one's exchanges, and requests nothing that the first one did not come to."""
     answering(monkeypatch, iter([ErrorCode.NONE]))
-    served = check_served(NEVER_ASKED, LIST_GROUPS)
-    assert check_supported(NEVER_ASKED, LIST_GROUPS) is served
+    served = check_served(never_asked, LIST_GROUPS)
+    assert check_supported(never_asked, LIST_GROUPS) is served
     with pytest.raises(UnsatisfiedAssumption):
-        check_supported(NEVER_ASKED, LIST_GROUPS._replace(api_version=1))
+        check_supported(never_asked, LIST_GROUPS._replace(api_version=1))
 
 
 @pytest.mark.parametrize(
@@ -98,16 +102,22 @@ def test_what_is_served_is_not_requested_a_second_time(monkeypatch: pytest.Monke
     [(-32768, 32767, []), (-32768, 3, [4]), (1, 32767, [0]), (5, 2, [])],
 )
 def test_neighbours_of_a_range_can_be_versions(
-    lowest: int, highest: int, neighbours: list[int], monkeypatch: pytest.MonkeyPatch
+    lowest: int,
+    highest: int,
+    neighbours: list[int],
+    monkeypatch: pytest.MonkeyPatch,
+    never_asked: Broker,
 ) -> None:
     """A table may list the smallest and the largest version that fit; a reversed range has no neighbours."""
     table = (ApiVersion(api_key=3, min_version=lowest, max_version=highest),)
     monkeypatch.setattr(other_apis, "advertised_table", lambda broker: table)
     monkeypatch.setattr(other_apis, "skipped_apis", lambda broker: ())
-    assert [each.api_version for each in neighbouring_items(NEVER_ASKED)] == neighbours
+    assert [each.api_version for each in neighbouring_items(never_asked)] == neighbours
 
 
-def test_what_only_a_build_knows_is_swept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_what_only_a_build_knows_is_swept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, never_asked: Broker
+) -> None:
     """The schemas of its own jar describe a new API; for another target such an entry cannot be requested."""
     halves = ("request", "response")
     schemas = [
@@ -129,7 +139,7 @@ def test_what_only_a_build_knows_is_swept(monkeypatch: pytest.MonkeyPatch, tmp_p
     items = [Item("AskMore", 9000, 0), Item("AskMore", 9000, 1)]
     assert list(advertised_items(build)) == items
     assert list(undescribed_items(build)) == []
-    assert list(undescribed_items(NEVER_ASKED)) == [Item("key 9000", 9000, 0)]
+    assert list(undescribed_items(never_asked)) == [Item("key 9000", 9000, 0)]
     neighbours = [Item("AskMore", 9000, -1), Item("AskMore", 9000, 2)]
     assert list(neighbouring_items(build)) == neighbours
     asked: list[Request] = []
@@ -146,7 +156,7 @@ def test_what_only_a_build_knows_is_swept(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 @pytest.mark.parametrize("was_swept", [True, False])
 def test_what_is_not_served_is_neither_supported_nor_refused(
-    monkeypatch: pytest.MonkeyPatch, *, was_swept: bool
+    monkeypatch: pytest.MonkeyPatch, *, was_swept: bool, never_asked: Broker
 ) -> None:
     """The second sweep leaves out a version without a readable response: the first one judges it."""
 
@@ -156,9 +166,9 @@ def test_what_is_not_served_is_neither_supported_nor_refused(
     monkeypatch.setattr(other_apis, "ask_anyhow", ask_anyhow)
     if was_swept:
         with pytest.raises(Problem):
-            check_served(NEVER_ASKED, LIST_GROUPS)
+            check_served(never_asked, LIST_GROUPS)
     with pytest.raises(UnsatisfiedAssumption):
-        check_supported(NEVER_ASKED, LIST_GROUPS)
+        check_supported(never_asked, LIST_GROUPS)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +183,11 @@ def test_what_is_not_served_is_neither_supported_nor_refused(
     ],
 )
 def test_only_a_refusal_shows_that_a_version_is_not_served(
-    monkeypatch: pytest.MonkeyPatch, code: ErrorCode, advertised: ErrorCode, what: str
+    monkeypatch: pytest.MonkeyPatch,
+    code: ErrorCode,
+    advertised: ErrorCode,
+    what: str,
+    never_asked: Broker,
 ) -> None:
     """INVALID_REQUEST counts as a refusal, unless an advertised version gets it too; other codes do not."""
     answering(monkeypatch, iter([code, advertised]))
@@ -181,10 +195,10 @@ def test_only_a_refusal_shows_that_a_version_is_not_served(
     monkeypatch.setattr(other_apis, "advertised_table", lambda broker: table)
     above = LIST_GROUPS._replace(api_version=-1)
     with pytest.raises(Problem, match=what) if what else nullcontext():
-        check_not_served(NEVER_ASKED, above)
+        check_not_served(never_asked, above)
 
 
-def test_group_may_wait_for_members(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_group_may_wait_for_members(monkeypatch: pytest.MonkeyPatch, never_asked: Broker) -> None:
     """A broker that takes in an unknown member may answer JoinGroup later than we wait; no other API has such a reason."""
     monkeypatch.setattr(
         other_apis,
@@ -192,13 +206,15 @@ def test_group_may_wait_for_members(monkeypatch: pytest.MonkeyPatch) -> None:
         lambda broker, request: Exchange(request=request, outcome=Outcome.SILENT),
     )
     with pytest.raises(Unjudged, match="wait for further members"):
-        check_served(NEVER_ASKED, Item("JoinGroup", 11, 0))
+        check_served(never_asked, Item("JoinGroup", 11, 0))
     with pytest.raises(Problem, match="fell silent"):
-        check_served(NEVER_ASKED, LIST_GROUPS)
+        check_served(never_asked, LIST_GROUPS)
 
 
 @pytest.mark.parametrize("outcome", [Outcome.SILENT, Outcome.IGNORED])
-def test_no_answer_is_no_refusal(monkeypatch: pytest.MonkeyPatch, outcome: Outcome) -> None:
+def test_no_answer_is_no_refusal(
+    monkeypatch: pytest.MonkeyPatch, outcome: Outcome, never_asked: Broker
+) -> None:
     """A client that waits for a version's refusal would wait forever."""
     monkeypatch.setattr(
         other_apis, "send", lambda broker, request, **_: Exchange(request=request, outcome=outcome)
@@ -206,4 +222,4 @@ def test_no_answer_is_no_refusal(monkeypatch: pytest.MonkeyPatch, outcome: Outco
     with pytest.raises(
         Problem, match=r"neither refused nor closed; the target (ignored|fell silent)"
     ):
-        check_not_served(NEVER_ASKED, LIST_GROUPS)
+        check_not_served(never_asked, LIST_GROUPS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,11 +12,17 @@ from PIL import Image
 
 from reference_model.profiles.profile import APACHE_KAFKA
 from reports.site.rendering import Site
-from workflows.documents.screenshots import GRID, SAMPLE, navigation_of, pictures
+from workflows.documents.screenshots import GRID, NAVIGATION, SAMPLE, pictures
 
 ROLES = ("broker", "client", "operation")
 MOST_BYTES = 100_000
 PICTURES = [GRID, *sorted(SAMPLE.glob("*.png"))]
+
+
+def navigation_of(path: Path) -> list[tuple[str, str]]:
+    """Return the navigation that a picture shows: address and title of each entry; none if the picture does not say it."""
+    with Image.open(path) as image:
+        return [(address, title) for address, title in json.loads(image.info.get(NAVIGATION, "[]"))]
 
 
 def navigation_now() -> list[tuple[str, str]]:

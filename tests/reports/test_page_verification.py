@@ -9,7 +9,7 @@ import pytest
 
 from reports.errors import StatementWithoutEvidence
 from reports.hash_list import write_hash_list
-from reports.site.grid_page import write_grid
+from reports.site.whole_site import build_site, read_tables
 from reports.verify.page_verification import differing_pages
 from reports.verify.verification import GIVEN_TABLES
 from tests.reports.roll_up_tables import run_row, write_tables
@@ -20,7 +20,7 @@ from tests.reports.site.sites import site_tables
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A site with a list of hashes, written once."""
     root = write_tables(tmp_path_factory.mktemp("site"), **_lists("/runs"), **site_tables())
-    write_grid(root)
+    build_site(*read_tables(root), root)
     write_hash_list(root)
     return root
 
@@ -65,7 +65,7 @@ def test_address_of_the_pages_is_taken_from_the_grid(
     published: Path, recomputed: Path, tmp_path: Path
 ) -> None:
     """A grid that was made for an address has its links in every export; they are no difference."""
-    write_grid(published, pages="https://pages.example/kafka/")
+    build_site(*read_tables(published, pages="https://pages.example/kafka/"), published)
     write_hash_list(published)
     assert "https://pages.example/kafka/" in (published / "exports/changes.atom").read_text()
     assert _found(published, recomputed, tmp_path) == []
@@ -118,7 +118,7 @@ def test_statement_without_evidence_is_named(
     def render(*arguments: object) -> None:
         raise StatementWithoutEvidence(["C.a has none"])
 
-    monkeypatch.setattr("reports.verify.page_verification.render_grid", render)
+    monkeypatch.setattr("reports.verify.page_verification.render_site", render)
     (sentence,) = _found(published, recomputed, tmp_path)
     assert sentence.startswith("page: no page can be rendered: ")
     assert sentence.endswith("C.a has none")

@@ -17,7 +17,7 @@ from reports.grid.history_tables import HistoryTables
 from reports.records import Verdict
 from reports.run.run_summary import summary_markdown
 from reports.run.terminal_failures import failure_lines
-from reports.site.grid_page import render_grid
+from reports.site.whole_site import render_site
 from tests.reports.recorders import CLAUSE, TARGET, example_of, facts_of, key_of, recorder_for
 from tests.run_folders import clause_entry
 
@@ -58,7 +58,7 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> Outputs:
         | {"failures": failures_of_run(run, grid)}
     )
     site = folder / "site"
-    render_grid(grid, history, site)
+    render_site(grid, history, site)
     lines = (line.text for line in failure_lines(recorder))
     return Outputs("\n".join(lines), run, site)
 

@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 
 from reports.grid.table_rows import inputs_sha256
 from reports.records import TABLES_FOLDER, Verdict
-from reports.site import building
-from reports.site.grid_page import write_grid
+from reports.site import whole_site
+from reports.site.whole_site import build_site, read_tables
 from spark_aggregation.job import command
 from spark_aggregation.tables.table_schemas import TABLES
 from tests.broken_run_folders import BROKEN, write_whole_run
@@ -125,7 +125,7 @@ def test_tables_become_a_page_with_evidence(spark: SparkSession, tmp_path: Path)
     (failure / "exchange.txt").write_text("00 12 00 03")
     (failure / "failure.json").write_text(json.dumps({"known_violation": "open as KAFKA-1"}))
     assert _run(tmp_path / "a run", "--out", tmp_path / "out") == 0
-    summary = write_grid(tmp_path / "out")
+    summary = build_site(*read_tables(tmp_path / "out"), tmp_path / "out")
     assert summary.cells == {Verdict.VIOLATES: 1}
     pages = [page.read_text() for page in (tmp_path / "out").rglob("*.html")]
     assert any("00 12 00 03" in page for page in pages)
@@ -143,7 +143,7 @@ def test_packets_of_a_run_come_to_table_and_site(judged_run: SuiteRun, tmp_path:
     assert _run(judged_run.folder, "--out", tmp_path / "out") == 0
     kept = pq.read_table(tmp_path / "out" / "tables" / "failures.parquet", columns=["pcap"])
     assert kept.to_pylist() == [{"pcap": written}]
-    write_grid(tmp_path / "out")
+    build_site(*read_tables(tmp_path / "out"), tmp_path / "out")
     page_files = tmp_path / "out" / "failures" / failure.name
     assert (page_files / "exchange.pcap").read_bytes() == written
 
@@ -170,7 +170,7 @@ def test_site_that_was_killed_is_made_again(
     SmallRun(number=2, day=2, verdicts=("conforms",)).write(second)
     arguments = ("--history", tmp_path / "history", "--out", out)
     assert _run(first, *arguments) == 0
-    write_grid(out)
+    build_site(*read_tables(out), out)
     assert _run(second, *arguments) == 0
     night_before = _pages(out)
 
@@ -178,14 +178,14 @@ def test_site_that_was_killed_is_made_again(
         raise SimulatedKill
 
     with monkeypatch.context() as patch:
-        patch.setattr(building, "_WRITERS", (*building._WRITERS[:5], killed))
+        patch.setattr(whole_site, "_WRITERS", (*whole_site._WRITERS[:5], killed))
         with pytest.raises(SimulatedKill):
-            write_grid(out)
+            build_site(*read_tables(out), out)
     assert _run(second, *arguments) == 0
-    write_grid(out)
+    build_site(*read_tables(out), out)
     again = _pages(out)
     shutil.rmtree(out)
     assert _run(*arguments) == 0
-    write_grid(out)
+    build_site(*read_tables(out), out)
     assert again == _pages(out)
     assert again["index.html"] != night_before["index.html"]

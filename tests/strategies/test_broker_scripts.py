@@ -21,6 +21,7 @@ from reference_model.clients.scripts.script import (
     one_node,
 )
 from strategies.broker_scripts import (
+    ENOUGH_RESPONSES,
     NEWEST_METADATA,
     REFUSAL_WITHOUT_RANGE,
     SUCCESS_MS,
@@ -60,6 +61,7 @@ from strategies.connection_scripts import (
     changed_versions,
     changing_broker,
     changing_table,
+    closing_broker,
     downgraded_broker,
     two_old_nodes,
 )
@@ -348,3 +350,11 @@ def test_first_connection_serves_two_requests(listener: str, closes_after: int) 
     script = changing_table(ITSELF, listener=listener)
     assert script.nodes[0].connections[0].closes_after == closes_after
     assert script.timeout_ms == SUCCESS_MS
+
+
+@pytest.mark.parametrize("closes_after", [1, 3])
+def test_closing_broker_gives_enough_connections(closes_after: int) -> None:
+    """It closes each after as many responses as it is given, and the play ends some connections later."""
+    (node,) = closing_broker(closes_after).nodes
+    assert [each.closes_after for each in node.connections] == [closes_after]
+    assert closing_broker(closes_after).ends_after == closes_after + ENOUGH_RESPONSES

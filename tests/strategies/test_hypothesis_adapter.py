@@ -14,9 +14,11 @@ from hypothesis.errors import UnsatisfiedAssumption
 from hypothesis.stateful import RuleBasedStateMachine, get_state_machine_test, rule
 
 from strategies.hypothesis_adapter import (
+    StopDrawing,
     assumptions_outside_hypothesis,
     body_of,
     body_replaced,
+    draw,
     is_drawn,
     max_examples_changed,
     max_examples_of,
@@ -51,6 +53,50 @@ def drawn_test(body: Callable[[int], None]) -> Any:
         body(number)
 
     return test
+
+
+def drawn_from(seed: int, *, count: int = 20) -> list[tuple[int, bool]]:
+    """Return what is drawn without a test."""
+    taken: list[tuple[int, bool]] = []
+    strategies = {"number": NUMBERS, "flag": st.booleans()}
+    draw(
+        strategies,
+        lambda values: taken.append((values["number"], values["flag"])),
+        seed=seed,
+        count=count,
+    )
+    return taken
+
+
+def test_a_seed_draws_the_same_examples_without_a_test() -> None:
+    """As many as asked for, and fewer only if no more are different."""
+    first = drawn_from(1)
+    assert len(first) == 20
+    assert drawn_from(1) == first
+    assert drawn_from(1, count=10) == first[:10]
+    assert drawn_from(2) != first
+
+
+@pytest.mark.parametrize(
+    ("error", "count"),
+    [
+        pytest.param(UnsatisfiedAssumption, 10, id="rejected-are-not-counted"),
+        pytest.param(StopDrawing, 1, id="stopped"),
+    ],
+)
+def test_examples_may_be_rejected_or_the_last(error: type[BaseException], count: int) -> None:
+    """The body of an example says so by an error, and neither is a failure."""
+    accepted: list[int] = []
+    seen: list[int] = []
+
+    def take(values: Mapping[str, Any]) -> None:
+        seen.append(values["number"])
+        if len(seen) % 2 == 0:
+            raise error
+        accepted.append(values["number"])
+
+    draw({"number": NUMBERS}, take, seed=1, count=10)
+    assert len(accepted) == count
 
 
 def test_parts_of_a_test_are_where_the_adapter_looks() -> None:

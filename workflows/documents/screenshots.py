@@ -53,12 +53,6 @@ def pictures(product: str, upgrade: str, failure: str) -> Iterator[Picture]:
             yield Picture(path=path, address=address, size=size, is_dark=size is PHONE)
 
 
-def navigation_of(path: Path) -> list[tuple[str, str]]:
-    """Return the navigation that a picture shows: address and title of each entry; none if the picture does not say it."""
-    with Image.open(path) as image:
-        return [(address, title) for address, title in json.loads(image.info.get(NAVIGATION, "[]"))]
-
-
 def save(png: bytes, navigation: list[tuple[str, str]], path: Path) -> None:
     """Save a picture with few colours, which makes it small, and with its navigation."""
     texts = PngImagePlugin.PngInfo()

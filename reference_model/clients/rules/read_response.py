@@ -66,7 +66,7 @@ class ReadResponse:
 
 
 def read_response(request: SeenRequest) -> ReadResponse:
-    """Return what the response to an ApiVersions request told the client.
+    """Return what the response to an ApiVersions request says to the client.
 
     A response counts as readable only if all of it is correct: a client need not make sense of anything else. A refusal
     is read in the layout of v0, any other response in that of the request's version.

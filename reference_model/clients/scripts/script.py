@@ -13,13 +13,7 @@ from operator import attrgetter
 from typing import Literal
 
 from reference_model.profiles.listeners import PLAINTEXT
-from reference_model.profiles.profile import (
-    NEWEST_RELEASE,
-    ZOOKEEPER,
-    Profile,
-    oldest_versions,
-    profile_of,
-)
+from reference_model.profiles.profile import NEWEST_RELEASE, oldest_versions, profile_of
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import NEWEST_VERSION
 from wire.error_codes import ErrorCode
@@ -53,15 +47,8 @@ def base_ranges(base: str) -> tuple[Range, ...]:
     if base == "empty":
         return ()
     return tuple(
-        (entry.api_key, entry.min_version, entry.max_version)
-        for entry in recorded_profile_of(base).api_keys
+        (entry.api_key, entry.min_version, entry.max_version) for entry in profile_of(base).api_keys
     )
-
-
-def recorded_profile_of(release: str) -> Profile:
-    """Return the profile of a release whose table is recorded: with KRaft, or with ZooKeeper if it had nothing else."""
-    profile = profile_of(release)
-    return profile if profile.api_keys else profile_of(release, quorum=ZOOKEEPER)
 
 
 class _ShortRepr:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis.errors import UnsatisfiedAssumption
 
 from conformance.assertions.judging import Unjudged
+from conformance.engine.property_judge import JUDGE
 from conformance.mutation.properties import (
     Property,
-    StopDrawing,
     all_properties,
     client_properties,
     holds,
@@ -21,6 +21,7 @@ from conformance.mutation.properties import (
 from conformance.mutation.subjects import broker_with
 from fixtures.under_test.broker import Broker
 from proposals import proposals
+from strategies.hypothesis_adapter import StopDrawing
 from tests.clauses.properties import properties_in
 
 CORRELATION_ID = "test_correlation_id_comes_back"
@@ -99,6 +100,15 @@ def test_what_cannot_be_judged_is_no_failure() -> None:
 
     assert holds(Property("notes", notes), broker_with(""), {})
     assert not holds(Property("fails", fails), broker_with(""), {})
+
+
+def test_property_may_leave_something_out() -> None:
+    """What it sends to a model is all that it has, but it does not know that it is judged outside a run."""
+
+    def spares(broker: Broker) -> None:
+        JUDGE.get().leaves_out("not requested", may_hide=True)
+
+    assert holds(Property("spares", spares), broker_with(""), {})
 
 
 def test_drawing_ends_when_there_is_enough() -> None:

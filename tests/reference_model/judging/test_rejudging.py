@@ -12,6 +12,7 @@ from reference_model.judging.rejudging import (
     oracles_for,
 )
 from reference_model.profiles.listeners import CONTROLLER, PLAINTEXT
+from reference_model.profiles.profile import profile_of
 
 RELEASE = "4.4.0"
 PROBE = bytes.fromhex("0000000b 0012 0000 00000007 0001 61".replace(" ", ""))
@@ -96,7 +97,16 @@ def test_what_is_no_single_frame_is_left_out() -> None:
         assert _found(("closed", None), sent=sent) == []
 
 
-def test_release_without_kraft_is_judged_with_zookeeper() -> None:
-    """A run does not record its target's quorum, but old releases only have ZooKeeper."""
-    (oracle,) = oracles_for("apache-kafka-0.10.0.1", "apache-kafka", "0.10.0.1", PLAINTEXT)
-    assert oracle.profile.api_keys
+@pytest.mark.parametrize(
+    ("release", "quorum"),
+    [
+        pytest.param("0.10.0.1", "zookeeper", id="without-kraft"),
+        pytest.param("4.3.1", "kraft", id="recorded"),
+        pytest.param("4.3.0", "kraft", id="not-recorded"),
+    ],
+)
+def test_release_is_judged_with_its_usual_quorum(release: str, quorum: str) -> None:
+    """A run does not record its target's quorum, but old releases only have ZooKeeper, and new ones only KRaft."""
+    (oracle,) = oracles_for(f"apache-kafka-{release}", "apache-kafka", release, PLAINTEXT)
+    assert oracle.profile == profile_of(release, quorum=quorum)
+    assert oracle.profile.served_keys

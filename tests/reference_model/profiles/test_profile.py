@@ -16,6 +16,7 @@ from reference_model.profiles import profile
 from reference_model.profiles.profile import (
     FOLDER,
     KIP_TEXT,
+    KRAFT,
     NEWEST_RELEASE,
     ProfileError,
     Traits,
@@ -128,7 +129,7 @@ def test_release_has_the_traits_of_its_line() -> None:
     for releases, changes in TRAITS_OF_LINES:
         traits = replace(traits, **changes)
         for release in releases:
-            assert traits_of(release) == traits, release
+            assert traits_of(release, quorum=KRAFT) == traits, release
 
 
 @pytest.mark.parametrize(

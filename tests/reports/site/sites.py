@@ -9,8 +9,8 @@ from typing import Any
 
 from reports.grid.grid_view import FoldedGrid
 from reports.records import Verdict
-from reports.site.grid_page import read_tables, write_grid
 from reports.site.rendering import Site
+from reports.site.whole_site import build_site, read_tables
 from tests.reports.roll_up_tables import (
     RUN_ID,
     cell_row,
@@ -169,7 +169,8 @@ def write_small_tables(out_dir: Path, **changes: list[dict[str, Any]]) -> Path:
 
 def write_small_site(out_dir: Path, **changes: list[dict[str, Any]]) -> Path:
     """Write the small site, with the given tables replaced, and return its folder."""
-    write_grid(write_small_tables(out_dir, **changes))
+    write_small_tables(out_dir, **changes)
+    build_site(*read_tables(out_dir), out_dir)
     return out_dir
 
 
@@ -265,5 +266,5 @@ def write_large_site(out_dir: Path) -> Path:
         clauses=[clause_row(clause, index) for index, clause in enumerate(clauses)],
         cells=cells,
     )
-    write_grid(out_dir)
+    build_site(*read_tables(out_dir), out_dir)
     return out_dir

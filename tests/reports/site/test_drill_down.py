@@ -7,8 +7,8 @@ from pathlib import Path
 
 from reports.grid import addresses
 from reports.site.clause_pages import write_clauses
-from reports.site.grid_page import write_grid
 from reports.site.target_pages import write_targets
+from reports.site.whole_site import build_site, read_tables
 from tests.reports.roll_up_tables import cell_row, clause_row, target_row, write_tables
 from tests.reports.site.parsed_pages import all_of, parse, text_of
 from tests.reports.site.sites import (
@@ -118,7 +118,7 @@ def test_flaky_cell_says_no_rate_where_none_was_recorded(tmp_path: Path) -> None
     """A grid folder of an older suite has no table of rates; the cell then shows only the word."""
     write_small_tables(tmp_path)
     shutil.rmtree(tmp_path / "tables" / "flakes.parquet")
-    write_grid(tmp_path)
+    build_site(*read_tables(tmp_path), tmp_path)
     address = addresses.cell_page(ORDER, MIDDLE, "plaintext")
     (link,) = all_of(parse(tmp_path / "brokers.html"), "a", href=address)
     assert text_of(link) == "~ flaky"
@@ -145,7 +145,7 @@ def test_releases_that_all_keep_a_clause_share_a_row(tmp_path: Path) -> None:
         clauses=[clause_row(KEYS, 0)],
         cells=[cell_row(KEYS, release) for release in releases],
     )
-    write_grid(tmp_path)
+    build_site(*read_tables(tmp_path), tmp_path)
     page = parse(tmp_path / addresses.clause_page(KEYS))
     (cell,) = all_of(page, "td", class_="all")
     assert text_of(cell) == "✓ conforms 3 releases, 3 listeners in all, 300 examples."

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from reports.errors import StatementWithoutEvidence
-from reports.site.building import check_statements
-from reports.site.grid_page import read_tables
+from reports.site.whole_site import check_statements, read_tables
 from tests.reports.site.sites import (
     KNOWN_SIGNATURE,
     NAMES,

@@ -16,6 +16,7 @@ from reports.site.drill_down import write_cells
 from reports.site.expected_answers import ExpectedAnswer
 from reports.site.failure_pages import compare, shown_rows, write_failures
 from reports.site.role_grids import write_role_grids
+from strategies.api_versions import build_request
 from strategies.minimal_requests import minimal_request
 from tests.described_apis import described_api
 from tests.reports.roll_up_tables import WRONG_ANSWER, cell_row, failure_row
@@ -77,6 +78,20 @@ def test_answers_stand_side_by_side(page: Element) -> None:
     assert ["api_keys[0].api_key ≠ differs", "absent", "00 12", "18"] in rows
     assert "The reference broker: answer, INVALID_REQUEST (42)" in text_of(page)
     assert "Apache Kafka 4.4.0: answer, NONE (0)" in text_of(page)
+
+
+def test_release_with_zookeeper_is_compared_with_its_own_profile(tmp_path: Path) -> None:
+    """Version 4 is unknown to 2.4.1, whatever the newest release answers."""
+    request = build_request(version=4).data.hex()
+    row = failure_row(
+        *(KNOWN_SIGNATURE, NAMES, NEW),
+        facts=json.dumps({"sent": [{"connection": 0, "data": request}]}),
+    )
+    others = [row for row in site_tables()["failures"] if row["signature"] != KNOWN_SIGNATURE]
+    targets = [row | {"release": "2.4.1"} for row in site_tables()["targets"]]
+    out_dir = write_small_pages(tmp_path, write_failures, failures=[*others, row], targets=targets)
+    text = text_of(parse(out_dir / "failures" / f"{KNOWN_SIGNATURE}.html"))
+    assert "The reference broker: answer, UNSUPPORTED_VERSION (35)" in text
 
 
 def test_answer_of_another_api_is_compared_as_far_as_its_fields_agree(tmp_path: Path) -> None:

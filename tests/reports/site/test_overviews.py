@@ -17,8 +17,8 @@ from reports.exports.links import FORMS, table_address
 from reports.exports.table_files import table_schema_text
 from reports.grid import addresses
 from reports.site.change_pages import write_releases
-from reports.site.grid_page import write_grid
 from reports.site.rendering import sourced
+from reports.site.whole_site import build_site, read_tables
 from reports.site.why import quantile_ms, write_why
 from tests.reports.roll_up_tables import RUN_ID, cell_row, run_row, target_row
 from tests.reports.site.parsed_pages import all_of, parse, text_of
@@ -243,7 +243,7 @@ def test_recorded_tables_are_exported_as_they_are(name: str, small_site: Path) -
 def test_published_site_has_a_card_and_badges_to_copy(tmp_path: Path) -> None:
     """Where the site's address is known, a link to it shows a picture, and badges have it in their Markdown."""
     write_small_tables(tmp_path)
-    write_grid(tmp_path, pages="https://site.example/kafka/")
+    build_site(*read_tables(tmp_path, pages="https://site.example/kafka/"), tmp_path)
     page = parse(tmp_path / addresses.target_page(NEW))
     said = {meta.get("property"): meta.get("content") for meta in all_of(page, "meta")}
     assert said["og:url"] == f"https://site.example/kafka/{addresses.target_page(NEW)}"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reports.grid import addresses
-from reports.site.grid_page import write_grid
+from reports.site.whole_site import build_site, read_tables
 from tests.reports.roll_up_tables import (
     REFUSED_REQUEST,
     cell_row,
@@ -82,7 +82,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ),
         ],
     )
-    write_grid(folder, pages=PAGES)
+    build_site(*read_tables(folder, pages=PAGES), folder)
     return folder
 
 
@@ -155,7 +155,7 @@ def test_long_script_is_a_link_of_the_text(pages: str, tmp_path: Path) -> None:
         cells=[cell_row("C.must", CLIENT, "violates", failures=[BROKEN])],
         failures=[failure_row(BROKEN, "C.must", CLIENT, reproducer=script)],
     )
-    write_grid(tmp_path, pages=pages)
+    build_site(*read_tables(tmp_path, pages=pages), tmp_path)
     page = parse(tmp_path / addresses.target_page(CLIENT))
     text = next(all_of(page, "textarea")).text or ""
     assert "Seen: assert NONE" in text

@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Browser
 
 from reference_model.profiles.release_tables import recorded_releases
-from reports.site.grid_page import write_grid
 from reports.site.upgrade_pages import neighbours_of
+from reports.site.whole_site import build_site, read_tables
 from tests.reports.roll_up_tables import write_tables
 from tests.reports.site.accessibility import SIZES
 from tests.reports.site.parsed_pages import all_of, parse, text_of
@@ -27,7 +27,7 @@ def broken_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         rules={"KIP-1.rule": ("conforms", "violates")},
         operations={"one-1.0.produce": ("conforms", "violates")},
     )
-    write_grid(folder)
+    build_site(*read_tables(folder), folder)
     return folder
 
 
@@ -66,7 +66,7 @@ def test_grid_without_two_releases_has_no_pages(tmp_path: Path) -> None:
     only = {"targets": [row for row in tables["targets"] if row["target"] == OTHER]}
     only["cells"] = [row for row in tables["cells"] if row["target"] == OTHER]
     folder = write_tables(tmp_path, **{"clauses": tables["clauses"], "failures": [], **only})
-    write_grid(folder)
+    build_site(*read_tables(folder), folder)
     assert not (folder / "upgrade").exists()
     assert "kafka-conformance upgrade 2.3.1 4.4.0" in text_of(parse(folder / "upgrade.html"))
 

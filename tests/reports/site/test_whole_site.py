@@ -12,7 +12,7 @@ from reports.grid.history_tables import ROW_TYPES
 from reports.site.clause_pages import write_clauses
 from reports.site.drill_down import write_cells
 from reports.site.failure_pages import write_failures
-from reports.site.grid_page import write_grid
+from reports.site.whole_site import build_site, read_tables
 from reports.site.why import write_why
 from tests.reports.site.parsed_pages import all_of, parse, text_of
 from tests.reports.site.sites import (
@@ -102,7 +102,7 @@ def test_second_rendering_leaves_no_old_page(tmp_path: Path) -> None:
     old = tmp_path / "failures" / "old.html"
     old.parent.mkdir()
     old.write_text("old")
-    write_grid(tmp_path)
+    build_site(*read_tables(tmp_path), tmp_path)
     assert not old.exists()
 
 

@@ -22,21 +22,29 @@ def row_of(client: str) -> str:
 
 
 def grid_of(out_dir: Path, verdicts: dict[tuple[str, str], str]) -> FoldedGrid:
-    """Return a grid of operations: a verdict by client and release."""
-    releases = dict.fromkeys(release for _, release in verdicts)
+    """Return a grid of operations: a verdict by client, and by release with its quorum if that is not the usual one."""
+    targets = dict.fromkeys(target for _, target in verdicts)
     write_tables(
         out_dir,
         runs=[run_row(**RUN)],
         targets=[
-            target_row(f"apache-kafka-{release}", role="operation", **RUN) for release in releases
+            target_row(
+                f"apache-kafka-{target}",
+                role="operation",
+                implementation="apache-kafka",
+                release=target.partition("-")[0],
+                release_order=[int(number) for number in target.partition("-")[0].split(".")],
+                **RUN,
+            )
+            for target in targets
         ],
         clauses=[
             clause_row(row_of(client), index, role="operation")
             for index, client in enumerate(CLIENTS)
         ],
         cells=[
-            cell_row(row_of(client), f"apache-kafka-{release}", verdict, **RUN)
-            for (client, release), verdict in verdicts.items()
+            cell_row(row_of(client), f"apache-kafka-{target}", verdict, **RUN)
+            for (client, target), verdict in verdicts.items()
         ],
         failures=[],
     )
@@ -82,6 +90,22 @@ def test_what_was_tried_confirms_or_contradicts(tmp_path: Path) -> None:
         TriedVersion(client="4.4.0", text="≈ unsupported"),
     )
     assert rows["4.4.0"].tried == ()
+
+
+@pytest.mark.parametrize(
+    ("tried", "text"),
+    [
+        pytest.param({"3.9.2": "conforms", "3.9.2-zookeeper": "violates"}, "✓ works", id="both"),
+        pytest.param({"3.9.2-zookeeper": "violates"}, "✕ violates", id="only-zookeeper"),
+    ],
+)
+def test_release_with_both_quorums_is_shown_with_kraft(
+    tried: dict[str, str], text: str, tmp_path: Path
+) -> None:
+    """The tables that the result is compared with are those with KRaft; with ZooKeeper if nothing else was tried."""
+    grid = grid_of(tmp_path, {("4.4.0", each): verdict for each, verdict in tried.items()})
+    (found,) = served_clients("3.9.2", grid).tried
+    assert found.text == text
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,22 @@
-"""Writes all pages of the site from the tables of a roll-up; each page's module decides what its page shows."""
+"""The whole site: all pages and exports of a grid, from the tables of a roll-up; each page's module decides what it shows."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 
 from proposals import provided
 from reports.errors import StatementWithoutEvidence
+from reports.exports.writing import write_exports
 from reports.grid import addresses
+from reports.grid.grid_reading import read_grid
+from reports.grid.grid_summary import GridSummary, summarise
 from reports.grid.grid_tables import Grid, GridCell
 from reports.grid.grid_view import FoldedGrid
-from reports.grid.history_tables import HistoryTables, leaves_open
+from reports.grid.history_tables import HistoryTables, leaves_open, read_history_tables
 from reports.records import OPERATION, VERDICTS_WITH_FAILURES, Verdict
 from reports.site.advertised import write_advertised
 from reports.site.change_pages import write_releases
@@ -22,7 +25,7 @@ from reports.site.clause_pages import write_clauses
 from reports.site.drill_down import write_cells
 from reports.site.failure_pages import write_failures
 from reports.site.home import write_home
-from reports.site.machine_pages import write_machines
+from reports.site.machine_pages import draw_machines, write_machines
 from reports.site.rendering import NOT_IN_HTML, Site, empty_folders
 from reports.site.role_grids import write_role_grids
 from reports.site.rules import write_rules
@@ -172,15 +175,38 @@ _WRITERS = (
 )
 
 
-def write_pages(folded: FoldedGrid, history: HistoryTables, out_dir: Path) -> None:
-    """Write every page into `out_dir`; pages of an earlier rendering are removed.
+def read_tables(out_dir: Path, *, pages: str = "") -> tuple[Grid, HistoryTables]:
+    """Read the tables of a roll-up.
+
+    Args:
+        out_dir: the folder given to `spark_aggregation.job` as `--out`.
+        pages: the address at which the site is published, with a slash at its end; empty for relative links.
+    """
+    return replace(read_grid(out_dir), pages=pages), read_history_tables(out_dir)
+
+
+def build_site(grid: Grid, history: HistoryTables, out_dir: Path) -> GridSummary:
+    """Draw the pictures of machines, and write all pages and exports of a grid.
+
+    Returns:
+        The summary of the grid.
 
     Raises:
-        StatementWithoutEvidence: a range statement has an exception that nothing explains; no page is
-            written.
+        StatementWithoutEvidence: a range statement has an exception that nothing explains.
     """
-    check_statements(folded.grid, history)
+    draw_machines(history, out_dir)
+    return render_site(grid, history, out_dir)
+
+
+def render_site(grid: Grid, history: HistoryTables, out_dir: Path) -> GridSummary:
+    """Write all pages and exports next to the pictures of machines; see `build_site`. Pages of an earlier rendering are removed."""
+    folded = FoldedGrid(grid)
+    summary = summarise(folded, out_dir / addresses.HOME, history.failures)
+    # The exports come first: pages link only to files that exist.
+    write_exports(folded, history, summary, out_dir)
+    check_statements(grid, history)
     empty_folders(out_dir)
     site = Site(folded=folded, history=history, out_dir=out_dir)
     for write in _WRITERS:
         write(site)
+    return summary
