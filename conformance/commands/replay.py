@@ -14,7 +14,8 @@ from conformance.commands.output_console import status_line
 from conformance.commands.selection import command_config_option
 from conformance.failures.drawn_values import UnreadableValues
 from conformance.failures.stored_failures import NoStoredFailure, StoredFailure, read_failure
-from conformance.roles.stored_examples import NoLongerApplies, role_of_failure, still_fails
+from conformance.roles.registry import roles_named
+from conformance.roles.stored_examples import NoLongerApplies, still_fails
 from conformance.roles.stored_targets import Wanted
 from fixtures.choosing.listeners import LAUNCHERS
 from fixtures.cleanup.confinement import kept_from_others
@@ -122,7 +123,7 @@ def _read(path: Path) -> StoredFailure:
         NoStoredFailure: there is none.
     """
     failure = read_failure(path)
-    role_of_failure(failure)
+    roles_named(failure.role)
     return failure
 
 
@@ -139,7 +140,7 @@ def _replayed(failure: StoredFailure, wanted: Wanted) -> int:
     try:
         with (
             status_line("judging the failure again"),
-            role_of_failure(failure).from_stored(failure, wanted) as judged,
+            roles_named(failure.role)[0].from_stored(failure, wanted) as judged,
         ):
             sentence, status = _found(failure, judged)
     except (NoStoredFailure, UnknownTarget, UnknownClient) as error:

@@ -31,7 +31,7 @@ from conformance.engine.hypothesis_profiles import (
 from conformance.engine.property_judge import JUDGE
 from conformance.roles.broker import NEEDS, BrokerRole
 from conformance.roles.client import ClientRole
-from conformance.roles.registry import ROLES
+from conformance.roles.registry import EVERY_ROLE
 from conformance.roles.role import property_modules
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.client import ClientUnderTest
@@ -49,7 +49,7 @@ from wire.exchange import Exchange
 Values = Mapping[str, Any]
 """The values of one example, by parameter of the property; the target is not included."""
 
-PARAMETERS = frozenset(role.parameter for role in ROLES.values())
+PARAMETERS = frozenset(role.parameter for role in EVERY_ROLE)
 """The names of the parameter that is the target."""
 
 

@@ -16,6 +16,7 @@ from clauses.catalogue import catalogue
 from conformance.engine.expectations import drop_unneeded, unmatched_expectations
 from conformance.engine.hypothesis_profiles import load_profile, own_seed, recorded_seed
 from conformance.engine.planning import (
+    checks_of,
     is_about,
     is_judged,
     is_left_out,
@@ -141,13 +142,13 @@ def _prepare(item: pytest.Item) -> None:
 
     Properties of clients keep one seed, because each script that two of them draw is played only once.
     """
-    if any(map(item.get_closest_marker, (marks.STORED, marks.SWEPT))):
+    if checks_of(item.iter_markers()):
         # Such a test passes its examples to the judge itself.
         return
     test = item.obj  # type: ignore[attr-defined]
     if not is_drawn(test):
         raise pytest.UsageError(
-            f"{item.nodeid}: a property needs @given, or the mark stored or swept"
+            f"{item.nodeid}: a property needs @given, or the mark stored or swept with its {marks.CHECKS}"
         )
     if not role_of(item).shares_examples:
         seed = _seed(item.config)

@@ -12,7 +12,7 @@ from conformance.roles.broker import BrokerRole
 from conformance.roles.client import ClientRole
 from conformance.roles.operation import OperationRole
 from conformance.roles.proxy import ProxyRole
-from conformance.roles.registry import ROLES, role_of, role_of_run
+from conformance.roles.registry import role_of, role_of_run, roles_named
 from conformance.roles.role import property_modules
 from fixtures.choosing.clients import CLIENTS, ChosenClient
 from fixtures.choosing.listeners import TARGETS, ListenerOfTarget
@@ -69,13 +69,13 @@ def test_run_has_the_role_of_what_it_chooses(role: str, *, clients: bool, broker
     config = config_of(clients=clients, brokers=brokers)
     first = role_of_run(config)
     assert first.name == role
-    assert ROLES[role].folder == first.folder
+    assert roles_named(role)[0].folder == first.folder
     assert all(list(folder.glob("test_*.py")) for folder in first.folders())
 
 
 def test_properties_of_clients_need_a_client() -> None:
     """Also those of a proposal; the command line is refused before anything is collected."""
-    for folder in ROLES["client"].folders():
+    for folder in roles_named("client")[0].folders():
         config = config_of(clients=False, brokers=True)
         config.args, config.invocation_params = [str(folder)], SimpleNamespace(dir=Path("/"))
         with pytest.raises(pytest.UsageError, match="choose one with --client"):
@@ -85,9 +85,9 @@ def test_properties_of_clients_need_a_client() -> None:
 def test_properties_of_a_proposal_are_those_of_a_role() -> None:
     """They are found next to the suite's own; operations have none of a proposal."""
     expected = [Path(str(each.folder)) / "properties" for each in proposals()]
-    for role in (ROLES["broker"], ROLES["client"]):
+    for role in (roles_named("broker")[0], roles_named("client")[0]):
         assert [folder.parent for folder in role.folders()[1:]] == expected
-    assert len(ROLES["operation"].folders()) == 1
+    assert len(roles_named("operation")[0].folders()) == 1
 
 
 @pytest.mark.slow
@@ -113,5 +113,5 @@ def test_new_role_is_one_module(tmp_path: Path) -> None:
 def test_properties_are_found_through_a_link(tmp_path: Path) -> None:
     """A checkout or an environment may be reached by another path than the one that its modules have."""
     folder = tmp_path / "linked"
-    folder.symlink_to(ROLES["broker"].folder)
-    assert list(property_modules(folder)) == list(property_modules(ROLES["broker"].folder))
+    folder.symlink_to(roles_named("broker")[0].folder)
+    assert list(property_modules(folder)) == list(property_modules(roles_named("broker")[0].folder))
