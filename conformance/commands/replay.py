@@ -17,9 +17,11 @@ from conformance.failures.stored_failures import NoStoredFailure, StoredFailure,
 from conformance.roles.registry import roles_named
 from conformance.roles.stored_examples import NoLongerApplies, still_fails
 from conformance.roles.stored_targets import Wanted
-from fixtures.choosing.listeners import LAUNCHERS
+from fixtures.choosing.listeners import AUTO, LAUNCHERS
 from fixtures.cleanup.confinement import kept_from_others
 from fixtures.client.command_config import read_properties
+from fixtures.client.given_address import parse_address
+from fixtures.client.running_broker import Address
 from fixtures.errors import (
     HarnessError,
     InvalidCommandConfig,
@@ -46,10 +48,16 @@ from reports.verdict_labels import with_doubts
 )
 @click.option(
     "--bootstrap-server",
+    multiple=True,
     metavar="[PROTOCOL://]HOST:PORT",
-    help="judge the broker at this address; PROTOCOL is a value of security.protocol",
+    help="judge the broker at this address; PROTOCOL is a value of security.protocol; repeatable, for its further listeners",
 )
 @command_config_option
+@click.option(
+    "--upstream",
+    metavar="HOST:PORT",
+    help="the address given with --bootstrap-server is that of a proxy, and this one is that of its upstream broker",
+)
 @click.option(
     "--broker",
     metavar="ID",
@@ -57,7 +65,7 @@ from reports.verdict_labels import with_doubts
 )
 @click.option("--kafka-home", metavar="DIR", help="judge the build of Kafka in this folder")
 @click.option("--like", metavar="ID", default="", help=f"{LIKE_HELP}; here: that of the failure")
-@click.option("--launcher", type=click.Choice(LAUNCHERS), default="auto", show_default=True)
+@click.option("--launcher", type=click.Choice(LAUNCHERS), default=AUTO, show_default=True)
 @click.option(
     "--even-remote",
     is_flag=True,
@@ -81,8 +89,9 @@ from reports.verdict_labels import with_doubts
 )
 def replay(
     paths: Sequence[Path],
-    bootstrap_server: str | None,
+    bootstrap_server: Sequence[str],
     command_config: Path | None,
+    upstream: str | None,
     broker: str | None,
     kafka_home: str | None,
     like: str,
@@ -98,7 +107,8 @@ def replay(
     requests again, a client the same script. The exit status is 1 if one still fails, otherwise 10 if one cannot be judged, and 0 if none fails.
     """
     wanted = Wanted(
-        listener=_given_listener(bootstrap_server, command_config),
+        listeners=_given_listeners(bootstrap_server, command_config),
+        upstream=_given_upstream(upstream),
         broker=broker,
         folder=kafka_home,
         like=like,
@@ -154,18 +164,24 @@ def _replayed(failure: StoredFailure, wanted: Wanted) -> int:
     return status
 
 
-def _given_listener(address: str | None, file: Path | None) -> GivenListener | None:
-    """Return the listener at the given address; None if there is none."""
-    if address is None:
-        if file is not None:
-            raise click.UsageError("--command-config needs --bootstrap-server")
-        return None
+def _given_listeners(addresses: Sequence[str], file: Path | None) -> tuple[GivenListener, ...]:
+    """Return the listeners at the given addresses."""
+    if file is not None and not addresses:
+        raise click.UsageError("--command-config needs --bootstrap-server")
     try:
-        return given_listener(address, {} if file is None else read_properties(file))
+        properties = {} if file is None else read_properties(file)
+        return tuple(given_listener(address, properties) for address in addresses)
     except InvalidCommandConfig as error:
         raise click.UsageError(f"--command-config {error}") from error
     except ValueError as error:
         raise click.UsageError(f"--bootstrap-server {error}") from error
+
+
+def _given_upstream(address: str | None) -> Address | None:
+    try:
+        return None if address is None else parse_address(address)
+    except ValueError as error:
+        raise click.UsageError(f"--upstream {error}") from error
 
 
 def _found(failure: StoredFailure, judged: JudgedTarget) -> tuple[str, int]:
