@@ -1,4 +1,4 @@
-"""The one pytest plugin that connects targets, properties and records, for every role.
+"""The pytest plugin that connects targets, properties and records, for every role.
 
 It plans the cells, has the role of the run judge each property, and keeps the evidence of failures.
 """
@@ -28,18 +28,17 @@ from conformance.engine.pytest_reports import explain
 from conformance.roles.registry import EVERY_ROLE, role_of, role_of_run, roles_of
 from conformance.roles.role import FAILED_ELSEWHERE, PARTLY
 from conformance.runs.run_identity import SUITE, asks_for_everything
-from fixtures.choosing.clients import CLIENTS
-from fixtures.choosing.listeners import AUTO, TARGETS, kind_of
+from fixtures.choosing.listeners import AUTO, kind_of
 from fixtures.cleanup.confinement import kept_from_others
 from fixtures.cleanup.ending_signals import INTERRUPTS, keep_exit_status
 from fixtures.errors import NoCredentials
 from fixtures.tiers import Kind, tier_in, tier_name
-from fixtures.under_test.judged_target import Chosen
 from reports.plugin import RECORDER, clauses_of, show_by_verdict
 from reports.records import Verdict
 from reports.run.allure_results import label_result
 from reports.run.exit_status import ENDED_EARLY
 from reports.run.judged_examples import CellKey
+from reports.run.recorder import RunRecorder
 from reports.run.run_writer import RunWriter
 from strategies.hypothesis_adapter import is_drawn, pinned_examples, set_seed
 
@@ -244,17 +243,19 @@ def pytest_sessionfinish(
         recorder.stop()
     sends_all = kind_of(session.config) is Kind.MALFORMED
     if recorder is not None and sends_all and exitstatus not in ENDED_EARLY:
-        stash = session.config.stash
-        chosen: tuple[Chosen, ...] = (*stash[TARGETS], *stash[CLIENTS])
-        targets = {
-            each.target.id: each.target for each in chosen if each.target.id in recorder.targets
-        }
-        drop_unneeded(recorder, targets.values())
-        recorder.stale_expectations += unmatched_expectations(recorder, targets.values())
+        compare_declarations(session.config, recorder)
     result = yield
     if recorder is not None and not recorder.stopped:
         keep_exit_status()
     return result
+
+
+def compare_declarations(config: pytest.Config, recorder: RunRecorder) -> None:
+    """Compare what is declared for the targets of a run, whatever its role is, with what was found."""
+    chosen = role_of_run(config).choose()
+    targets = {each.target.id: each.target for each in chosen if each.target.id in recorder.targets}
+    drop_unneeded(recorder, targets.values())
+    recorder.stale_expectations += unmatched_expectations(recorder, targets.values())
 
 
 @pytest.hookimpl(trylast=True)
