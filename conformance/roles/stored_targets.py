@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -94,7 +93,7 @@ def target_for(failure: StoredFailure, wanted: Wanted) -> Target:
     """
     recorded = failure.origin.get("like", "")
     if wanted.listeners:
-        target = _target_at(wanted.listeners, failure, wanted)
+        target = _target_at(failure, wanted)
         return like_given(target, wanted.like or recorded)
     # The name of a folder is a path, so that it is not mistaken for an id.
     given = wanted.broker or ("" if wanted.folder is None else folder_name(wanted.folder))
@@ -110,7 +109,8 @@ def target_for(failure: StoredFailure, wanted: Wanted) -> Target:
     return targets[0]
 
 
-def _target_at(given: Sequence[GivenListener], failure: StoredFailure, wanted: Wanted) -> Target:
+def _target_at(failure: StoredFailure, wanted: Wanted) -> Target:
+    given = wanted.listeners
     addresses = [address for each in given for address in each.addresses]
     addresses += [] if wanted.upstream is None else [wanted.upstream]
     remote = [str(address) for address in addresses if not is_loopback(address.host)]

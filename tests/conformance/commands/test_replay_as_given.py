@@ -19,7 +19,7 @@ from conformance.failures.stored_failures import StoredFailure, read_failure
 from conformance.roles.broker import NEEDS, BrokerRole
 from conformance.roles.proxy import ProxyRole
 from conformance.roles.stored_examples import role_of_failure, still_fails
-from conformance.roles.stored_targets import Wanted
+from conformance.roles.stored_targets import Wanted, target_for
 from fixtures.client.cluster_client import Security
 from fixtures.client.running_broker import Address, RunningBroker, SaslAccess
 from fixtures.errors import HarnessError
@@ -27,12 +27,12 @@ from fixtures.launchers.address import address_target
 from fixtures.launchers.given_broker import given_listener
 from fixtures.launchers.kafka_home import origin_of
 from fixtures.registry.reference import reference_target
-from fixtures.registry.targets import newest_release, select_targets
+from fixtures.registry.targets import Target, newest_release, select_targets
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.in_memory import InMemoryBroker, in_memory_target
 from reference_model.broker.model.state_machine import ReferenceBroker
 from reference_model.broker.rules.reaction import Identity
-from reference_model.profiles.listeners import PLAINTEXT
+from reference_model.profiles.listeners import CONTROLLER, PLAINTEXT
 from reference_model.profiles.profile import profile_of
 from reports.run.exit_status import ExitStatus
 from reports.run.judged_examples import CellKey
@@ -160,6 +160,21 @@ class TestOrigin:
         result = CliRunner().invoke(replay, [str(write_failure(tmp_path, failure))])
         assert result.exit_code == 2, result.output
         assert "found at an address, so --bootstrap-server is required" in result.output
+
+
+@pytest.mark.parametrize("listener", [PLAINTEXT, CONTROLLER])
+def test_failure_is_judged_on_the_node_that_has_its_listener(
+    listener: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A controller that is another node than the broker is a target of its own, as in a run."""
+    nodes = {each: address_target(NOBODY, listener=each) for each in (PLAINTEXT, CONTROLLER)}
+
+    def found(*_: object, **__: object) -> list[Target]:
+        return list(nodes.values())
+
+    monkeypatch.setattr("conformance.roles.stored_targets.found_targets", found)
+    wanted = Wanted(listeners=(given_listener(str(NOBODY), {}),) * 2)
+    assert target_for(replace(failure(tmp_path), listener=listener), wanted) == nodes[listener]
 
 
 def failure(tmp_path: Path, property_name: str = TABLE) -> StoredFailure:
