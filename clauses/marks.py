@@ -12,6 +12,7 @@ STANDARD = "standard"
 DEEP = "deep"
 STORED = "stored"
 SWEPT = "swept"
+CHECKS = "checks"
 EXHAUSTIVE = "exhaustive"
 IN_ORDER = "in_order"
 CONTAINER_ENGINE = "container_engine"
@@ -26,8 +27,8 @@ MARKS: Mapping[str, str] = {
     MALFORMED: "sends requests that no correct client sends; left out unless the run is `--malformed`",
     STANDARD: "runs in the standard and the deep tier",
     DEEP: "runs only in the deep tier",
-    STORED: "judges stored bytes without Hypothesis, only in the deep tier",
-    SWEPT: "judges a complete list without Hypothesis, item by item",
+    f"{STORED}({CHECKS}=...)": "judges stored bytes without Hypothesis, by these checks, only in the deep tier",
+    f"{SWEPT}({CHECKS}=...)": "judges a complete list without Hypothesis, item by item, by these checks",
     EXHAUSTIVE: "judges a fixed list, so it runs completely on every listener",
     IN_ORDER: "compares its examples, so each must end before the next begins",
     CONTAINER_ENGINE: "of the project's own tests: needs a container engine that answers",

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from hypothesis import assume
+from hypothesis.errors import UnsatisfiedAssumption
 
 from fixtures.client.patience import SMALL_ANSWER_BYTES
 from fixtures.errors import HarnessError
@@ -82,6 +83,10 @@ class JudgedElsewhere(HarnessError):
 
 class Unjudged(AssertionError):
     """No source says how to judge something that a clause covers: informational, never a violation."""
+
+
+class NotSeen(UnsatisfiedAssumption):
+    """An example is rejected for what the suite has or sees, and not for what the target is: whether that conforms stays open."""
 
 
 class TargetEnded(AssertionError):
@@ -346,6 +351,16 @@ def assert_refused(exchange: Exchange, *, served: str = "the request was served"
 def key_ranges(answer: ApiVersionsResponse) -> dict[int, tuple[int, int]]:
     """Return the table of a response as a dict of API key to (min_version, max_version)."""
     return {entry.api_key: (entry.min_version, entry.max_version) for entry in answer.api_keys}
+
+
+def assume_seen(condition: bool) -> None:
+    """Reject the example unless the suite has and sees what it takes to judge it.
+
+    Raises:
+        NotSeen: it does not.
+    """
+    if not condition:
+        raise NotSeen
 
 
 def assume_served(broker: Broker, *sent: Request) -> None:

@@ -127,6 +127,13 @@ def skipped_apis(broker: Broker) -> tuple[str, ...]:
     return tuple(name for name in names if name in minimal_values().destructive)
 
 
+def why_skipped(broker: Broker) -> str:
+    """Return why the APIs of `skipped_apis` are not requested."""
+    if broker.target.is_read_only:
+        return "the run is read-only"
+    return "this suite did not start the target"
+
+
 def advertised_items(broker: Broker) -> Iterator[Item]:
     """Yield every advertised version that a schema describes, except those of spared APIs."""
     spared = skipped_apis(broker)

@@ -23,7 +23,7 @@ def answered_after_others(broker: Broker, entries: Sequence[CorpusEntry]) -> Non
 
 
 @pytest.mark.malformed
-@pytest.mark.stored
+@pytest.mark.stored(checks=[answered_alone, answered_after_others])
 @pytest.mark.exhaustive
 @pytest.mark.clause("MODEL.agrees-with-reference")
 def test_stored_input_gets_an_allowed_answer(broker: Broker) -> None:

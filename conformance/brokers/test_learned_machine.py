@@ -59,7 +59,7 @@ def message(word: Word, seen: str, expected: str) -> str:
 
 
 @pytest.mark.standard
-@pytest.mark.swept
+@pytest.mark.swept(checks=[word_agrees])
 @pytest.mark.exhaustive
 @pytest.mark.malformed
 @pytest.mark.clause("MODEL.sequence-agrees")

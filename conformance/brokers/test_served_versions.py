@@ -21,10 +21,11 @@ from conformance.assertions.other_apis import (
     skipped_apis,
     steps_to_table,
     undescribed_items,
+    why_skipped,
 )
 from conformance.engine.judge import Judge
 from conformance.engine.property_judge import JUDGE
-from conformance.engine.sweeping import sweep
+from conformance.engine.sweeping import Sweep
 from fixtures.under_test.broker import Broker
 from reference_model.judging.agreement import what_it_did
 from strategies.bare_requests import bare_requests, build_bare_request, distances
@@ -33,8 +34,12 @@ from wire.api_versions import NEWEST_VERSION
 from wire.exchange import Outcome, Request
 from wire.primitives import INT16_MAX, INT16_MIN
 
+ADVERTISED = Sweep(advertised_items, check_served)
+OTHER = Sweep(other_items, check_supported)
+NEIGHBOURING = Sweep(neighbouring_items, check_not_served)
 
-@pytest.mark.swept
+
+@pytest.mark.swept(checks=[ADVERTISED.judge_again])
 @pytest.mark.exhaustive
 @pytest.mark.clause("KIP-35.every-advertised-version-served")
 def test_every_advertised_version_is_served(broker: Broker) -> None:
@@ -45,10 +50,10 @@ def test_every_advertised_version_is_served(broker: Broker) -> None:
         # A vendor's own versions have no published schema: they are listed but not judged.
         judge.notes(Unjudged(f"no message schema is known for {unknown}"), steps_to_table(broker))
     note_spared(judge, broker)
-    sweep(judge, broker, advertised_items(broker), check_served)
+    ADVERTISED.judge_all(judge, broker)
 
 
-@pytest.mark.swept
+@pytest.mark.swept(checks=[OTHER.judge_again])
 @pytest.mark.exhaustive
 @pytest.mark.needs("other_apis")
 @pytest.mark.clause("KIP-35.advertised-version-supported")
@@ -56,10 +61,10 @@ def test_no_advertised_version_is_unsupported(broker: Broker) -> None:
     """No version in the table is answered with UNSUPPORTED_VERSION in its own layout."""
     judge = JUDGE.get()
     note_spared(judge, broker)
-    sweep(judge, broker, other_items(broker), check_supported)
+    OTHER.judge_all(judge, broker)
 
 
-@pytest.mark.swept
+@pytest.mark.swept(checks=[NEIGHBOURING.judge_again])
 @pytest.mark.exhaustive
 @pytest.mark.malformed
 @pytest.mark.needs("other_apis")
@@ -68,18 +73,14 @@ def test_neighbours_of_a_range_are_not_served(broker: Broker) -> None:
     """The version below and the version above each range in the table are not served."""
     judge = JUDGE.get()
     note_spared(judge, broker)
-    sweep(judge, broker, neighbouring_items(broker), check_not_served)
+    NEIGHBOURING.judge_all(judge, broker)
 
 
 def note_spared(judge: Judge, broker: Broker) -> None:
     """Note the APIs that are not requested, if any; the clause is judged on all the others."""
     spared = skipped_apis(broker)
     if spared:
-        why = (
-            "the run is read-only"
-            if broker.target.is_read_only
-            else "this suite did not start the target"
-        )
+        why = why_skipped(broker)
         judge.leaves_out(f"not requested, because {why}: {', '.join(spared)}", may_hide=True)
 
 

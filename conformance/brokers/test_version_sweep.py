@@ -180,7 +180,7 @@ def message(groups: Sequence[Sequence[int]], what: str) -> str:
 
 
 @pytest.mark.deep
-@pytest.mark.swept
+@pytest.mark.swept(checks=[ask_again])
 @pytest.mark.exhaustive
 @pytest.mark.malformed
 @pytest.mark.listeners("plaintext", "controller")
@@ -191,7 +191,7 @@ def test_every_unknown_version_gets_unsupported_version(broker: Broker) -> None:
 
 
 @pytest.mark.deep
-@pytest.mark.swept
+@pytest.mark.swept(checks=[ask_again])
 @pytest.mark.exhaustive
 @pytest.mark.malformed
 @pytest.mark.listeners("plaintext", "controller")

@@ -26,7 +26,7 @@ from conformance.commands.selection import (
 )
 from conformance.failures.stored_failures import read_failure
 from conformance.runs.target_runs import TargetRun, TargetRuns, arguments_naming, finished_runs
-from fixtures.choosing.listeners import LAUNCHERS
+from fixtures.choosing.listeners import AUTO, LAUNCHERS
 from fixtures.errors import HarnessError
 from fixtures.registry.clients import RINGS
 from fixtures.registry.likeness import LIKE_HELP
@@ -57,9 +57,9 @@ def verdicts_of(run: TargetRun) -> Verdicts:
     return run_verdicts(run.folder, read_run_header(run.folder))
 
 
-def finding_lines(run: TargetRun, verdicts: Verdicts) -> Iterator[str]:
+def finding_lines(run: TargetRun, verdicts: Verdicts, launcher: str = AUTO) -> Iterator[str]:
     """Yield lines about each unexpected cell, most serious first, with its failures and the commands to replay them."""
-    seen = _seen(run)
+    seen = _seen(run, launcher)
     lines = [
         line
         for verdict in UNEXPECTED_VERDICTS
@@ -75,8 +75,9 @@ def finding_lines(run: TargetRun, verdicts: Verdicts) -> Iterator[str]:
         yield f"and {len(lines) - MOST_LINES} more lines: see {run.folder}"
 
 
-def _seen(run: TargetRun) -> Mapping[CellKey, list[str]]:
+def _seen(run: TargetRun, launcher: str) -> Mapping[CellKey, list[str]]:
     seen: dict[CellKey, list[str]] = {}
+    given = [] if launcher == AUTO else ["--launcher", launcher]
     # A complete run folder is verified: every file is as it was written.
     folders = [] if run.folder is None else sorted(run.folder.glob("failures/*"))
     for folder in folders:
@@ -84,7 +85,7 @@ def _seen(run: TargetRun) -> Mapping[CellKey, list[str]]:
         if failure.leaves_open:
             continue
         key = CellKey(failure.clause, failure.target, failure.listener)
-        again = shlex.join(["kafka-conformance", "replay", str(folder)])
+        again = shlex.join(["kafka-conformance", "replay", str(folder), *given])
         line = shortened(f"  seen: {failure.first_line}", LONGEST_SEEN, complete_in=FACTS_FILE)
         seen.setdefault(key, []).extend([line, f"  again: {again}"])
     return seen
@@ -228,7 +229,7 @@ class _Display:
     help="with --clients: the rings from which globs choose; repeatable; default: all",
 )
 @click.option("--tier", type=click.Choice(TIERS), default=Tier.STANDARD.value, show_default=True)
-@click.option("--launcher", type=click.Choice(LAUNCHERS), default="auto", show_default=True)
+@click.option("--launcher", type=click.Choice(LAUNCHERS), default=AUTO, show_default=True)
 @click.option("--like", metavar="ID", default="", help=LIKE_HELP)
 @click.option("--seed", type=click.IntRange(0), help="Hypothesis' seed for every run")
 @click.option(
@@ -301,7 +302,7 @@ def matrix(
             runs, chosen, tier=tier, seed=seed, launcher=launcher, operations=rows
         )
     role = OPERATION if operations else ""
-    raise SystemExit(_run(targets, suite, runs, before, role=role))
+    raise SystemExit(_run(targets, suite, runs, before, role=role, launcher=launcher))
 
 
 def _run(
@@ -311,6 +312,7 @@ def _run(
     before: Mapping[str, TargetRun],
     *,
     role: str,
+    launcher: str,
 ) -> int:
     results = {
         target: (before[target], verdicts_of(before[target]))
@@ -333,19 +335,21 @@ def _run(
         except KeyboardInterrupt:
             interrupted = True
     in_order = {target: results[target] for target in targets if target in results}
-    _print_results(in_order, role)
+    _print_results(in_order, role, launcher)
     if interrupted:
         click.echo(f"interrupted; the same command with --runs {runs} continues")
         return INTERRUPTED
     return worst_status([run.status for run, _ in results.values()])
 
 
-def _print_results(results: Results, role: str) -> None:
+def _print_results(results: Results, role: str, launcher: str) -> None:
     console = output_console(piped_width=WIDTH_WHEN_PIPED)
     if results:
         console.print(result_table(results, role=role))
     for target, (run, verdicts) in results.items():
-        lines = run.last_lines or (tuple(finding_lines(run, verdicts)) if run.status else ())
+        lines = run.last_lines or (
+            tuple(finding_lines(run, verdicts, launcher)) if run.status else ()
+        )
         if lines:
             click.echo(f"\n{target} ended with status {run.status}:")
             for line in lines:

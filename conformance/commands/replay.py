@@ -14,11 +14,14 @@ from conformance.commands.output_console import status_line
 from conformance.commands.selection import command_config_option
 from conformance.failures.drawn_values import UnreadableValues
 from conformance.failures.stored_failures import NoStoredFailure, StoredFailure, read_failure
-from conformance.roles.stored_examples import NoLongerApplies, role_of_failure, still_fails
+from conformance.roles.registry import roles_named
+from conformance.roles.stored_examples import NoLongerApplies, still_fails
 from conformance.roles.stored_targets import Wanted
-from fixtures.choosing.listeners import LAUNCHERS
+from fixtures.choosing.listeners import AUTO, LAUNCHERS
 from fixtures.cleanup.confinement import kept_from_others
 from fixtures.client.command_config import read_properties
+from fixtures.client.given_address import parse_address
+from fixtures.client.running_broker import Address
 from fixtures.errors import (
     HarnessError,
     InvalidCommandConfig,
@@ -45,10 +48,16 @@ from reports.verdict_labels import with_doubts
 )
 @click.option(
     "--bootstrap-server",
+    multiple=True,
     metavar="[PROTOCOL://]HOST:PORT",
-    help="judge the broker at this address; PROTOCOL is a value of security.protocol",
+    help="judge the broker at this address; PROTOCOL is a value of security.protocol; repeatable, for its further listeners",
 )
 @command_config_option
+@click.option(
+    "--upstream",
+    metavar="HOST:PORT",
+    help="the address given with --bootstrap-server is that of a proxy, and this one is that of its upstream broker",
+)
 @click.option(
     "--broker",
     metavar="ID",
@@ -56,7 +65,7 @@ from reports.verdict_labels import with_doubts
 )
 @click.option("--kafka-home", metavar="DIR", help="judge the build of Kafka in this folder")
 @click.option("--like", metavar="ID", default="", help=f"{LIKE_HELP}; here: that of the failure")
-@click.option("--launcher", type=click.Choice(LAUNCHERS), default="auto", show_default=True)
+@click.option("--launcher", type=click.Choice(LAUNCHERS), default=AUTO, show_default=True)
 @click.option(
     "--even-remote",
     is_flag=True,
@@ -80,8 +89,9 @@ from reports.verdict_labels import with_doubts
 )
 def replay(
     paths: Sequence[Path],
-    bootstrap_server: str | None,
+    bootstrap_server: Sequence[str],
     command_config: Path | None,
+    upstream: str | None,
     broker: str | None,
     kafka_home: str | None,
     like: str,
@@ -97,7 +107,8 @@ def replay(
     requests again, a client the same script. The exit status is 1 if one still fails, otherwise 10 if one cannot be judged, and 0 if none fails.
     """
     wanted = Wanted(
-        listener=_given_listener(bootstrap_server, command_config),
+        listeners=_given_listeners(bootstrap_server, command_config),
+        upstream=_given_upstream(upstream),
         broker=broker,
         folder=kafka_home,
         like=like,
@@ -122,7 +133,7 @@ def _read(path: Path) -> StoredFailure:
         NoStoredFailure: there is none.
     """
     failure = read_failure(path)
-    role_of_failure(failure)
+    roles_named(failure.role)
     return failure
 
 
@@ -139,7 +150,7 @@ def _replayed(failure: StoredFailure, wanted: Wanted) -> int:
     try:
         with (
             status_line("judging the failure again"),
-            role_of_failure(failure).from_stored(failure, wanted) as judged,
+            roles_named(failure.role)[0].from_stored(failure, wanted) as judged,
         ):
             sentence, status = _found(failure, judged)
     except (NoStoredFailure, UnknownTarget, UnknownClient) as error:
@@ -153,18 +164,24 @@ def _replayed(failure: StoredFailure, wanted: Wanted) -> int:
     return status
 
 
-def _given_listener(address: str | None, file: Path | None) -> GivenListener | None:
-    """Return the listener at the given address; None if there is none."""
-    if address is None:
-        if file is not None:
-            raise click.UsageError("--command-config needs --bootstrap-server")
-        return None
+def _given_listeners(addresses: Sequence[str], file: Path | None) -> tuple[GivenListener, ...]:
+    """Return the listeners at the given addresses."""
+    if file is not None and not addresses:
+        raise click.UsageError("--command-config needs --bootstrap-server")
     try:
-        return given_listener(address, {} if file is None else read_properties(file))
+        properties = {} if file is None else read_properties(file)
+        return tuple(given_listener(address, properties) for address in addresses)
     except InvalidCommandConfig as error:
         raise click.UsageError(f"--command-config {error}") from error
     except ValueError as error:
         raise click.UsageError(f"--bootstrap-server {error}") from error
+
+
+def _given_upstream(address: str | None) -> Address | None:
+    try:
+        return None if address is None else parse_address(address)
+    except ValueError as error:
+        raise click.UsageError(f"--upstream {error}") from error
 
 
 def _found(failure: StoredFailure, judged: JudgedTarget) -> tuple[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import pytest
 
@@ -22,6 +22,8 @@ from reports.run.recorder import RunRecorder
 from reports.run.run_writer import RunWriter, clause_facts
 from reports.run.target_facts import NOT_STARTED
 
+StoredCheck = Callable[..., None]
+"""Judges input that is not drawn: it takes the target, and the values that are stored with a failure."""
 NOTHING_MALFORMED = "the run sends nothing malformed: see --malformed"
 
 
@@ -48,6 +50,12 @@ def listener_of(item: pytest.Item) -> Chosen:
     """Return what an item is about: a target with a listener, a client, or an operation of a client with a target."""
     parameters = item.callspec.params  # type: ignore[attr-defined]
     return next(value for value in parameters.values() if isinstance(value, Chosen))
+
+
+def checks_of(marked: Iterable[pytest.Mark]) -> tuple[StoredCheck, ...]:
+    """Return the checks that a property makes of input that is not drawn, from its marks; `replay` makes them again."""
+    of_list = (mark for mark in marked if mark.name in (marks.STORED, marks.SWEPT))
+    return tuple(check for mark in of_list for check in mark.kwargs.get(marks.CHECKS, ()))
 
 
 def is_about(item: pytest.Item, target: Target) -> bool:

@@ -10,12 +10,13 @@ about; every other item is tried again in its turn, alone. So no item fails beca
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from typing import NamedTuple
 
 from hypothesis.errors import UnsatisfiedAssumption
 
@@ -30,6 +31,7 @@ from conformance.assertions.items import (
     names_of,
 )
 from conformance.assertions.judging import TargetEnded, Unjudged, crash_in_words
+from conformance.assertions.other_apis import skipped_apis, why_skipped
 from conformance.engine.judge import Judge
 from conformance.engine.property_judge import OUT_OF_PATIENCE
 from conformance.engine.repeating import FailingExample
@@ -86,6 +88,37 @@ class _Failed:
     item: Item
     problem: Problem
     steps: tuple[Step, ...]
+
+
+class Sweep(NamedTuple):
+    """A list that a property checks item by item.
+
+    Attributes:
+        items: returns the items that a target has.
+        check: checks one of them.
+    """
+
+    items: Callable[[Broker], Iterable[Item]]
+    check: Check
+
+    def judge_all(self, judge: Judge, broker: Broker) -> None:
+        """Check every item of a target; see `sweep`."""
+        sweep(judge, broker, self.items(broker), self.check)
+
+    def judge_again(self, broker: Broker, item: Item) -> None:
+        """Check one item alone, if the target has it: tables differ between targets.
+
+        Raises:
+            AssertionError: the item fails.
+            UnsatisfiedAssumption: the target does not have it.
+            HarnessError: the target has it, but it is not requested there.
+        """
+        if item in self.items(broker):
+            check_item(broker, item, self.check)
+        elif item.name in skipped_apis(broker):
+            raise HarnessError(f"{item.name} is not requested, because {why_skipped(broker)}")
+        else:
+            raise UnsatisfiedAssumption
 
 
 def sweep(judge: Judge, broker: Broker, items: Iterable[Item], check: Check) -> None:

@@ -27,6 +27,7 @@ from strategies.api_versions import UnservedRequest
 from strategies.cluster_ids import Given, Ids
 from strategies.conversations import Handshake, PlainToken, Reconnect, Say
 from strategies.header_fields import ManyTags
+from strategies.passed_requests import PassedRequest
 from strategies.software_names import Software
 from strategies.tagged_headers import TaggedHeader
 from wire.api_versions import ApiVersionsRequest
@@ -39,7 +40,7 @@ KNOWN: Mapping[str, Callable[..., Any]] = {
     for known in (
         *(ApiVersionsRequest, Request, RequestHeader, Software, TaggedField),
         *(Handshake, Reconnect, Say, PlainToken),
-        *(CorpusEntry, Ids, Item, UnservedRequest, ManyTags, TaggedHeader),
+        *(CorpusEntry, Ids, Item, UnservedRequest, ManyTags, PassedRequest, TaggedHeader),
         *(Script, NodeScript, ConnectionScript, Answer, Table),
         range,
         UUID,

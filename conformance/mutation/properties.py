@@ -31,7 +31,7 @@ from conformance.engine.property_judge import JUDGE
 from conformance.engine.repeating import FailingExample
 from conformance.roles.broker import NEEDS, BrokerRole
 from conformance.roles.client import ClientRole
-from conformance.roles.registry import ROLES
+from conformance.roles.registry import EVERY_ROLE
 from conformance.roles.role import property_modules
 from fixtures.errors import BrokerGone
 from fixtures.under_test.broker import Broker
@@ -52,7 +52,7 @@ from wire.exchange import Exchange, Step
 Values = Mapping[str, Any]
 """The values of one example, by parameter of the property; the target is not included."""
 
-PARAMETERS = frozenset(role.parameter for role in ROLES.values())
+PARAMETERS = frozenset(role.parameter for role in EVERY_ROLE)
 """The names of the parameter that is the target."""
 
 

@@ -9,7 +9,7 @@ from conformance.operations.trials import client_operates
 from fixtures.under_test.trial import Trial
 
 
-@pytest.mark.swept
+@pytest.mark.swept(checks=[client_operates])
 def test_operation_works_or_is_refused(trial: Trial) -> None:
     """The operation works, or an error says what the broker lacks; nothing is sent that the broker does not support."""
     judge = JUDGE.get()

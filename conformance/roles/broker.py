@@ -27,7 +27,7 @@ from conformance.engine.planning import note_started
 from conformance.engine.property_judge import JUDGE, PropertyJudge
 from conformance.engine.repeating import FailingExample, Repeater
 from conformance.failures.stored_failures import StoredFailure
-from conformance.roles.role import FAILED_ELSEWHERE, Need, RoleInRun
+from conformance.roles.role import FAILED_ELSEWHERE, Need, RoleInRun, unmet_by_suite
 from conformance.roles.stored_targets import Wanted, target_for
 from conformance.runs.run_identity import SUITE
 from fixtures.choosing.listeners import TARGETS, ListenerOfTarget
@@ -41,7 +41,7 @@ from fixtures.under_test.pre_api_versions_broker import outcome_of_api_versions
 from fixtures.under_test.spare_target import SpareTarget
 from proposals import provided
 from reference_model.broker.model.scram import SCRAM
-from reference_model.profiles.listeners import PLAINTEXT, UPSTREAM
+from reference_model.profiles.listeners import PLAINTEXT, SASL_LISTENERS, UPSTREAM
 from reports.run.recorder import RunRecorder
 from reports.run.repeats import Repeats
 from strategies.hypothesis_adapter import max_examples_changed, pinned_examples
@@ -55,6 +55,7 @@ NEEDS: Mapping[str, Need[Broker]] = {
     MORE_THAN_READING: Need(
         lambda broker: not broker.target.is_read_only,
         "the run is read-only, and this takes requests that do more than read: see --malformed",
+        is_of_suite=True,
     ),
     "features": Need(
         lists_features,
@@ -71,19 +72,23 @@ NEEDS: Mapping[str, Need[Broker]] = {
     "metrics": Need(
         lambda broker: broker.running.metrics_url is not None,
         "the suite cannot read the target's metrics, because of the way the target was started",
+        is_of_suite=True,
     ),
     "request_log": Need(
         lambda broker: None not in (broker.running.request_log, broker.running.administration),
         "the suite cannot read the target's request log, because of the way the target was started",
+        is_of_suite=True,
     ),
     "quota": Need(
         lambda broker: broker.running.administration is not None,
         "the suite cannot set a request quota on the target, because of the way the target was started",
+        is_of_suite=True,
     ),
     "cluster_id": Need(
         lambda broker: None not in (broker.identity.cluster_id, broker.identity.node_id),
         "the cluster id and node id of the target are not known: neither Metadata v2 nor DescribeCluster v0 names "
         "the cluster and node at this address",
+        is_of_suite=True,
     ),
     "handshake_v1": Need(
         lambda broker: broker.profile.traits.sasl_handshake_max > 0,
@@ -93,18 +98,22 @@ NEEDS: Mapping[str, Need[Broker]] = {
         lambda broker: broker.running.sasl is not None and SCRAM in broker.running.sasl.usable,
         f"there is no account for {SCRAM}: the target does not offer it, the suite cannot add a user, or none was given "
         "for it",
+        is_of_suite=True,
     ),
     "upstream": Need(
         lambda broker: broker.has_listener(UPSTREAM),
         "the target is not a proxy, or its upstream is not known: see --upstream",
+        is_of_suite=True,
     ),
     "upstream_link": Need(
         lambda broker: broker.running.upstream_link is not None,
         "the suite does not stand between the proxy and its upstream, because it started neither",
+        is_of_suite=True,
     ),
     "upstream_answers": Need(
         lambda broker: not broker.target.has_scripted_upstream,
         "the upstream is a scripted broker, which answers no request that a proxy only passes on",
+        is_of_suite=True,
     ),
     "other_apis": Need(
         lists_other_apis, "the target lists no other API than ApiVersions on this listener"
@@ -123,6 +132,7 @@ NEEDS: Mapping[str, Need[Broker]] = {
     "plaintext": Need(
         lambda broker: broker.has_listener(PLAINTEXT),
         "the target has no plaintext listener to compare with",
+        is_of_suite=True,
     ),
     **{name: Need(*need) for of_one in provided("broker_needs") for name, need in of_one.items()},
 }
@@ -137,6 +147,7 @@ class BrokerRole(RoleInRun[Broker]):
 
     name = parameter = Role.BROKER.value
     folder = SUITE / "brokers"
+    reasons_of_suite = unmet_by_suite(NEEDS)
 
     def __init__(self, config: pytest.Config) -> None:
         super().__init__(config)
@@ -241,6 +252,11 @@ class BrokerRole(RoleInRun[Broker]):
         with launch(target, wanted.launcher) as running:
             if failure.listener not in running.addresses:
                 raise HarnessError(f"{target.id} has no listener {failure.listener}")
+            is_secured = failure.listener in SASL_LISTENERS and "credentials" in failure.origin
+            if is_secured and running.sasl is None:
+                raise HarnessError(
+                    f"it was found with credentials for the listener {failure.listener}: give them with --command-config"
+                )
             broker = Broker(running, failure.listener)
             broker.calibrate()
             yield broker

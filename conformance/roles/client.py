@@ -21,7 +21,7 @@ from conformance.engine.property_judge import JUDGE, PropertyJudge
 from conformance.engine.repeating import FailingExample
 from conformance.engine.repeating_plays import repeat_plays
 from conformance.failures.stored_failures import StoredFailure
-from conformance.roles.role import Need, RoleInRun
+from conformance.roles.role import Need, RoleInRun, unmet_by_suite
 from conformance.roles.stored_targets import Wanted, client_for
 from conformance.runs.run_identity import SUITE
 from fixtures.choosing.clients import CLIENTS, ChosenClient
@@ -73,6 +73,7 @@ def _option(name: str, what: str) -> tuple[str, Need[PlayableClient]]:
     return f"option:{name}", Need(
         lambda client: name in client.client.options,
         f"no option of the client is known {what}; one of a command is declared with --client-option {name}=ARGUMENTS",
+        is_of_suite=True,
     )
 
 
@@ -91,10 +92,12 @@ NEEDS: Mapping[str, Need[PlayableClient]] = {
     "asks_again": Need(
         lambda client: client.client.can_ask_again,
         "the client's command has no {again}, so it ends before the broker is healthy",
+        is_of_suite=True,
     ),
     "gives_up": Need(
         lambda client: not client.client.runs_on,
         "the client runs on, so it may ask again after it gave up, which looks like a repeated version",
+        is_of_suite=True,
     ),
     "sends_v1": _sends_from(1),
     "sends_v3": _sends_from(FIRST_FLEXIBLE_VERSION),
@@ -132,6 +135,7 @@ class ClientRole(RoleInRun[ClientUnderTest]):
 
     name = parameter = Role.CLIENT.value
     folder = SUITE / "clients"
+    reasons_of_suite = unmet_by_suite(NEEDS)
     shares_examples = True
 
     def __init__(self, config: pytest.Config) -> None:

@@ -16,7 +16,6 @@ from conformance.engine.property_judge import JUDGE, PropertyJudge
 from conformance.engine.repeating import FailingExample
 from conformance.engine.repeating_plays import repeat_trial
 from conformance.failures.stored_failures import StoredFailure
-from conformance.operations.trials import client_operates
 from conformance.roles.role import PARTLY, RoleInRun
 from conformance.roles.stored_targets import Wanted, able_client, target_for
 from conformance.runs.run_identity import SUITE
@@ -42,7 +41,6 @@ class OperationRole(RoleInRun[Trial]):
     name = OPERATION
     parameter = "trial"
     folder = SUITE / "operations"
-    only_check = client_operates.__name__
 
     def choose(self) -> Sequence[ChosenTrial]:
         """Return what a run tries, release by release; nothing unless the command line names clients and releases."""

@@ -1,4 +1,4 @@
-"""The one pytest plugin that connects targets, properties and records, for every role.
+"""The pytest plugin that connects targets, properties and records, for every role.
 
 It plans the cells, has the role of the run judge each property, and keeps the evidence of failures.
 """
@@ -16,6 +16,7 @@ from clauses.catalogue import catalogue
 from conformance.engine.expectations import drop_unneeded, unmatched_expectations
 from conformance.engine.hypothesis_profiles import load_profile, own_seed, recorded_seed
 from conformance.engine.planning import (
+    checks_of,
     is_about,
     is_judged,
     is_left_out,
@@ -27,18 +28,17 @@ from conformance.engine.pytest_reports import explain
 from conformance.roles.registry import EVERY_ROLE, role_of, role_of_run, roles_of
 from conformance.roles.role import FAILED_ELSEWHERE, PARTLY
 from conformance.runs.run_identity import SUITE, asks_for_everything
-from fixtures.choosing.clients import CLIENTS
-from fixtures.choosing.listeners import TARGETS, kind_of
+from fixtures.choosing.listeners import AUTO, kind_of
 from fixtures.cleanup.confinement import kept_from_others
 from fixtures.cleanup.ending_signals import INTERRUPTS, keep_exit_status
 from fixtures.errors import NoCredentials
 from fixtures.tiers import Kind, tier_in, tier_name
-from fixtures.under_test.judged_target import Chosen
 from reports.plugin import RECORDER, clauses_of, show_by_verdict
 from reports.records import Verdict
 from reports.run.allure_results import label_result
 from reports.run.exit_status import ENDED_EARLY
 from reports.run.judged_examples import CellKey
+from reports.run.recorder import RunRecorder
 from reports.run.run_writer import RunWriter
 from strategies.hypothesis_adapter import is_drawn, pinned_examples, set_seed
 
@@ -111,8 +111,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             role=role_of(judged[0]).name,
             malformed=[item for item in left_out if is_malformed_alone(item, tier, kind)],
         )
+        config.stash[RECORDER].options_of_replay = _options_of_replay(config)
         if kind is not Kind.MALFORMED:
             config.stash[RECORDER].sends_less()
+
+
+def _options_of_replay(config: pytest.Config) -> tuple[str, ...]:
+    """Return what the command line says about how targets are reached, and no failure stores: `replay` takes it as well."""
+    said = {option: config.getoption(option) for option in ("--launcher", "--command-config")}
+    return tuple(
+        word
+        for option, value in said.items()
+        if value not in (None, AUTO)
+        for word in (option, value)
+    )
 
 
 def _pinned_examples(items: Iterable[pytest.Item]) -> dict[str, int]:
@@ -141,13 +153,13 @@ def _prepare(item: pytest.Item) -> None:
 
     Properties of clients keep one seed, because each script that two of them draw is played only once.
     """
-    if any(map(item.get_closest_marker, (marks.STORED, marks.SWEPT))):
+    if checks_of(item.iter_markers()):
         # Such a test passes its examples to the judge itself.
         return
     test = item.obj  # type: ignore[attr-defined]
     if not is_drawn(test):
         raise pytest.UsageError(
-            f"{item.nodeid}: a property needs @given, or the mark stored or swept"
+            f"{item.nodeid}: a property needs @given, or the mark stored or swept with its {marks.CHECKS}"
         )
     if not role_of(item).shares_examples:
         seed = _seed(item.config)
@@ -231,17 +243,19 @@ def pytest_sessionfinish(
         recorder.stop()
     sends_all = kind_of(session.config) is Kind.MALFORMED
     if recorder is not None and sends_all and exitstatus not in ENDED_EARLY:
-        stash = session.config.stash
-        chosen: tuple[Chosen, ...] = (*stash[TARGETS], *stash[CLIENTS])
-        targets = {
-            each.target.id: each.target for each in chosen if each.target.id in recorder.targets
-        }
-        drop_unneeded(recorder, targets.values())
-        recorder.stale_expectations += unmatched_expectations(recorder, targets.values())
+        compare_declarations(session.config, recorder)
     result = yield
     if recorder is not None and not recorder.stopped:
         keep_exit_status()
     return result
+
+
+def compare_declarations(config: pytest.Config, recorder: RunRecorder) -> None:
+    """Compare what is declared for the targets of a run, whatever its role is, with what was found."""
+    chosen = role_of_run(config).choose()
+    targets = {each.target.id: each.target for each in chosen if each.target.id in recorder.targets}
+    drop_unneeded(recorder, targets.values())
+    recorder.stale_expectations += unmatched_expectations(recorder, targets.values())
 
 
 @pytest.hookimpl(trylast=True)

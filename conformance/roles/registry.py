@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from conformance.engine.planning import listener_of
+from conformance.failures.stored_failures import NoStoredFailure
 from conformance.roles.broker import BrokerRole
 from conformance.roles.client import ClientRole
 from conformance.roles.operation import OperationRole
@@ -16,9 +16,20 @@ from conformance.roles.role import RoleInRun
 
 EVERY_ROLE: tuple[type[RoleInRun[Any]], ...] = (OperationRole, ClientRole, ProxyRole, BrokerRole)
 """The first for which a command line chooses anything is the role of the run."""
-ROLES: Mapping[str, type[RoleInRun[Any]]] = {role.name: role for role in EVERY_ROLE}
-"""The roles by their names in the records, where proxies have that of brokers."""
 _OF_RUN = pytest.StashKey[tuple[RoleInRun[Any], ...]]()
+
+
+def roles_named(name: str) -> tuple[type[RoleInRun[Any]], ...]:
+    """Return the roles that have a name in the records, where proxies have that of brokers.
+
+    Raises:
+        NoStoredFailure: there is none.
+    """
+    named = tuple(role for role in EVERY_ROLE if role.name == name)
+    if not named:
+        names = dict.fromkeys(role.name for role in EVERY_ROLE)
+        raise NoStoredFailure(f"role is {name!r}, and not one of {', '.join(names)}")
+    return named
 
 
 def roles_of(config: pytest.Config) -> tuple[RoleInRun[Any], ...]:

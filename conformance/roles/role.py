@@ -11,7 +11,7 @@ A run has one role. `conformance.roles.plugin` calls its methods in this order:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from importlib import import_module
 from pathlib import Path
@@ -24,6 +24,7 @@ from conformance.engine.repeating import FailingExample
 from conformance.failures.stored_failures import NoStoredFailure, StoredFailure
 from conformance.roles.stored_targets import Wanted
 from conformance.runs.run_identity import SUITE
+from fixtures.registry.targets import Target
 from fixtures.under_test.judged_target import Chosen, JudgedTarget
 from proposals import proposals
 from reports.run.recorder import RunRecorder
@@ -44,10 +45,17 @@ class Need(NamedTuple, Generic[T]):
     Attributes:
         is_met: returns whether a target provides it.
         otherwise: why a clause does not apply if the target does not provide it.
+        is_of_suite: whether it is for the suite to have it, from its user or by the way it started the target.
     """
 
     is_met: Callable[[T], bool]
     otherwise: str
+    is_of_suite: bool = False
+
+
+def unmet_by_suite(needs: Mapping[str, Need[Any]]) -> frozenset[str]:
+    """Return the reasons of the needs that are for the suite to have."""
+    return frozenset(need.otherwise for need in needs.values() if need.is_of_suite)
 
 
 class RoleInRun(ABC, Generic[Judged]):
@@ -57,14 +65,15 @@ class RoleInRun(ABC, Generic[Judged]):
         name: the role in the records.
         parameter: the parameter, and fixture, by which its properties get their target.
         folder: the folder of its properties.
-        only_check: the check that every property of the role makes of each of its examples; empty if each has its own.
+        reasons_of_suite: the reasons why clauses are not applicable that are about what the suite was given, or sees of a
+            target: they leave open whether the target conforms.
         shares_examples: whether properties draw with the same seed, because what several of them draw costs only once.
     """
 
     name: ClassVar[str]
     parameter: ClassVar[str]
     folder: ClassVar[Path]
-    only_check: ClassVar[str] = ""
+    reasons_of_suite: ClassVar[Collection[str]] = frozenset()
     shares_examples: ClassVar[bool] = False
 
     def __init__(self, config: pytest.Config) -> None:
@@ -78,10 +87,10 @@ class RoleInRun(ABC, Generic[Judged]):
 
     @classmethod
     def property_named(cls, name: str) -> Callable[..., None]:
-        """Return a property of the role with its marks, as pytest collects it, or one of the checks that a property makes.
+        """Return a property of the role with its marks, as pytest collects it.
 
         Raises:
-            NoStoredFailure: there is no longer a property or check of that name.
+            NoStoredFailure: there is no longer a property of that name.
         """
         for folder in cls.folders():
             for module in property_modules(folder):
@@ -100,6 +109,11 @@ class RoleInRun(ABC, Generic[Judged]):
     @abstractmethod
     def judges(self, chosen: Chosen) -> bool:
         """Return whether something that a command line chose is judged in this role."""
+
+    @classmethod
+    def is_role_of(cls, target: Target) -> bool:
+        """Return whether a target of a stored failure is judged in this role, of those with the same name in the records."""
+        return True
 
     def refuse(self) -> None:
         """Refuse a command line before anything is collected.

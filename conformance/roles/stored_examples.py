@@ -2,67 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
-from types import MappingProxyType
+from collections.abc import Callable, Collection, Sequence
+from inspect import signature
 from typing import Any
 
+import pytest
 from hypothesis.errors import UnsatisfiedAssumption
 
 from clauses import marks
-from clauses.catalogue import catalogue
-from conformance.assertions.items import Check, Item, check_item
-from conformance.assertions.judging import Unjudged
-from conformance.assertions.other_apis import (
-    advertised_items,
-    check_not_served,
-    check_served,
-    check_supported,
-    neighbouring_items,
-    other_items,
-)
+from clauses.catalogue import CatalogueError
+from clauses.operations import clause_or_row
+from conformance.assertions.judging import NotSeen, Unjudged
+from conformance.engine.planning import checks_of
 from conformance.engine.repeating import FailingExample, run_again
 from conformance.failures.drawn_values import UnreadableValues, read_values
 from conformance.failures.stored_failures import NoStoredFailure, StoredFailure
-from conformance.roles.registry import ROLES
+from conformance.roles.registry import roles_named
 from conformance.roles.role import RoleInRun
-from fixtures.under_test.broker import Broker
+from fixtures.errors import HarnessError
+from fixtures.registry.targets import Target
 from fixtures.under_test.judged_target import JudgedTarget
 from reports.records import Verdict
 from strategies.hypothesis_adapter import body_of
-
-STORED_INPUT_CHECKS = {
-    "entry": "answered_alone",
-    "entries": "answered_after_others",
-    "word": "word_agrees",
-}
-"""The checks that properties make of input that is not drawn, by the name of the value they take."""
-SWEPT_ITEM = "item"
-"""Name of the value that a sweep checks."""
-_Items = Callable[[Broker], Iterable[Item]]
-SWEEPS: Mapping[str, tuple[_Items, Check]] = MappingProxyType(
-    {
-        "test_every_advertised_version_is_served": (advertised_items, check_served),
-        "test_no_advertised_version_is_unsupported": (other_items, check_supported),
-        "test_neighbours_of_a_range_are_not_served": (neighbouring_items, check_not_served),
-    }
-)
-"""Each sweep's items for a target and its check, by the sweep's name."""
 
 
 class NoLongerApplies(Exception):
     """The stored failure does not apply: this target lacks what the property needs, or the property rejects its example."""
 
 
-def role_of_failure(failure: StoredFailure) -> type[RoleInRun[Any]]:
-    """Return the role in which a failure was found.
+def role_of_failure(failure: StoredFailure, target: Target) -> type[RoleInRun[Any]]:
+    """Return the role in which a run judges a target that may have a stored failure.
 
     Raises:
         NoStoredFailure: there is no such role.
     """
-    if failure.role not in ROLES:
-        raise NoStoredFailure(f"role is {failure.role!r}, and not one of {', '.join(ROLES)}")
-    return ROLES[failure.role]
+    return next(role for role in roles_named(failure.role) if role.is_role_of(target))
 
 
 def still_fails(failure: StoredFailure, target: JudgedTarget) -> AssertionError | None:
@@ -89,11 +63,10 @@ def still_fails(failure: StoredFailure, target: JudgedTarget) -> AssertionError 
             "connections, so run its reproducer.py instead"
         )
     values: dict[str, Any] = dict(read_values(failure.example))
-    role = role_of_failure(failure)
-    body = _body_for(failure, values, role)
-    reason = _why_not_applicable(failure, role, target)
-    if reason is not None:
-        raise NoLongerApplies(reason)
+    role = role_of_failure(failure, target.target)
+    judged = role.property_named(failure.property_name)
+    body = _body_for(judged, role.parameter, values)
+    _check_applies(failure, judged, role, target)
     example = FailingExample(body, {role.parameter: target, **values})
     try:
         run_again(target, example)
@@ -103,6 +76,11 @@ def still_fails(failure: StoredFailure, target: JudgedTarget) -> AssertionError 
         return note
     except AssertionError as error:
         return error
+    except NotSeen as error:
+        raise HarnessError(
+            f"{failure.property_name} cannot judge this input here: the suite lacks something for it, or what it compares "
+            "the target with does not answer"
+        ) from error
     except UnsatisfiedAssumption as error:
         raise NoLongerApplies(
             f"{failure.property_name} does not apply to this input on this target"
@@ -110,33 +88,44 @@ def still_fails(failure: StoredFailure, target: JudgedTarget) -> AssertionError 
     return None
 
 
-def _why_not_applicable(
-    failure: StoredFailure, role: type[RoleInRun[Any]], target: JudgedTarget
-) -> str | None:
-    """Return why a run would not judge a failure's property on a target; None if it would."""
-    if role.only_check:
-        # An operation is no clause; `from_stored` refuses one that cannot be tried.
-        return None
-    if failure.clause not in catalogue():
-        raise NoStoredFailure(f"the clause {failure.clause} no longer exists")
-    marked = getattr(role.property_named(failure.property_name), "pytestmark", ())
-    needs = [need for mark in marked if mark.name == marks.NEEDS for need in mark.args]
-    return role.why_not_applicable(catalogue()[failure.clause], needs, target)
+def _check_applies(
+    failure: StoredFailure,
+    judged: Callable[..., None],
+    role: type[RoleInRun[Any]],
+    target: JudgedTarget,
+) -> None:
+    """Check that a run would judge a failure's property on a target.
+
+    Raises:
+        NoStoredFailure: its clause no longer exists.
+        NoLongerApplies: the clause does not apply to the target.
+        HarnessError: the suite lacks something to judge it by.
+    """
+    try:
+        clause = clause_or_row(failure.clause)
+    except CatalogueError as error:
+        raise NoStoredFailure(f"the clause {failure.clause} no longer exists") from error
+    needs = [need for mark in _marks_of(judged) if mark.name == marks.NEEDS for need in mark.args]
+    reason = role.why_not_applicable(clause, needs, target)
+    if reason in role.reasons_of_suite:
+        raise HarnessError(f"{failure.clause} cannot be judged on {target.target.id}: {reason}")
+    if reason is not None:
+        raise NoLongerApplies(reason)
 
 
 def _body_for(
-    failure: StoredFailure, values: Mapping[str, Any], role: type[RoleInRun[Any]]
+    judged: Callable[..., None], parameter: str, values: Collection[str]
 ) -> Callable[..., None]:
-    """Return the function that judges a failure's values: its property, or the check that it makes of each item."""
-    if SWEPT_ITEM in values and failure.property_name in SWEEPS:
-        items, check = SWEEPS[failure.property_name]
-        return partial(_check_if_among, items=items, check=check)
-    stored = (check for name, check in STORED_INPUT_CHECKS.items() if name in values)
-    return body_of(role.property_named(next(stored, role.only_check or failure.property_name)))
+    """Return the function that judges stored values: a property, or the check of it that takes them.
+
+    Raises:
+        UnreadableValues: neither takes these values.
+    """
+    for body in (body_of(judged), *checks_of(_marks_of(judged))):
+        if signature(body).parameters.keys() == {parameter, *values}:
+            return body
+    raise UnreadableValues(f"{judged.__name__} no longer takes {', '.join(values)}")
 
 
-def _check_if_among(broker: Broker, item: Item, *, items: _Items, check: Check) -> None:
-    """Check an item alone if the sweep has it for this target; tables differ between targets."""
-    if item not in items(broker):
-        raise UnsatisfiedAssumption
-    check_item(broker, item, check)
+def _marks_of(judged: Callable[..., None]) -> Sequence[pytest.Mark]:
+    return getattr(judged, "pytestmark", ())

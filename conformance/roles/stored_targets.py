@@ -28,7 +28,8 @@ class Wanted:
     """What the options of `replay` say about the target; it is that of the failure if they say nothing.
 
     Attributes:
-        listener: the listener of a broker at an address.
+        listeners: the listeners of a broker at addresses.
+        upstream: the address of its upstream, if it is a proxy.
         broker: the id of a broker of the registry.
         folder: the folder of a build.
         like: the release that an address or a build is judged like.
@@ -42,7 +43,8 @@ class Wanted:
         click.UsageError: they name several targets.
     """
 
-    listener: GivenListener | None = None
+    listeners: tuple[GivenListener, ...] = ()
+    upstream: Address | None = None
     broker: str | None = None
     folder: str | None = None
     like: str = ""
@@ -53,10 +55,12 @@ class Wanted:
     client_unconfined: bool = False
 
     def __post_init__(self) -> None:
-        if sum(each is not None for each in (self.listener, self.broker, self.folder)) > 1:
+        if sum(bool(each) for each in (self.listeners, self.broker, self.folder)) > 1:
             raise click.UsageError(
                 "give either --broker or --kafka-home or --bootstrap-server, not both"
             )
+        if self.upstream is not None and not self.listeners:
+            raise click.UsageError("--upstream needs --bootstrap-server, the address of the proxy")
 
     def refuse_brokers(self) -> None:
         """Refuse any option about a broker.
@@ -64,7 +68,7 @@ class Wanted:
         Raises:
             click.UsageError: there is one.
         """
-        if self.listener or self.broker or self.folder or self.like:
+        if self.listeners or self.broker or self.folder or self.like:
             raise click.UsageError("this is the failure of a client: give --client or --client-cmd")
 
     def refuse_clients(self) -> None:
@@ -88,8 +92,8 @@ def target_for(failure: StoredFailure, wanted: Wanted) -> Target:
         click.UsageError: the options name none, several, or one that is not on the loopback interface.
     """
     recorded = failure.origin.get("like", "")
-    if wanted.listener is not None:
-        target = _target_at(wanted.listener, failure, even_remote=wanted.even_remote)
+    if wanted.listeners:
+        target = _target_at(failure, wanted)
         return like_given(target, wanted.like or recorded)
     # The name of a folder is a path, so that it is not mistaken for an id.
     given = wanted.broker or ("" if wanted.folder is None else folder_name(wanted.folder))
@@ -105,22 +109,26 @@ def target_for(failure: StoredFailure, wanted: Wanted) -> Target:
     return targets[0]
 
 
-def _target_at(given: GivenListener, failure: StoredFailure, *, even_remote: bool) -> Target:
-    remote = [str(address) for address in given.addresses if not is_loopback(address.host)]
-    if remote and not even_remote:
+def _target_at(failure: StoredFailure, wanted: Wanted) -> Target:
+    given = wanted.listeners
+    addresses = [address for each in given for address in each.addresses]
+    addresses += [] if wanted.upstream is None else [wanted.upstream]
+    remote = [str(address) for address in addresses if not is_loopback(address.host)]
+    if remote and not wanted.even_remote:
         raise click.UsageError(
             f"{', '.join(remote)} is not on the loopback interface; add --even-remote to send the failing bytes to it anyway"
         )
-    if given.is_secured:
-        (target,) = found_targets([given], upstream=None, every_broker=False)
-        return target
+    if len(given) > 1 or given[0].is_secured:
+        # A controller that is another node than the broker is a target of its own.
+        found = found_targets(given, upstream=wanted.upstream, every_broker=False)
+        return next((each for each in found if failure.listener in each.listeners), found[0])
     # A controller's failure is judged on a controller
     listener = CONTROLLER if failure.listener in CONTROLLER_LISTENERS else PLAINTEXT
-    return address_target(given.addresses[0], listener=listener)
+    return address_target(given[0].addresses[0], listener=listener, upstream=wanted.upstream)
 
 
 def _named_target(failure: StoredFailure) -> str:
-    if _read_address(failure.target) is not None:
+    if "addresses" in failure.origin or _read_address(failure.target) is not None:
         raise click.UsageError(
             "the failure was found at an address, so --bootstrap-server is required"
         )

@@ -116,7 +116,7 @@ class Failure:
         reported: where it was already reported, and what became of that; empty if it was not.
         driver: the lines of the driver that try the operation, if it is one; empty for any other failure.
         client_command: what a user said about the client, if it is a command; empty for any other target.
-        origin: where a target without a file came from: its folder, and the release that it is judged like.
+        origin: where a target without a file came from: its folder or addresses, and the release that it is judged like.
     """
 
     signature: str
@@ -326,13 +326,14 @@ def facts(failure: Failure) -> Mapping[str, Any]:
     apart = ("steps", "repeats", "role", "script", "driver", "reported", "client_command", "origin")
     names = (field.name for field in fields(failure) if field.name not in apart)
     script = "" if failure.script is None else repr(failure.script)
-    of_client: dict[str, Any] = {"role": failure.role, "script": script}
+    of_client: dict[str, Any] = {"script": script}
     if failure.driver:
         of_client["driver"] = failure.driver
     if failure.client_command:
         of_client["client_command"] = dict(failure.client_command)
     return {
         **{name: getattr(failure, name) for name in names},
+        **({} if failure.role == Role.BROKER else {"role": failure.role}),
         **(of_client if failure.is_of_client else {}),
         **({"origin": dict(failure.origin)} if failure.origin else {}),
         **({"reported": failure.reported} if failure.reported else {}),

@@ -122,6 +122,7 @@ class RunRecorder:
         keep_machine: writes what was learned of a listener, as `reports.machines.learned.as_json` returns it.
         role: what its targets are judged as: "broker", "client" or "operation".
         client_commands: what a user said about each client that is a command, by its id.
+        options_of_replay: options of the command line that `replay` takes as well, with their values.
         stopped_short: what a client never did with a healthy broker, by its id; empty if it did what clauses are about.
     """
 
@@ -136,6 +137,7 @@ class RunRecorder:
         self.role = role
         self.tier = tier
         self.client_commands: dict[str, Mapping[str, Any]] = {}
+        self.options_of_replay: tuple[str, ...] = ()
         self.stopped_short: dict[str, str] = {}
         self._sampled: Counter[tuple[CellKey, str]] = Counter()
 

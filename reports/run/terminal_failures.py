@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from clauses.catalogue import Role
-from reference_model.profiles.listeners import CONTROLLER, PLAINTEXT
 from reports.escaping import printable
 from reports.grid.bugs import client_cause
 from reports.records import (
@@ -189,14 +188,14 @@ def _command(recorder: RunRecorder, failure: Failure) -> str:
     folder = recorder.writer.folder / "failures" / failure.signature
     words = ["kafka-conformance", "replay", str(folder)]
     facts = recorder.targets.get(failure.target)
-    if facts is None or facts.launcher != ADDRESS:
-        return shlex.join(words)
-    listeners = {key.listener for key in recorder.cells if key.target == failure.target}
-    if listeners <= {PLAINTEXT} or listeners <= {CONTROLLER}:
-        return shlex.join([*words, "--bootstrap-server", failure.target])
-    # The target's name is the address of another listener, or of none.
-    given = "" if failure.listener in (PLAINTEXT, CONTROLLER) else " --command-config FILE"
-    return f"{shlex.join(words)} --bootstrap-server [PROTOCOL://]HOST:PORT{given}"
+    if facts is not None and facts.launcher == ADDRESS:
+        for address in failure.origin.get("addresses", failure.target).split():
+            words += ["--bootstrap-server", address]
+    if "upstream" in failure.origin:
+        words += ["--upstream", failure.origin["upstream"]]
+    if failure.client_command.get("unconfined"):
+        words.append("--client-unconfined")
+    return shlex.join([*words, *recorder.options_of_replay])
 
 
 def _unexpected_passes(recorder: RunRecorder, width: int) -> Iterator[Line]:

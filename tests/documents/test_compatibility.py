@@ -10,7 +10,7 @@ from dataclasses import replace
 from clauses.catalogue import catalogue
 from clauses.operations import OPERATIONS
 from conformance.failures.stored_failures import read_failure
-from conformance.roles.stored_examples import role_of_failure
+from conformance.roles.registry import roles_named
 from reference_model.profiles.known_apis import known_apis
 from reports.grid.bugs import symptom_of
 from tests.conformance.suite_runs import REPOSITORY
@@ -75,7 +75,7 @@ def test_stored_failures_prove_their_findings() -> None:
         assert stored.target in (finding.tried_with or finding.broken), finding.id
         if finding.tried_with:
             continue
-        role_of_failure(stored).property_named(stored.property_name)
+        roles_named(stored.role)[0].property_named(stored.property_name)
         if not finding.declared:
             assert agree(finding.title.lower(), stored.first_line.lower()), finding.id
 

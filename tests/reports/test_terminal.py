@@ -302,37 +302,6 @@ def test_target_that_violates_everything_is_reported_in_part(tmp_path: Path) -> 
     )
 
 
-def test_target_at_an_address_is_judged_again_there(tmp_path: Path) -> None:
-    """The command for a broker that the suite did not start contains its address."""
-    key = key_of(target="127.0.0.1:9092")
-    recorder = recorder_for(tmp_path, {key: "MUST"})
-    recorder.target_started(dataclasses.replace(facts_of("127.0.0.1:9092"), launcher="address"))
-    recorder.judged(example_of(Verdict.VIOLATES, key, message="seen"))
-    assert _failures(recorder)[-1].endswith(" --bootstrap-server 127.0.0.1:9092")
-
-
-def test_secured_listener_at_an_address_is_judged_again_as_the_user_says(tmp_path: Path) -> None:
-    """The name of the target may be the address of another listener, and has no credentials."""
-    key = key_of(target="c/1")._replace(listener="sasl_ssl")
-    recorder = recorder_for(tmp_path, {key: "MUST"})
-    recorder.target_started(dataclasses.replace(facts_of("c/1"), launcher="address"))
-    recorder.judged(example_of(Verdict.VIOLATES, key, message="seen"))
-    given = " --bootstrap-server [PROTOCOL://]HOST:PORT --command-config FILE"
-    assert _failures(recorder)[-1].endswith(given)
-
-
-def test_client_that_is_a_command_is_judged_again_without_it(tmp_path: Path) -> None:
-    """A failure stores the client's command, so judging it again needs no argument."""
-    key = key_of(target="my-client")
-    recorder = recorder_for(tmp_path, {key: "MUST"})
-    recorder.target_started(dataclasses.replace(facts_of("my-client"), release=""))
-    example = example_of(Verdict.VIOLATES, key, message="seen")
-    assert example.failure is not None
-    failure = dataclasses.replace(example.failure, role="client")
-    recorder.judged(dataclasses.replace(example, failure=failure))
-    assert _failures(recorder)[-1].endswith(f"/failures/{failure.signature}")
-
-
 def test_failures_of_a_client_with_one_cause_are_reported_once(tmp_path: Path) -> None:
     """Its scripts show it in many forms, which differ in their numbers; other clauses are named."""
     keys = [key_of(target="my-client"), key_of(OTHER, target="my-client")]

@@ -162,8 +162,8 @@ def given(
     like: str = "",
 ) -> Wanted:
     """Return what options say about the target."""
-    listener = None if address is None else given_listener(address, {})
-    return Wanted(listener=listener, broker=broker, folder=folder, like=like)
+    listeners = () if address is None else (given_listener(address, {}),)
+    return Wanted(listeners=listeners, broker=broker, folder=folder, like=like)
 
 
 class TestReplay:

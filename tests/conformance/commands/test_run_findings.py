@@ -54,6 +54,13 @@ def test_a_violated_cell_is_reported_with_what_was_seen_and_its_command(failed_r
     assert command == ["kafka-conformance", "replay", str(failed_run / "failures" / SIGNATURE)]
 
 
+def test_the_command_has_the_launcher_of_the_matrix(failed_run: Path) -> None:
+    """Otherwise `replay` may start the release in another way than the run did."""
+    run = TargetRun(target=DEFAULT_TARGET, status=1, folder=failed_run)
+    *_, again = finding_lines(run, verdicts_of(run), "process")
+    assert again.endswith(f"{SIGNATURE} --launcher process")
+
+
 def test_failure_that_proves_nothing_is_not_reported(failed_run: Path) -> None:
     """A violation next to it that recurs is what the cell rests on."""
     facts = failed_run / "failures" / SIGNATURE / "failure.json"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
 import json
 import pkgutil
 import tomllib
@@ -11,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import date
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +25,20 @@ from conformance.assertions.items import Item
 from conformance.commands.errors import USAGE_ERROR
 from conformance.commands.expectations import entries_for, expectations, match_for
 from conformance.commands.replay import replay
+from conformance.engine.planning import checks_of
 from conformance.failures.drawn_values import KNOWN, UnreadableValues, read_values
 from conformance.failures.stored_failures import NoStoredFailure, StoredFailure, read_failure
 from conformance.mutation import properties as mutation_properties
-from conformance.mutation.properties import Property, all_properties, holds, properties_of
+from conformance.mutation.properties import (
+    Property,
+    all_properties,
+    holds,
+    properties_of,
+    proxy_properties,
+)
 from conformance.mutation.subjects import broker_with
-from conformance.roles.registry import ROLES
-from conformance.roles.stored_examples import SWEEPS, NoLongerApplies, still_fails
+from conformance.roles.registry import roles_named
+from conformance.roles.stored_examples import NoLongerApplies, still_fails
 from fixtures.errors import InvalidTargetFile
 from fixtures.registry.targets import load_target
 from fixtures.under_test.in_memory_client import in_memory_client
@@ -39,6 +46,7 @@ from fixtures.under_test.judged_target import JudgedTarget
 from proposals import proposals
 from reference_model.clients.scripts.script import Answer, ConnectionScript, Table, all_connections
 from reference_model.faults.broker import DEFECTS
+from reports.run.exit_status import ExitStatus
 from reports.run.judged_examples import CellKey
 from strategies.api_versions import build_request
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis, strategies_of
@@ -116,15 +124,22 @@ def failing_conversation(defect: str, listener: str) -> Mapping[str, Any]:
     [
         ("the-newest-metadata-closes", "test_every_advertised_version_is_served", "plaintext"),
         ("metadata-is-served-before-authentication", CONVERSATION, "sasl_plaintext"),
+        (
+            "negative-versions-get-a-bare-header",
+            "test_every_negative_version_gets_unsupported_version",
+            "plaintext",
+        ),
     ],
 )
 def test_whatever_was_drawn_can_be_judged_again(
     defect: str, property_name: str, listener: str, tmp_path: Path
 ) -> None:
-    """Items of a sweep and conversations are read back from their text, and judged on the listener of the failure."""
-    values = {"item": Item("Metadata", METADATA_KEY, 13)}
+    """Items and versions of a sweep, and conversations, are read back from their text, and judged on the listener of the failure."""
+    values: dict[str, Any] = {"item": Item("Metadata", METADATA_KEY, 13)}
     if property_name == CONVERSATION:
         values = dict(failing_conversation(defect, listener))
+    elif "negative" in property_name:
+        values = {"versions": range(-32705, -32704)}
     key = CellKey(DEFECTS[defect].breaks[0], f"reference+{defect}", listener)
     failure = replace(failure_of(key, "seen"), property_name=property_name, example=repr(values))
     folder = write_failure(tmp_path, failure)
@@ -302,7 +317,7 @@ def proposed_properties() -> Iterator[tuple[str, Property]]:
 )
 def test_property_of_a_proposal_is_found_again(role: str, judged: Property) -> None:
     """`replay` searches the folders of proposals as well."""
-    assert ROLES[role].property_named(judged.name) is judged.function
+    assert roles_named(role)[0].property_named(judged.name) is judged.function
 
 
 @pytest.mark.parametrize("judged", list(client_properties()), ids=lambda each: each.name)
@@ -326,6 +341,7 @@ def test_what_a_property_of_clients_draws_can_be_replayed(judged: Property) -> N
     "judged",
     [
         *all_properties().values(),
+        *proxy_properties().values(),
         *(each for proposal in proposals() for each in properties_of(proposal).values()),
     ],
     ids=lambda each: each.name,
@@ -344,14 +360,30 @@ def test_what_a_property_draws_can_be_replayed(judged: Property) -> None:
         assert repr(read_values(repr(dict(values)))) == repr(dict(values))
 
 
-def test_every_sweep_can_be_replayed() -> None:
-    """Each property that sweeps a list is in `SWEEPS`, which says how one item is judged again."""
-    sweeping = {
-        name
-        for name, judged in all_properties().items()
-        if "sweep(" in inspect.getsource(judged.body)
-    }
-    assert sweeping == set(SWEEPS)
+@pytest.mark.parametrize(
+    "judged",
+    [each for each in all_properties().values() if not each.is_drawn],
+    ids=lambda each: each.name,
+)
+def test_property_that_is_not_drawn_names_its_checks(judged: Property) -> None:
+    """`replay` finds by its marks what judges one item of its list alone: the target, and what is stored with a failure."""
+    checks = checks_of(judged.marks)
+    assert checks
+    for check in checks:
+        target, *stored = signature(check).parameters
+        assert target == "broker"
+        assert stored
+
+
+def test_values_that_no_property_takes_any_more_are_inconclusive(
+    stored: Path, tmp_path: Path
+) -> None:
+    """A property may have lost a parameter since the failure was stored."""
+    facts = json.loads((stored / "failure.json").read_text())
+    (tmp_path / "failure.json").write_text(json.dumps(facts | {"example": "{'gone': 1}"}))
+    result = CliRunner().invoke(replay, [str(tmp_path)])
+    assert result.exit_code == ExitStatus.HARNESS_ERROR, result.output
+    assert "test_tags_in_answers_ascend no longer takes gone" in result.output
 
 
 @pytest.mark.parametrize("text", ["__import__('os')", "{'a': open('x')}", "1", "{", "{'a': b.c}"])

@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from conformance.failures.stored_failures import StoredFailure
 from conformance.roles import registry
 from conformance.roles.role import RoleInRun
 from conformance.roles.stored_targets import Wanted
+from fixtures.choosing.listeners import with_given_declarations
 from fixtures.registry.reference import reference_target
 from fixtures.registry.targets import Target
 from fixtures.under_test.in_memory import InMemoryBroker, in_memory_target
@@ -53,8 +55,13 @@ class ToyRole(RoleInRun[InMemoryBroker]):
 
     def choose(self) -> Sequence[ChosenToy]:
         """Return the models that the command line names."""
-        names: list[str] = self.config.getoption("--toy")
-        return [ChosenToy(reference_target(name)) for name in names]
+        targets = map(reference_target, self.config.getoption("--toy"))
+        return [ChosenToy(each) for each in with_given_declarations(self.config, targets)]
+
+    @classmethod
+    def property_named(cls, name: str) -> Callable[..., None]:
+        """Return a property; their module has no name that is searched."""
+        return getattr(import_module(f"{__name__}.properties"), name)  # type: ignore[no-any-return]
 
     def judges(self, chosen: Chosen) -> bool:
         """Return whether it is a model."""
@@ -101,7 +108,7 @@ class ToyRole(RoleInRun[InMemoryBroker]):
     @contextmanager
     def from_stored(failure: StoredFailure, wanted: Wanted) -> Iterator[InMemoryBroker]:
         """Yield the model that failed."""
-        yield InMemoryBroker(in_memory_target(reference_target(failure.target)), failure.listener)
+        yield _toy(ChosenToy(reference_target(failure.target), failure.listener))
 
 
 registry.EVERY_ROLE = (ToyRole, *registry.EVERY_ROLE)
@@ -123,6 +130,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture(scope="session")
 def toy(request: pytest.FixtureRequest) -> InMemoryBroker:
     """A model of a broker."""
-    chosen: ChosenToy = request.param
+    return _toy(request.param)
+
+
+def _toy(chosen: ChosenToy) -> InMemoryBroker:
     tampering = DEFECTS[chosen.id.partition("+")[2]].tampering if "+" in chosen.id else None
     return InMemoryBroker(in_memory_target(chosen.target, tampering), chosen.listener)

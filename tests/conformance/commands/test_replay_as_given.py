@@ -1,0 +1,237 @@
+"""What a run was given decides what it can see: `replay` without it never says that a target conforms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis.errors import UnsatisfiedAssumption
+
+from conformance.assertions.items import Item
+from conformance.brokers.test_served_versions import ADVERTISED
+from conformance.commands.replay import replay
+from conformance.failures.stored_failures import StoredFailure, read_failure
+from conformance.roles.broker import NEEDS, BrokerRole
+from conformance.roles.proxy import ProxyRole
+from conformance.roles.stored_examples import role_of_failure, still_fails
+from conformance.roles.stored_targets import Wanted, target_for
+from fixtures.client.cluster_client import Security
+from fixtures.client.running_broker import Address, RunningBroker, SaslAccess
+from fixtures.errors import HarnessError
+from fixtures.launchers.address import address_target
+from fixtures.launchers.given_broker import given_listener
+from fixtures.launchers.kafka_home import origin_of
+from fixtures.registry.reference import reference_target
+from fixtures.registry.targets import Target, newest_release, select_targets
+from fixtures.under_test.broker import Broker
+from fixtures.under_test.in_memory import InMemoryBroker, in_memory_target
+from reference_model.broker.model.state_machine import ReferenceBroker
+from reference_model.broker.rules.reaction import Identity
+from reference_model.profiles.listeners import CONTROLLER, PLAINTEXT
+from reference_model.profiles.profile import profile_of
+from reports.run.exit_status import ExitStatus
+from reports.run.judged_examples import CellKey
+from strategies.api_versions import build_request
+from strategies.passed_requests import PASSED_KEYS, PassedRequest
+from tests.conformance.fake_targets import (
+    Behaviour,
+    behaviour_of,
+    close_at_once,
+    reference_behaviour,
+    serve,
+)
+from tests.fixtures.running_targets import running_at
+from tests.reports.recorders import failure_of
+from tests.written_failures import write_failure
+from wire.api_keys import CREATE_TOPICS_KEY
+
+NOBODY = Address("127.0.0.1", 9)
+CREATES_TOPICS = Item("CreateTopics", CREATE_TOPICS_KEY, 5)
+TABLE = "test_table_is_within_that_of_the_upstream"
+PASSED = "test_response_arrives_unchanged"
+EXAMPLES: dict[str, dict[str, Any]] = {
+    TABLE: {"sent": build_request(version=0)},
+    PASSED: {"passed": PassedRequest(api_key=PASSED_KEYS[0])},
+}
+CLAUSES = {TABLE: "PROXY.table-within-upstream", PASSED: "PROXY.responses-unchanged"}
+
+
+def stored(runs: Path, property_name: str, target: str = "127.0.0.1:9") -> Path:
+    """Return the folder of a failure of a proxy."""
+    failure = failure_of(CellKey(CLAUSES[property_name], target, PLAINTEXT), "seen")
+    example = repr(EXAMPLES[property_name])
+    return write_failure(runs, replace(failure, property_name=property_name, example=example))
+
+
+def older_broker() -> Behaviour:
+    """Answer as a release does that lists less than the newest one."""
+    identity = Identity(cluster_id="c", node_id=1)
+    return behaviour_of(ReferenceBroker(profile=profile_of("3.3.0"), identity=identity))
+
+
+@contextmanager
+def served(*behaviours: Behaviour) -> Iterator[list[str]]:
+    """Yield the addresses of servers with these behaviours."""
+    with ExitStack() as running:
+        yield [running.enter_context(serve(each)).address for each in behaviours]
+
+
+def replayed(folder: Path, proxy: str, *options: str) -> Result:
+    """Judge a failure again at an address."""
+    return CliRunner().invoke(replay, [str(folder), "--bootstrap-server", proxy, *options])
+
+
+class TestUpstream:
+    """A proxy is judged next to its upstream."""
+
+    def test_proxy_fails_again_with_its_upstream(self, tmp_path: Path) -> None:
+        """Without it nothing can be said, and the status says so."""
+        folder = stored(tmp_path, TABLE)
+        with served(reference_behaviour(), older_broker()) as (proxy, upstream):
+            again = replayed(folder, proxy, "--upstream", upstream)
+            without = replayed(folder, proxy)
+            mended = replayed(folder, proxy, "--upstream", proxy)
+        assert again.exit_code == 1, again.output
+        assert "still fails" in again.output
+        assert without.exit_code == ExitStatus.HARNESS_ERROR, without.output
+        assert "inconclusive: " in without.output
+        assert "see --upstream" in without.output
+        assert mended.exit_code == 0, mended.output
+
+    @pytest.mark.parametrize("property_name", [TABLE, PASSED])
+    def test_upstream_that_does_not_answer_proves_nothing(
+        self, property_name: str, tmp_path: Path
+    ) -> None:
+        """It refuses connections, or closes each of them."""
+        folder = stored(tmp_path, property_name)
+        with served(reference_behaviour(), close_at_once) as (proxy, closing):
+            for upstream in (closing, str(NOBODY)):
+                result = replayed(folder, proxy, "--upstream", upstream)
+                assert result.exit_code == ExitStatus.HARNESS_ERROR, result.output
+                assert "cannot be parsed" not in result.output
+
+    @pytest.mark.parametrize(
+        ("options", "said"),
+        [
+            (["--upstream", "127.0.0.1:1"], "--upstream needs --bootstrap-server"),
+            (["--bootstrap-server", "localhost:1", "--upstream", "here"], "--upstream 'here' is"),
+            (
+                ["--bootstrap-server", "localhost:1", "--upstream", "192.0.2.1:9092"],
+                "192.0.2.1:9092 is not on the loopback interface",
+            ),
+        ],
+    )
+    def test_wrong_upstream_is_wrong_usage(
+        self, options: list[str], said: str, tmp_path: Path
+    ) -> None:
+        """Nothing is sent."""
+        result = CliRunner().invoke(replay, [str(stored(tmp_path, TABLE)), *options])
+        assert (result.exit_code, said in result.output) == (2, True), result.output
+
+
+class TestOrigin:
+    """A failure keeps how its target is given, without secrets."""
+
+    def test_listeners_and_upstream_are_kept(self) -> None:
+        """They are the words of the options."""
+        access = SaslAccess(username="u", password="secret", mechanisms=("PLAIN",))
+        target = address_target(
+            Address("127.0.0.1", 9093),
+            listener="sasl_ssl",
+            others={"controller": Address("::1", 9095)},
+            security={"sasl_ssl": Security(access=access)},
+            upstream=Address("127.0.0.1", 9192),
+        )
+        assert origin_of(target) == {
+            "addresses": "SASL_SSL://127.0.0.1:9093 PLAINTEXT://[::1]:9095",
+            "upstream": "127.0.0.1:9192",
+            "credentials": "given",
+        }
+
+    def test_address_is_asked_for(self, tmp_path: Path) -> None:
+        """Also if the id of the target is not that address, as with `--every-broker`."""
+        failure = failure_of(CellKey(CLAUSES[TABLE], "cluster/1", PLAINTEXT), "seen")
+        failure = replace(failure, origin={"addresses": "PLAINTEXT://127.0.0.1:9092"})
+        result = CliRunner().invoke(replay, [str(write_failure(tmp_path, failure))])
+        assert result.exit_code == 2, result.output
+        assert "found at an address, so --bootstrap-server is required" in result.output
+
+
+@pytest.mark.parametrize("listener", [PLAINTEXT, CONTROLLER])
+def test_failure_is_judged_on_the_node_that_has_its_listener(
+    listener: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A controller that is another node than the broker is a target of its own, as in a run."""
+    nodes = {each: address_target(NOBODY, listener=each) for each in (PLAINTEXT, CONTROLLER)}
+
+    def found(*_: object, **__: object) -> list[Target]:
+        return list(nodes.values())
+
+    monkeypatch.setattr("conformance.roles.stored_targets.found_targets", found)
+    wanted = Wanted(listeners=(given_listener(str(NOBODY), {}),) * 2)
+    assert target_for(replace(failure(tmp_path), listener=listener), wanted) == nodes[listener]
+
+
+def failure(tmp_path: Path, property_name: str = TABLE) -> StoredFailure:
+    """Return a stored failure."""
+    return read_failure(stored(tmp_path, property_name))
+
+
+def test_a_proxy_is_judged_as_one_again(tmp_path: Path) -> None:
+    """In the records it has the role of a broker; what is found decides."""
+    (proxy,) = select_targets(["kroxylicious-0.12.0-to-scripted-only-v0"])
+    assert role_of_failure(failure(tmp_path), proxy) is ProxyRole
+    assert role_of_failure(failure(tmp_path), newest_release()) is BrokerRole
+
+
+def test_scripted_upstream_leaves_it_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run does not judge the clauses of brokers in front of one."""
+    (proxy,) = select_targets(["kroxylicious-0.12.0-to-scripted-only-v0"])
+    monkeypatch.setattr(Broker, "max_version", 5)
+    monkeypatch.setattr(Broker, "unreadable", None)
+    found = replace(failure(tmp_path), clause="KIP-35.keys-unique")
+    with pytest.raises(HarnessError, match="its upstream is a scripted broker"):
+        still_fails(found, Broker(running_at(NOBODY, target=proxy), PLAINTEXT))
+
+
+def test_needs_of_the_suite_leave_it_open() -> None:
+    """What the suite cannot read or was not given says nothing about a target; what the target lacks does."""
+    open_, closed = BrokerRole.reasons_of_suite, {"features", "other_apis", "handshake_v1"}
+    assert {name for name, need in NEEDS.items() if need.otherwise in open_} == {
+        *("more_than_reading", "metrics", "request_log", "quota", "cluster_id", "scram"),
+        *("upstream", "upstream_link", "upstream_answers", "plaintext"),
+    }
+    assert not any(NEEDS[name].is_of_suite for name in closed)
+
+
+def test_spared_item_is_not_acquitted() -> None:
+    """What changes things is not requested from a broker that the suite did not start; what it does not list cannot fail."""
+    broker = InMemoryBroker(in_memory_target(reference_target("reference")), PLAINTEXT)
+    ADVERTISED.judge_again(broker, CREATES_TOPICS)
+    broker.running = replace(broker.running, launcher="address")
+    with pytest.raises(HarnessError, match="CreateTopics is not requested, because this suite"):
+        ADVERTISED.judge_again(broker, CREATES_TOPICS)
+    with pytest.raises(UnsatisfiedAssumption):
+        ADVERTISED.judge_again(broker, CREATES_TOPICS._replace(api_version=99, name="Other"))
+
+
+def test_credentials_are_needed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without them, a broker that refuses every client would look mended."""
+
+    @contextmanager
+    def launched(*_: object) -> Iterator[RunningBroker]:
+        yield replace(running_at(NOBODY), addresses={"sasl_ssl": NOBODY})
+
+    monkeypatch.setattr("conformance.roles.broker.launch", launched)
+    found = replace(failure(tmp_path), listener="sasl_ssl", origin={"credentials": "given"})
+    listener = given_listener(str(NOBODY), {})
+    with (
+        pytest.raises(HarnessError, match="give them with --command-config"),
+        BrokerRole.from_stored(found, Wanted(listeners=(listener,))),
+    ):
+        pass
