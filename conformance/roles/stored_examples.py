@@ -121,7 +121,7 @@ def _body_for(
     Raises:
         UnreadableValues: neither takes these values.
     """
-    for body in (body_of(judged), *checks_of(_marks_of(judged))):
+    for body in (*checks_of(_marks_of(judged)), body_of(judged)):
         if signature(body).parameters.keys() == {parameter, *values}:
             return body
     raise UnreadableValues(f"{judged.__name__} no longer takes {', '.join(values)}")

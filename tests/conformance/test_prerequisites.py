@@ -124,5 +124,5 @@ def test_clauses_of_versions_that_are_not_served_do_not_apply(
     clause: str, reason: str | None
 ) -> None:
     """A target that only supports v0 is judged by clauses from v0; the others say why they do not apply."""
-    broker = model_broker("", release="0.10.0.1", quorum="zookeeper")
+    broker = model_broker("", release="0.10.0.1")
     assert BrokerRole.why_not_applicable(catalogue()[clause], (), broker) == reason

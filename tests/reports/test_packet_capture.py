@@ -8,7 +8,7 @@ from ipaddress import IPv4Address
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fixtures.client.connection import Connection
@@ -99,10 +99,18 @@ def _connected(
     tls=st.booleans(),
     actions=st.lists(st.tuples(st.integers(0, 2), st.sampled_from(list(ACTIONS))), max_size=8),
 )
+@example(
+    streams=[[b"\0\0\0\5", bytes(4), SENTINEL_ANSWER]],
+    tls=False,
+    actions=[(0, "exchange")],
+)
 def test_capture_holds_what_went_over_each_connection(
     streams: list[list[bytes | None]], tls: bool, actions: list[tuple[int, str]]
 ) -> None:
-    """For any actions and any arriving bytes, the streams of the capture equal the bytes sent and read."""
+    """For any actions and any arriving bytes, the streams of the capture equal the bytes sent and read.
+
+    Also if the first frame ends inside the sentinel's response.
+    """
     journal: list[Step] = []
     transports = [ScriptedTransport(list(arriving)) for arriving in streams]
     connections = [
