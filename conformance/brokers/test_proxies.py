@@ -139,7 +139,10 @@ def test_frames_are_those_of_the_upstream(broker: Broker, sent: Request) -> None
     if any(has_refused_size(each.data) for each in frames):
         # Some releases lose their responses to what comes before such a size.
         before_refused = len(frames) - 1
-    found = len(answered_ids(broker.sibling(UPSTREAM), frames))
+    upstream = broker.sibling(UPSTREAM)
+    found = len(answered_ids(upstream, frames))
+    # One that is silent finds nothing in any bytes.
+    assume_seen(found > 0 or upstream.exchange(LAST).payload is not None)
     answered = answered_ids(broker, frames)
     assert len(answered) <= max(found, before_refused), (
         f"the proxy answers {len(answered)} requests, its upstream {found} in the same bytes"
@@ -188,7 +191,10 @@ def test_software_name_arrives(broker: Broker, sent: Request) -> None:
 def test_cluster_ids_are_judged_by_the_upstream(broker: Broker, given_ids: Given) -> None:
     """A proxy responds to a client's cluster id and node id with the error that its upstream gives."""
     sent = build_request_with(ids_given(given_ids, right_ids(broker)))
-    upstream = error_code_of(broker.sibling(UPSTREAM).exchange(sent))
+    direct = broker.sibling(UPSTREAM).exchange(sent)
+    # What the upstream does not answer is judged there.
+    assume_seen(direct.payload is not None)
+    upstream = error_code_of(direct)
     proxied = error_code_of(broker.exchange(sent))
     assert proxied == upstream, f"the response has the error {proxied!r}, and not {upstream!r}"
 
