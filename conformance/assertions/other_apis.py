@@ -127,6 +127,11 @@ def skipped_apis(broker: Broker) -> tuple[str, ...]:
     return tuple(name for name in names if name in minimal_values().destructive)
 
 
+def is_requested(broker: Broker, api_key: int) -> bool:
+    """Return whether an API, if it is advertised, is requested of a target at all; see `skipped_apis`."""
+    return catalogue_of(broker.target).name_of(api_key) not in skipped_apis(broker)
+
+
 def why_skipped(broker: Broker) -> str:
     """Return why the APIs of `skipped_apis` are not requested."""
     if broker.target.is_read_only:

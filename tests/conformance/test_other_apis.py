@@ -14,7 +14,7 @@ from hypothesis.errors import UnsatisfiedAssumption
 
 from conformance.assertions import other_apis
 from conformance.assertions.items import Item, Problem, Refusal
-from conformance.assertions.judging import Unjudged
+from conformance.assertions.judging import NotSeen, Unjudged
 from conformance.assertions.other_apis import (
     advertised_items,
     check_not_served,
@@ -23,10 +23,13 @@ from conformance.assertions.other_apis import (
     neighbouring_items,
     undescribed_items,
 )
+from conformance.brokers import test_before_authentication
+from conformance.engine.repeating import assumptions_outside_hypothesis
 from fixtures.errors import ConnectionFailed
 from fixtures.launchers.kafka_home import home_target
 from fixtures.registry.targets import newest_release
 from fixtures.under_test.broker import Broker
+from strategies.hypothesis_adapter import body_of
 from tests.fixtures.kafka_homes import write_home
 from wire.api_versions import ApiVersion
 from wire.error_codes import ErrorCode
@@ -223,3 +226,16 @@ def test_no_answer_is_no_refusal(
         Problem, match=r"neither refused nor closed; the target (ignored|fell silent)"
     ):
         check_not_served(never_asked, LIST_GROUPS)
+
+
+@pytest.mark.parametrize(("api_key", "is_open"), [(19, True), (20, False)])
+def test_api_that_is_not_requested_leaves_a_failure_open(
+    api_key: int, is_open: bool, monkeypatch: pytest.MonkeyPatch, never_asked: Broker
+) -> None:
+    """A failure of a release that the suite started is not acquitted at an address, where less is requested."""
+    monkeypatch.setattr(other_apis, "filled_table", lambda broker: ())
+    monkeypatch.setattr(other_apis, "skipped_apis", lambda broker: ("CreateTopics",))
+    judged = test_before_authentication.test_advertised_apis_are_not_served_before_authentication
+    with assumptions_outside_hypothesis(), pytest.raises(UnsatisfiedAssumption) as caught:
+        body_of(judged)(broker=never_asked, api_key=api_key, newest=True, before=[])
+    assert isinstance(caught.value, NotSeen) is is_open
