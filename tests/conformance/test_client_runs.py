@@ -50,7 +50,10 @@ def test_a_planted_fault_violates_its_clause(run: SuiteRun) -> None:
 
 @pytest.mark.parametrize(
     ("match", "verdict", "status"),
-    [(".", Verdict.KNOWN_VIOLATION, 0), ("^another", Verdict.VIOLATES, 1)],
+    [
+        (".", Verdict.KNOWN_VIOLATION, 0),
+        pytest.param("^another", Verdict.VIOLATES, 1, marks=pytest.mark.nightly),
+    ],
 )
 def test_violation_of_a_client_can_be_declared(
     match: str, verdict: Verdict, status: int, tmp_path: Path

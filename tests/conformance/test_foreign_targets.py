@@ -14,6 +14,7 @@ PIN = "PROTOCOL.unknown-api-refused"
 SWEPT = {"KIP-35.every-advertised-version-served", "KIP-35.outside-range-not-served"}
 
 
+@pytest.mark.nightly  # `.ci/run` judges other brokers
 @pytest.mark.slow
 def test_what_a_foreign_target_is_not_bound_to(tmp_path: Path) -> None:
     """A difference from Kafka where sources are silent is information; a sweep that skips APIs conforms, and its cell names them."""

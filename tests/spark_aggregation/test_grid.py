@@ -224,8 +224,8 @@ def _write_clients(root: Path) -> None:
     with_language = {"some-1.9": "violates", "some-1.10": "conforms", "some-2.0": "conforms"}
     without_language = {"some-3.0": "conforms"}
     for run_id, verdicts, language in (
-        ("with_language", with_language, "Go"),
-        ("without_language", without_language, None),
+        ("with-language", with_language, "Go"),
+        ("without-language", without_language, None),
     ):
         header = client_run_header(verdicts, language=language, run_id=run_id)
         write_run(root / run_id, header, client_rows(header, verdicts))

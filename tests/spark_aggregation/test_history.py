@@ -141,6 +141,7 @@ def _write_two_nights(root: Path) -> tuple[Path, Path]:
     return root / "first", root / "second"
 
 
+@pytest.mark.nightly
 def test_another_run_with_a_known_id_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     """The refused run is listed with the folder of the run that counts, and leaves no facts."""
     first = SmallRun(number=1, day=1).write(tmp_path / "first")

@@ -21,6 +21,7 @@ def _rejudged(runs: Path, out: Path) -> tuple[int, list[dict[str, object]]]:
     return int(ended.value.code or 0), [json.loads(line) for line in out.read_text().splitlines()]
 
 
+@pytest.mark.nightly
 def test_defect_shows_and_nothing_else_does(judged_run: SuiteRun, tmp_path: Path) -> None:
     """Everything that the reference broker did is allowed; with a defect it is not, and the bytes are listed."""
     status, found = _rejudged(judged_run.folder, tmp_path / "differences.jsonl")

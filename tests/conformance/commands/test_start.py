@@ -75,6 +75,7 @@ def test_clients_reach_a_scripted_broker_by_its_files(listener: str, tmp_path: P
         reaches(listener, write_client_files(running, (listener,), tmp_path)[listener])
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_clients_reach_every_listener_of_a_release(tmp_path: Path) -> None:
     """By the files of each of its listeners."""

@@ -87,6 +87,7 @@ def test_a_message_names_the_word_and_both_outputs() -> None:
     assert message(("v0",), "closed", "NONE v0 full") == "v0: closed; the model has NONE v0 full"
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_standard_run_states_its_bound_and_keeps_the_machine(tmp_path: Path) -> None:
     """A cell that conforms says up to where, and not that it is judged only partly."""
