@@ -24,12 +24,11 @@ from conformance.assertions.other_apis import (
     undescribed_items,
 )
 from conformance.brokers import test_before_authentication
-from conformance.engine.repeating import assumptions_outside_hypothesis
 from fixtures.errors import ConnectionFailed
 from fixtures.launchers.kafka_home import home_target
 from fixtures.registry.targets import newest_release
 from fixtures.under_test.broker import Broker
-from strategies.hypothesis_adapter import body_of
+from strategies.hypothesis_adapter import assumptions_outside_hypothesis, body_of
 from tests.fixtures.kafka_homes import write_home
 from wire.api_versions import ApiVersion
 from wire.error_codes import ErrorCode

@@ -10,12 +10,11 @@ import pytest
 from conformance.assertions.judging import NotSeen
 from conformance.brokers import test_proxies
 from conformance.brokers.test_proxies import FLEXIBLE, LAST, V0
-from conformance.engine.repeating import assumptions_outside_hypothesis
 from conformance.mutation.subjects import SUBJECTS
 from fixtures.under_test.broker import Broker
 from reference_model.profiles.listeners import PLAINTEXT
 from strategies.cluster_ids import Given
-from strategies.hypothesis_adapter import body_of
+from strategies.hypothesis_adapter import assumptions_outside_hypothesis, body_of
 from strategies.passed_requests import PASSED_KEYS, PassedRequest
 from wire.exchange import Exchange, Outcome, Request
 
