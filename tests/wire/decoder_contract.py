@@ -29,18 +29,18 @@ def contract_breaches(decoder: Decoder, encoded: bytes, value: object) -> list[s
     every proper prefix is a `BufferUnderflow` that blames bytes inside the prefix, up to its end.
     """
     return [
-        *_breaches_of_whole(decoder, encoded, value, before=b"", behind=b""),
-        *_breaches_of_whole(decoder, encoded, value, before=b"", behind=AROUND),
-        *_breaches_of_whole(decoder, encoded, value, before=AROUND, behind=AROUND),
+        *_breaches_of_whole(decoder, encoded, value, before=b"", after=b""),
+        *_breaches_of_whole(decoder, encoded, value, before=b"", after=AROUND),
+        *_breaches_of_whole(decoder, encoded, value, before=AROUND, after=AROUND),
         *_breaches_of_prefixes(decoder, encoded),
     ]
 
 
 def _breaches_of_whole(
-    decoder: Decoder, encoded: bytes, value: object, *, before: bytes, behind: bytes
+    decoder: Decoder, encoded: bytes, value: object, *, before: bytes, after: bytes
 ) -> Iterator[str]:
-    where = f"between {len(before)} and {len(behind)} other bytes"
-    outcome = attempt(decoder, before + encoded + behind, len(before))
+    where = f"between {len(before)} and {len(after)} other bytes"
+    outcome = attempt(decoder, before + encoded + after, len(before))
     if isinstance(outcome, DecodeError):
         yield f"{where}: {outcome!r}"
         return

@@ -50,7 +50,7 @@ from tests.reports.recorders import failure_of
 from tests.written_failures import write_failure
 from wire.api_keys import CREATE_TOPICS_KEY
 
-NOBODY = Address("127.0.0.1", 9)
+UNUSED = Address("127.0.0.1", 9)
 CREATES_TOPICS = Item("CreateTopics", CREATE_TOPICS_KEY, 5)
 TABLE = "test_table_is_within_that_of_the_upstream"
 PASSED = "test_response_arrives_unchanged"
@@ -110,7 +110,7 @@ class TestUpstream:
         """It refuses connections, or closes each of them."""
         folder = stored(tmp_path, property_name)
         with served(reference_behaviour(), close_at_once) as (proxy, closing):
-            for upstream in (closing, str(NOBODY)):
+            for upstream in (closing, str(UNUSED)):
                 result = replayed(folder, proxy, "--upstream", upstream)
                 assert result.exit_code == ExitStatus.HARNESS_ERROR, result.output
                 assert "cannot be parsed" not in result.output
@@ -167,13 +167,13 @@ def test_failure_is_judged_on_the_node_that_has_its_listener(
     listener: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A controller that is another node than the broker is a target of its own, as in a run."""
-    nodes = {each: address_target(NOBODY, listener=each) for each in (PLAINTEXT, CONTROLLER)}
+    nodes = {each: address_target(UNUSED, listener=each) for each in (PLAINTEXT, CONTROLLER)}
 
     def found(*_: object, **__: object) -> list[Target]:
         return list(nodes.values())
 
     monkeypatch.setattr("conformance.roles.stored_targets.found_targets", found)
-    wanted = Wanted(listeners=(given_listener(str(NOBODY), {}),) * 2)
+    wanted = Wanted(listeners=(given_listener(str(UNUSED), {}),) * 2)
     assert target_for(replace(failure(tmp_path), listener=listener), wanted) == nodes[listener]
 
 
@@ -196,7 +196,7 @@ def test_scripted_upstream_leaves_it_open(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(Broker, "unreadable", None)
     found = replace(failure(tmp_path), clause="KIP-35.keys-unique")
     with pytest.raises(HarnessError, match="its upstream is a scripted broker"):
-        still_fails(found, Broker(running_at(NOBODY, target=proxy), PLAINTEXT))
+        still_fails(found, Broker(running_at(UNUSED, target=proxy), PLAINTEXT))
 
 
 def test_needs_of_the_suite_leave_it_open() -> None:
@@ -225,11 +225,11 @@ def test_credentials_are_needed_again(tmp_path: Path, monkeypatch: pytest.Monkey
 
     @contextmanager
     def launched(*_: object) -> Iterator[RunningBroker]:
-        yield replace(running_at(NOBODY), addresses={"sasl_ssl": NOBODY})
+        yield replace(running_at(UNUSED), addresses={"sasl_ssl": UNUSED})
 
     monkeypatch.setattr("conformance.roles.broker.launch", launched)
     found = replace(failure(tmp_path), listener="sasl_ssl", origin={"credentials": "given"})
-    listener = given_listener(str(NOBODY), {})
+    listener = given_listener(str(UNUSED), {})
     with (
         pytest.raises(HarnessError, match="give them with --command-config"),
         BrokerRole.from_stored(found, Wanted(listeners=(listener,))),
