@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -46,7 +46,7 @@ class SuiteCommand(click.Command):
     def main(self, *args: Any, **extra: Any) -> Any:
         """Run the command, and end the process."""
         _make_standard_streams_usable()
-        with commands_stopped():
+        with commands_stopped(), _written_to_the_end():
             try:
                 return super().main(*args, **extra)
             except Exception as error:
@@ -76,6 +76,24 @@ def _make_standard_streams_usable() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and stream.errors != "backslashreplace":
             stream.reconfigure(errors="backslashreplace")
+
+
+@contextmanager
+def _written_to_the_end() -> Iterator[None]:
+    """Write what is still buffered; if that fails, which Python would end with 120, a command without a fault ends with 10."""
+    try:
+        yield
+    except SystemExit as ended:
+        is_lost = False
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except OSError:
+                is_lost = True
+                discard(stream)
+        if is_lost and not ended.code:
+            raise SystemExit(CannotWork.exit_code) from None
+        raise
 
 
 @contextmanager
@@ -110,7 +128,12 @@ def _is_of_an_interrupt(error: BaseException | None) -> bool:
 
 def discard_output() -> None:
     """Discard what is still to be written to a pipe that nothing reads; Python flushes it at the end, and would complain."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    discard(sys.stdout)
+
+
+def discard(stream: TextIO) -> None:
+    """Discard what is still to be written to a stream that takes no more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def show_error(error: Exception) -> None:

@@ -49,12 +49,18 @@ def test_closed_pipe_is_no_result(call: str, arguments: Sequence[str]) -> None:
     [
         ("click.echo", ">&-", 0, ""),
         ("click.echo", "<&- 2>&- | cat", 0, "text\n"),
-        ("print(open(1, 'wb', closefd=False).name); click.echo", "<&- | cat", 0, "1\ntext\n"),
+        (
+            "print(open(1, 'wb', closefd=False).name, flush=True); click.echo",
+            "<&- | cat",
+            0,
+            "1\ntext\n",
+        ),
         ("raise click.ClickException", "2>/dev/full", 10, ""),
         ("raise ValueError", "2>/dev/full", 10, ""),
         ("raise KeyboardInterrupt #", "2>/dev/full", 2, ""),
         ("raise click.UsageError", ">/dev/full 2>&1", 10, ""),
         ("rich.print('\\u00fc') #", "| cat", 0, "\\xfc\n"),
+        ("print('text') #", ">/dev/full", 10, ""),
     ],
 )
 def test_standard_streams_are_no_result(
@@ -69,7 +75,7 @@ def test_standard_streams_are_no_result(
         check=False,
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUNBUFFERED": ""},
     )
     assert (ended.returncode, ended.stdout, ended.stderr) == (status, output, "")
 
