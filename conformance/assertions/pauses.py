@@ -16,7 +16,7 @@ from fixtures.errors import HarnessError
 from fixtures.polling import poll_until
 from fixtures.under_test.broker import Broker
 from strategies.api_versions import build_request
-from wire.exchange import Outcome, Request
+from wire.exchange import Request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,8 +98,9 @@ def _listeners_of(broker: Broker) -> Iterable[Broker]:
 
 
 def _is_usable(listener: Broker) -> bool:
+    listener.ask_for_table()
     try:
-        return listener.plain_exchange(listener.readable_version).outcome is Outcome.ANSWER
+        return listener.unreadable is None and listener.is_responsive()
     except HarnessError:
         return False
 

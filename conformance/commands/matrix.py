@@ -34,7 +34,7 @@ from fixtures.tiers import TIERS
 from fixtures.under_test.trial import rows_of
 from reports.escaping import printable
 from reports.record_paths import fault_of_runs
-from reports.records import FACTS_FILE, OPERATION, UNEXPECTED_VERDICTS, Verdict
+from reports.records import FACTS_FILE, HEADER_FILE, OPERATION, UNEXPECTED_VERDICTS, Verdict
 from reports.run.exit_status import ExitStatus
 from reports.run.judged_examples import CellKey
 from reports.run.run_folder import read_run_header
@@ -60,6 +60,7 @@ def verdicts_of(run: TargetRun) -> Verdicts:
 def finding_lines(run: TargetRun, verdicts: Verdicts, launcher: str = AUTO) -> Iterator[str]:
     """Yield lines about each unexpected cell, most serious first, with its failures and the commands to replay them."""
     seen = _seen(run, launcher)
+    reasons = _reasons(run)
     lines = [
         line
         for verdict in UNEXPECTED_VERDICTS
@@ -67,12 +68,25 @@ def finding_lines(run: TargetRun, verdicts: Verdicts, launcher: str = AUTO) -> I
         if found is verdict
         for line in [
             f"{SYMBOLS[verdict]} {key.clause} ({key.listener}): {WORDS[verdict]}",
-            *seen.get(key, ()),
+            *(reasons.get(key, ()) if verdict is Verdict.INCONCLUSIVE else seen.get(key, ())),
         ]
     ]
     yield from lines[:MOST_LINES]
     if len(lines) > MOST_LINES:
         yield f"and {len(lines) - MOST_LINES} more lines: see {run.folder}"
+
+
+def _reasons(run: TargetRun) -> Mapping[CellKey, list[str]]:
+    """Return why cells are not judged, or are judged without something."""
+    if run.folder is None:
+        return {}
+    return {
+        CellKey(cell["clause"], cell["target"], cell["listener"]): [line]
+        for cell in read_run_header(run.folder)["planned_cells"]
+        for line in [
+            shortened(f"  because: {cell['reason']}", LONGEST_SEEN, complete_in=HEADER_FILE)
+        ]
+    }
 
 
 def _seen(run: TargetRun, launcher: str) -> Mapping[CellKey, list[str]]:

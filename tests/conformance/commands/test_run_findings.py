@@ -71,6 +71,16 @@ def test_failure_that_proves_nothing_is_not_reported(failed_run: Path) -> None:
     assert list(finding_lines(run, found)) == [f"✕ {DEFAULT_CLAUSE} (plaintext): violates"]
 
 
+def test_inconclusive_cell_is_reported_with_its_reason(tmp_path: Path) -> None:
+    """A reader learns from the terminal why a matrix ended with 10."""
+    header = run_header([planned_cell(reason="the target ended\nin between")])
+    folder = write_run(tmp_path / "run", header, [example_row(header, verdict="inconclusive")])
+    assert lines_of(folder) == [
+        f"? {DEFAULT_CLAUSE} (plaintext): inconclusive",
+        "  because: the target ended in between",
+    ]
+
+
 def test_many_lines_are_cut_off_and_counted(
     failed_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
