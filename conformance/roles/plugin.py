@@ -28,7 +28,7 @@ from conformance.engine.pytest_reports import explain
 from conformance.roles.registry import EVERY_ROLE, role_of, role_of_run, roles_of
 from conformance.roles.role import FAILED_ELSEWHERE, PARTLY
 from conformance.runs.run_identity import SUITE, asks_for_everything
-from fixtures.choosing.listeners import AUTO, kind_of
+from fixtures.choosing.listeners import AUTO, judges_elsewhere, kind_of
 from fixtures.cleanup.confinement import kept_from_others
 from fixtures.cleanup.ending_signals import INTERRUPTS, keep_exit_status
 from fixtures.errors import NoCredentials
@@ -111,20 +111,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             role=role_of(judged[0]).name,
             malformed=[item for item in left_out if is_malformed_alone(item, tier, kind)],
         )
-        config.stash[RECORDER].options_of_replay = _options_of_replay(config)
+        config.stash[RECORDER].options_of_replay = options_of_replay(config)
         if kind is not Kind.MALFORMED:
             config.stash[RECORDER].sends_less()
 
 
-def _options_of_replay(config: pytest.Config) -> tuple[str, ...]:
+def options_of_replay(config: pytest.Config) -> tuple[str, ...]:
     """Return what the command line says about how targets are reached, and no failure stores: `replay` takes it as well."""
     said = {option: config.getoption(option) for option in ("--launcher", "--command-config")}
-    return tuple(
+    words = (
         word
         for option, value in said.items()
         if value not in (None, AUTO)
         for word in (option, value)
     )
+    return (*words, *(["--even-remote"] if judges_elsewhere(config) else []))
 
 
 def _pinned_examples(items: Iterable[pytest.Item]) -> dict[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
@@ -20,6 +20,7 @@ from fixtures.registry.foreign_clients import ClientCommand, command_from, forei
 from fixtures.registry.likeness import check_like, like_given
 from fixtures.registry.model_clients import model_clients
 from fixtures.registry.targets import Target
+from fixtures.tiers import Kind
 from reference_model.profiles.listeners import CONTROLLER, CONTROLLER_LISTENERS, PLAINTEXT
 
 
@@ -93,7 +94,9 @@ def target_for(failure: StoredFailure, wanted: Wanted) -> Target:
     """
     recorded = failure.origin.get("like", "")
     if wanted.listeners:
-        target = _target_at(failure, wanted)
+        # What a read-only run found needs no other requests, and whoever has the target allowed no others.
+        is_read_only = failure.origin.get("sends") == Kind.READ_ONLY
+        target = replace(_target_at(failure, wanted), is_read_only=is_read_only)
         return like_given(target, wanted.like or recorded)
     # The name of a folder is a path, so that it is not mistaken for an id.
     given = wanted.broker or ("" if wanted.folder is None else folder_name(wanted.folder))

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from click.testing import CliRunner, Result
@@ -17,9 +18,11 @@ from conformance.brokers.test_served_versions import ADVERTISED
 from conformance.commands.replay import replay
 from conformance.failures.stored_failures import StoredFailure, read_failure
 from conformance.roles.broker import NEEDS, BrokerRole
+from conformance.roles.plugin import options_of_replay
 from conformance.roles.proxy import ProxyRole
 from conformance.roles.stored_examples import role_of_failure, still_fails
 from conformance.roles.stored_targets import Wanted, target_for
+from fixtures.choosing.listeners import AUTO, TARGETS, ListenerOfTarget
 from fixtures.client.cluster_client import Security
 from fixtures.client.running_broker import Address, RunningBroker, SaslAccess
 from fixtures.errors import HarnessError
@@ -153,6 +156,14 @@ class TestOrigin:
             "credentials": "given",
         }
 
+    def test_what_a_read_only_run_found_is_judged_again_by_reading(self, tmp_path: Path) -> None:
+        """Somebody else may depend on a cluster that only such a run may judge."""
+        target = replace(address_target(UNUSED, listener=PLAINTEXT), is_read_only=True)
+        found = replace(failure(tmp_path), origin=origin_of(target))
+        wanted = Wanted(listeners=(given_listener(str(UNUSED), {}),))
+        assert target_for(found, wanted) == target
+        assert not target_for(failure(tmp_path), wanted).is_read_only
+
     def test_address_is_asked_for(self, tmp_path: Path) -> None:
         """Also if the id of the target is not that address, as with `--every-broker`."""
         failure = failure_of(CellKey(CLAUSES[TABLE], "cluster/1", PLAINTEXT), "seen")
@@ -160,6 +171,19 @@ class TestOrigin:
         result = CliRunner().invoke(replay, [str(write_failure(tmp_path, failure))])
         assert result.exit_code == 2, result.output
         assert "found at an address, so --bootstrap-server is required" in result.output
+
+
+@pytest.mark.parametrize(
+    ("host", "printed"), [("127.0.0.1", ()), ("192.0.2.1", ("--even-remote",))]
+)
+def test_printed_command_allows_the_address_that_the_run_judged(
+    host: str, printed: tuple[str, ...]
+) -> None:
+    """Whoever gave it to the run has allowed it already."""
+    target = address_target(Address(host, 9092), listener=PLAINTEXT)
+    stash = {TARGETS: (ListenerOfTarget(target, PLAINTEXT),)}
+    config = SimpleNamespace(getoption={"--launcher": AUTO}.get, stash=stash)
+    assert options_of_replay(cast(pytest.Config, config)) == printed
 
 
 @pytest.mark.parametrize("listener", [PLAINTEXT, CONTROLLER])
