@@ -11,20 +11,7 @@ import pytest
 from reports.plugin import clauses_of
 from tests.conformance.suite_runs import run_suite
 
-USAGE_ERROR = 4
 NO_TESTS_COLLECTED = 5
-
-
-@pytest.mark.slow
-def test_command_line_that_names_too_much_ends_with_4(tmp_path: Path) -> None:
-    """A sentence says so, and the run leaves no records; test_judge.py has other wrong command lines."""
-    options = ("--bootstrap-server", "localhost:9092", "--broker", "reference")
-    run = run_suite(*options, runs=tmp_path / "runs")
-    assert run.status == USAGE_ERROR
-    words = "give either a target (--broker, --kafka-home) or --bootstrap-server, not both"
-    assert words in run.output
-    assert "Traceback" not in run.output
-    assert not (tmp_path / "runs").exists()
 
 
 def test_mark_with_an_unknown_clause_is_wrong_usage() -> None:

@@ -43,11 +43,6 @@ def test_help_lists_every_command_in_a_group() -> None:
     assert max(map(len, printed.splitlines())) <= 80
 
 
-def test_unknown_command_is_none() -> None:
-    """A mistyped name is not a command."""
-    assert main.get_command(click.Context(main), "gird") is None
-
-
 def test_command_costs_its_own_imports_alone() -> None:
     """Before the roll-up starts, `grid` imports no library that takes a tenth of a second."""
     script = (

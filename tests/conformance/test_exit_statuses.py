@@ -11,7 +11,6 @@ from reports.records import Verdict
 from reports.run.exit_status import ExitStatus
 from tests.conformance import leaves_a_socket_open
 from tests.conformance.suite_runs import SUITE, SuiteRun, run_suite
-from tests.reports.recorders import example_of, finished_session, key_of, recorder_for
 
 
 def test_healthy_target_ends_with_0(healthy_run: SuiteRun) -> None:
@@ -43,16 +42,3 @@ def test_what_is_left_open_is_no_violation(interrupt: str, status: int, tmp_path
     )
     assert run.status == status
     assert ("a bug in this suite" in run.output) is not bool(interrupt), run.output
-
-
-def test_violated_must_ends_with_1(defects_run: SuiteRun) -> None:
-    """Targets that violate a MUST end the run with 1."""
-    assert defects_run.status == 1
-
-
-def test_strict_should_decides_the_status(tmp_path: Path) -> None:
-    """A violated SHOULD fails the run only with --strict-should."""
-    for number, options in enumerate([(), ("--strict-should",)]):
-        recorder = recorder_for(tmp_path, {key_of(): "SHOULD"})
-        recorder.judged(example_of(Verdict.VIOLATES, message="seen"))
-        assert finished_session(recorder, 0, *options).exitstatus == number

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import json
 import random
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import cast
-
-import pytest
 
 from clauses.tiers import Tier
 from conformance.engine.repeating import REPEATS_IF_ALL_FAIL, FailingExample, Repeater
@@ -22,7 +18,6 @@ from fixtures.launchers.address import address_target, launch_address
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.spare_target import SpareTarget
 from reports.failure_classes import FailureClass
-from reports.records import Verdict
 from strategies.api_versions import build_request
 from tests.conformance.fake_targets import (
     Behaviour,
@@ -32,10 +27,6 @@ from tests.conformance.fake_targets import (
     reference_broker,
     serve,
 )
-from tests.conformance.suite_runs import run_suite
-
-CLAUSE = "PROTOCOL.correlation-id-echoed"
-PROPERTY = "test_correlation_id_comes_back"
 
 
 def failing(fails: Callable[[], bool]) -> Behaviour:
@@ -204,18 +195,3 @@ def test_failure_of_a_target_that_sent_too_much_has_no_class() -> None:
     with broker_of(after(0)) as used:
         used.patience.large_bytes.value = -1
         assert repeater().repeat(used, example_on(used)) is None
-
-
-@pytest.mark.slow
-def test_flaky_must_fails_the_run(tmp_path: Path) -> None:
-    """A MUST that a target fails three times in ten ends the run with 1; run.json has its rate with the interval, and the failure's folder its class."""
-    with serve(three_in_ten(11, calm=40)) as fake:
-        run = run_suite("--bootstrap-server", fake.address, "-k", PROPERTY, runs=tmp_path / "runs")
-    assert run.status == 1, run.output
-    assert list(run.verdicts().values()) == [Verdict.FLAKY]
-    assert "repeated: flaky (fails only sometimes): failed" in run.output
-    (cell,) = run.header["planned_cells"]
-    assert cell["flaky"]["low"] < 0.3 < cell["flaky"]["high"]
-    for folder in run.failures().values():
-        facts = json.loads((folder / "failure.json").read_text())
-        assert facts["repeats"]["class"] == "flaky"

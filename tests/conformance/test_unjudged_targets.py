@@ -32,9 +32,8 @@ from tests.conformance.fake_targets import (
     reference_broker,
     serve,
     trickling,
-    turning,
 )
-from tests.conformance.suite_runs import await_line, children_of, finish, run_suite, start_suite
+from tests.conformance.suite_runs import await_line, children_of, finish, start_suite
 from wire.exchange import Outcome
 
 HARNESS_ERROR = 10
@@ -181,22 +180,6 @@ def test_whatever_answers_one_version_is_judged() -> None:
     broker.tampering = Tampering(stage=Stage.REACTION, act=close_on_v0)
     with serve(behaviour_of(broker)) as target:
         check_address(address_of(target))
-
-
-@pytest.mark.slow
-def test_target_without_a_readable_table_is_asked_once(tmp_path: Path) -> None:
-    """A target without any readable table is asked for it once, for all properties."""
-    with serve(turning(close_at_once, after=1)) as target:
-        chosen = ("--tier", "smoke", "-k", "test_v0_is_served or key or feature")
-        run = run_suite("--bootstrap-server", target.address, *chosen, runs=tmp_path / "runs")
-    assert run.status == 1, run.output
-    verdicts = {clause: verdict for (_, clause), verdict in run.verdicts().items()}
-    assert verdicts.pop("KIP-35.v0-always-served") is Verdict.VIOLATES
-    assert set(verdicts.values()) == {Verdict.INCONCLUSIVE}
-    explained = run.output.partition("cells on ")[2]
-    assert (
-        explained.count("returned no readable table (judged by KIP-35.v0-always-served); v0: ") == 1
-    )
 
 
 @pytest.mark.slow

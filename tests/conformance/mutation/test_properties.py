@@ -123,14 +123,6 @@ def test_drawing_ends_when_there_is_enough() -> None:
     assert len(taken) == 1
 
 
-@pytest.mark.parametrize("defect", ["", "negative-correlation-ids-lose-their-sign"])
-def test_property_holds_on_the_plain_reference_alone(defect: str) -> None:
-    """All pinned examples hold on the plain reference broker, but not with the clause's defect."""
-    judged: Property = all_properties()[CORRELATION_ID]
-    hold = all(holds(judged, broker_with(defect), values) for values in judged.pinned)
-    assert hold == (not defect)
-
-
 @pytest.mark.parametrize(
     ("name", "examples"),
     [
