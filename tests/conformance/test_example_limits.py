@@ -13,6 +13,14 @@ from reports.records import Verdict
 from tests.conformance.judged_properties import JudgedBroker, judged, violate
 
 
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The time, which goes on only as a test says."""
+    now = [0.0]
+    monkeypatch.setattr(example_limits, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    return now
+
+
 def test_spent_budget_ends_shrinking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After the budget is spent, only examples that failed before run, so that shrinking ends."""
     case = judged(tmp_path, JudgedBroker())
@@ -25,12 +33,8 @@ def test_spent_budget_ends_shrinking(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert case.ran == [1, 1]
 
 
-def test_secondary_listener_begins_nothing_late(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_secondary_listener_begins_nothing_late(tmp_path: Path, now: list[float]) -> None:
     """After its time is up, only the first example runs, also after the property begins again."""
-    now = [0.0]
-    monkeypatch.setattr(example_limits, "time", SimpleNamespace(monotonic=lambda: now[0]))
     case = judged(tmp_path, JudgedBroker(), is_secondary_listener=True)
     ran: list[int] = []
     now[0] += 2 * SECONDARY_BUDGET_S
@@ -41,12 +45,8 @@ def test_secondary_listener_begins_nothing_late(
     assert ran == [1, 3]
 
 
-def test_distance_takes_no_time_of_a_secondary_listener(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_distance_takes_no_time_of_a_secondary_listener(tmp_path: Path, now: list[float]) -> None:
     """The target has its own time for each example, however long requests are under way."""
-    now = [0.0]
-    monkeypatch.setattr(example_limits, "time", SimpleNamespace(monotonic=lambda: now[0]))
     distance_s = 2 * SECONDARY_BUDGET_S
     case = judged(tmp_path, JudgedBroker(), is_secondary_listener=True, distance_s=distance_s)
     ran: list[int] = []
@@ -59,10 +59,8 @@ def test_distance_takes_no_time_of_a_secondary_listener(
     assert ran == [0, 1, 2, 3]
 
 
-def test_no_pinned_example_is_ever_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_pinned_example_is_ever_dropped(tmp_path: Path, now: list[float]) -> None:
     """They all run, however late; the cell says that drawn examples were dropped."""
-    now = [0.0]
-    monkeypatch.setattr(example_limits, "time", SimpleNamespace(monotonic=lambda: now[0]))
     case = judged(tmp_path, JudgedBroker(), is_secondary_listener=True, pinned=3)
     ran: list[int] = []
 
@@ -85,12 +83,8 @@ def test_no_pinned_example_is_ever_dropped(tmp_path: Path, monkeypatch: pytest.M
     assert case.verdict is Verdict.CONFORMS
 
 
-def test_cell_says_how_many_drawn_examples_were_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cell_says_how_many_drawn_examples_were_run(tmp_path: Path, now: list[float]) -> None:
     """How many were drawn is known at the end alone; what is judged again one by one is counted again."""
-    now = [0.0]
-    monkeypatch.setattr(example_limits, "time", SimpleNamespace(monotonic=lambda: now[0]))
     case = judged(tmp_path, JudgedBroker(), is_secondary_listener=True, pinned=1)
 
     def slow(value: int) -> None:

@@ -18,6 +18,7 @@ from fixtures.launchers.address import address_target, launch_address
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.spare_target import SpareTarget
 from reports.failure_classes import FailureClass
+from reports.run.repeats import Repeats
 from strategies.api_versions import build_request
 from tests.conformance.fake_targets import (
     Behaviour,
@@ -111,16 +112,19 @@ def answered(broker: Broker) -> None:
     assert broker.exchange(build_request(version=0)).payload is not None
 
 
-def example_on(broker: Broker) -> FailingExample:
-    """Return a failing example of a broker."""
-    return FailingExample(answered, {"broker": broker})
+def repeats_on(
+    used: Broker, fresh: Broker | None = None, body: Callable[[Broker], None] = answered
+) -> Repeats:
+    """Repeat an example that failed on a broker, on a fresh one as well if there is one."""
+    repeats = repeater(fresh).repeat(used, FailingExample(body, {"broker": used}))
+    assert repeats is not None
+    return repeats
 
 
 def test_failure_that_always_shows_is_deterministic() -> None:
     """A failure that shows every time on both brokers is repeated only a few times."""
     with broker_of(after(0)) as used, broker_of(after(0)) as fresh:
-        repeats = repeater(fresh).repeat(used, example_on(used))
-    assert repeats is not None
+        repeats = repeats_on(used, fresh)
     assert repeats.failure_class is FailureClass.DETERMINISTIC
     assert repeats.used.repeats == REPEATS_IF_ALL_FAIL
     assert repeats.fresh == repeats.used
@@ -129,16 +133,14 @@ def test_failure_that_always_shows_is_deterministic() -> None:
 def test_failure_that_needs_what_went_before_is_of_order() -> None:
     """A failure on the judged broker but never on a fresh one depends on earlier requests."""
     with broker_of(after(0)) as used, broker_of(after(1000)) as fresh:
-        repeats = repeater(fresh).repeat(used, example_on(used))
-    assert repeats is not None
+        repeats = repeats_on(used, fresh)
     assert repeats.failure_class is FailureClass.ORDER
 
 
 def test_failure_under_load_is_of_load() -> None:
     """A failure that does not show alone, but next to other requests, is one of load."""
     with broker_of(beside_others()) as used:
-        repeats = repeater().repeat(used, example_on(used))
-    assert repeats is not None
+        repeats = repeats_on(used)
     assert repeats.failure_class is FailureClass.LOAD
 
 
@@ -148,8 +150,7 @@ def test_failure_by_chance_is_flaky() -> None:
         broker_of(three_in_ten(1, calm=1)) as used,
         broker_of(three_in_ten(2, calm=1)) as fresh,
     ):
-        repeats = repeater(fresh).repeat(used, example_on(used))
-    assert repeats is not None
+        repeats = repeats_on(used, fresh)
     assert repeats.failure_class is FailureClass.FLAKY
     assert repeats.rate.low < 0.3 < repeats.rate.high
 
@@ -161,8 +162,7 @@ def test_target_that_gives_way_is_of_the_environment() -> None:
         raise ConnectionFailed("no route")
 
     with broker_of(reference_behaviour()) as used:
-        repeats = repeater().repeat(used, FailingExample(unreachable, {"broker": used}))
-    assert repeats is not None
+        repeats = repeats_on(used, body=unreachable)
     assert repeats.failure_class is FailureClass.ENVIRONMENT
     assert "no route" in str(repeats)
 
@@ -171,8 +171,7 @@ def test_failure_that_took_all_waiting_time_is_repeated() -> None:
     """At a load of 30 a reference broker once answered none of 818 requests in time; nothing else would have excused it."""
     with broker_of(reference_behaviour()) as used:
         used.patience.left_s = 0.0
-        repeats = repeater().repeat(used, example_on(used))
-    assert repeats is not None
+        repeats = repeats_on(used)
     assert repeats.leaves_open == f"it recurred in none of {repeats.rate.repeats} repeats"
 
 
@@ -184,8 +183,7 @@ def test_repeats_that_wait_in_vain_and_conform_excuse_the_failure() -> None:
         broker.patience.wait_in_vain(0.7)
 
     with broker_of(reference_behaviour()) as used, broker_of(reference_behaviour()) as fresh:
-        repeats = repeater(fresh).repeat(used, FailingExample(waits, {"broker": used}))
-    assert repeats is not None
+        repeats = repeats_on(used, fresh, waits)
     assert (repeats.used.repeats, repeats.fresh, repeats.loaded) == (3, repeats.used, repeats.used)
     assert repeats.leaves_open == "it recurred in none of 6 repeats"
 
@@ -194,4 +192,4 @@ def test_failure_of_a_target_that_sent_too_much_has_no_class() -> None:
     """Nothing is repeated on it, which says nothing about the environment."""
     with broker_of(after(0)) as used:
         used.patience.large_bytes.value = -1
-        assert repeater().repeat(used, example_on(used)) is None
+        assert repeater().repeat(used, FailingExample(answered, {"broker": used})) is None

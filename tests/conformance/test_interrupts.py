@@ -103,12 +103,13 @@ def test_an_interrupt_during_a_garbage_collection_waits(monkeypatch: pytest.Monk
         interrupts.check()
 
 
-def test_an_ignored_hang_up_stays_ignored() -> None:
-    """A run that `nohup` started survives its terminal."""
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT], ids=lambda number: number.name)
+def test_a_signal_that_is_ignored_stays_ignored(number: signal.Signals) -> None:
+    """A run that `nohup` started survives its terminal, and one in the background of a shell its Ctrl-C."""
+    signal.signal(number, signal.SIG_IGN)
     interrupts = Interrupts()
     interrupts.handle()
-    signal.raise_signal(signal.SIGHUP)
+    signal.raise_signal(number)
     interrupts.check()
 
 
@@ -126,15 +127,6 @@ def test_an_interrupt_is_held_back_for_a_block(number: signal.Signals) -> None:
     with pytest.raises(KeyboardInterrupt):
         start()
     assert reached == [number]
-
-
-def test_an_ignored_interrupt_stays_ignored() -> None:
-    """Interrupts are ignored as in a background job of a shell."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    interrupts = Interrupts()
-    interrupts.handle()
-    os.kill(os.getpid(), signal.SIGINT)
-    interrupts.check()
 
 
 def test_an_interrupt_that_was_dropped_ends_shrinking(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -11,9 +12,9 @@ from hypothesis.errors import UnsatisfiedAssumption
 from conformance.assertions.items import Item, Problem, Refusal, names_of, ranges
 from conformance.assertions.judging import JudgedElsewhere, Unjudged
 from conformance.engine.sweeping import SILENT_ITEMS, sweep
-from fixtures.client.patience import Patience
 from fixtures.errors import BrokerGone, HarnessError, OutOfPatience
 from tests.clauses.properties import properties_in
+from tests.conformance.judged_properties import JudgedBroker
 from wire.exchange import Exchange, Outcome, Request, Step
 from wire.headers import RequestHeader
 
@@ -21,32 +22,13 @@ ITEMS = [Item("Produce", 0, version) for version in range(4)] + [Item("Fetch", 1
 HEADER = RequestHeader(request_api_key=0, request_api_version=0, correlation_id=7)
 
 
-class SweptBroker:
-    """Replaces a broker, with all that a sweep itself uses."""
-
-    def __init__(self) -> None:
-        self.journal: list[Step] = []
-        self.patience = Patience()
-        self.can_restart = False
-        self.is_shared = False
-        self.is_away = False
+@dataclass
+class SweptBroker(JudgedBroker):
+    """The part of a broker that a sweep uses, which answers as a test says."""
 
     def apart(self) -> SweptBroker:
         """Return another one, for a thread."""
         return SweptBroker()
-
-    def revives(self) -> bool:
-        """Return that it is not started again."""
-        return False
-
-    def was_away(self) -> bool:
-        """Return whether it closed every connection for a while, which is so once."""
-        was_away, self.is_away = self.is_away, False
-        return was_away
-
-    def begin_example(self) -> None:
-        """Begin a new journal."""
-        self.journal = []
 
     def note(self, outcome: Outcome) -> Exchange:
         """Write one exchange into the journal."""
@@ -227,47 +209,19 @@ def test_an_item_is_checked_again_if_the_target_was_away() -> None:
     assert (judge.conforming, judge.failures) == (len(ITEMS), [])
 
 
-class EndingBroker(SweptBroker):
-    """Replaces a broker that ends shortly after answering one item, which shows when its end is awaited."""
-
-    def __init__(self, deadly: Item) -> None:
-        super().__init__()
-        self.can_restart = True
-        self._deadly = deadly
-        self._has_ended = False
-
-    def revives(self) -> bool:
-        """Start again."""
-        self._has_ended = False
-        return True
-
-    def restart(self) -> None:
-        """Start again."""
-        self._has_ended = False
-
-    def await_end(self) -> None:
-        """Raise an error if the broker has ended."""
-        if self._has_ended:
-            raise BrokerGone("ended by SIGSEGV")
-
-    def check(self, _: object, item: Item) -> Exchange:
-        """Answer; after the deadly item the broker has ended."""
-        self.await_end()
-        self._has_ended = item == self._deadly
-        return self.note(Outcome.ANSWER)
-
-
 def test_an_end_that_comes_a_moment_after_the_answer_is_a_crash() -> None:
     """The item that ended the target is found again on a fresh one, and the sweep continues."""
-    judge, broker = RecordingJudge(), EndingBroker(ITEMS[1])
+    judge, broker = RecordingJudge(), SweptBroker(revivals=5)
+
+    def check(_: object, item: Item) -> Exchange:
+        broker.check_alive()
+        broker.is_alive = item != ITEMS[1]
+        return broker.note(Outcome.ANSWER)
+
     with pytest.raises(AssertionError):
-        sweep(judge, broker, ITEMS, broker.check)  # type: ignore[arg-type]
-    assert judge.failures == [
-        (
-            "Produce v1: this request crashes the target: ended by SIGSEGV\nended by SIGSEGV",
-            ITEMS[1],
-        )
-    ]
+        sweep(judge, broker, ITEMS, check)  # type: ignore[arg-type]
+    message = "Produce v1: this request crashes the target: it ended\nit ended"
+    assert judge.failures == [(message, ITEMS[1])]
 
 
 @pytest.mark.parametrize(

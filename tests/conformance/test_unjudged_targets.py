@@ -153,31 +153,20 @@ def test_port_that_takes_no_connection_in_time_is_reported(monkeypatch: pytest.M
     assert len(str(refused.value).splitlines()) <= MOST_LINES
 
 
-def test_broker_that_answers_only_a_later_version_is_judged(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("hangs", [True, False], ids=["hangs-on-v0", "closes-on-v0"])
+def test_whatever_answers_one_version_is_judged(
+    monkeypatch: pytest.MonkeyPatch, *, hangs: bool
 ) -> None:
-    """That v0 is left unanswered is for the clauses to say."""
+    """That v0 gets no response is for the clauses to say."""
 
-    def hang_on_v0(context: RequestContext) -> None:
+    def act(context: RequestContext) -> None:
         if context.header is not None and context.header.api_version == 0:
-            context.answer = b""
+            outcome = Outcome.SILENT if hangs else Outcome.CLOSED
+            replace_reaction(context, outcome=outcome)
 
-    monkeypatch.setattr(preflight, "_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(preflight, "_TIMEOUT_S", 0.2 if hangs else 2.0)
     broker = reference_broker()
-    broker.tampering = Tampering(stage=Stage.ANSWER, act=hang_on_v0)
-    with serve(behaviour_of(broker)) as target:
-        check_address(address_of(target))
-
-
-def test_whatever_answers_one_version_is_judged() -> None:
-    """A closed v0 is judged by the clauses."""
-
-    def close_on_v0(context: RequestContext) -> None:
-        if context.header is not None and context.header.api_version == 0:
-            replace_reaction(context, outcome=Outcome.CLOSED)
-
-    broker = reference_broker()
-    broker.tampering = Tampering(stage=Stage.REACTION, act=close_on_v0)
+    broker.tampering = Tampering(stage=Stage.REACTION, act=act)
     with serve(behaviour_of(broker)) as target:
         check_address(address_of(target))
 

@@ -7,29 +7,19 @@ from typing import Any
 import pytest
 
 from conformance.mutation.properties import Property, Values, all_properties
-from conformance.mutation.tails import DIMENSIONS, Pipeline, Reach, values_of
+from conformance.mutation.tails import DIMENSIONS, Pipeline, values_of
 from strategies.api_versions import UnservedRequest, build_request
 from strategies.broken_requests import build_with_compact_client_id, build_with_old_header
 from strategies.cluster_ids import Ids
 from strategies.conversations import PlainToken, Reconnect, Say
 from strategies.odd_frames import build_cut_short
 from strategies.software_names import Software
+from tests.conformance.mutation.test_score import reach
 from wire.primitives import TaggedField
 
 TAG = TaggedField(2**31, bytes(128))
 CUT = build_cut_short(build_request(version=0), 12)
 LIBRDKAFKA = Software("librdkafka", "2.16.0")
-
-
-def reach(*, pinned: tuple[str, ...] = (), **drawn: set[int]) -> Reach:
-    """Return how a tail is reached with three seeds."""
-    return Reach(
-        dimension="client id",
-        tail="null",
-        pinned=pinned,
-        drawn={name: frozenset(seeds) for name, seeds in drawn.items()},
-        seeds=3,
-    )
 
 
 @pytest.mark.parametrize(
