@@ -131,29 +131,49 @@ def test_conversation_without_a_word_of_the_model_is_rejected() -> None:
         play(in_memory("plaintext"), one_by_one(build_bare_request(METADATA_KEY, 8)))
 
 
-@pytest.mark.parametrize("is_lossy", [False, True])
-def test_half_close_that_is_outlived_is_told(is_lossy: bool) -> None:
+class OlderBroker(InMemoryBroker):
+    """The reference broker, judged as an older release in one respect.
+
+    Attributes:
+        trait: the name of the trait.
+        release: the release, with ZooKeeper.
+    """
+
+    trait: str
+    release: str
+
+    @property
+    def profile(self) -> Profile:
+        """The profile with that trait."""
+        older = getattr(traits_of(self.release, quorum="zookeeper"), self.trait)
+        profile = super().profile
+        traits = dataclasses.replace(profile.traits, **{self.trait: older})
+        return dataclasses.replace(profile, traits=traits)
+
+
+class LossyBroker(OlderBroker):
+    """One that may lose answers before an end of stream."""
+
+    trait, release = "early_end_loses_answers", "2.4.1"
+
+
+class HidingBroker(OlderBroker):
+    """One that speaks TLS, and may not see the second of two requests."""
+
+    trait, release = "tls_hides_requests", "0.11.0.3"
+    speaks_tls = True
+
+
+@pytest.mark.parametrize("kind", [InMemoryBroker, LossyBroker])
+def test_half_close_that_is_outlived_is_told(kind: type[InMemoryBroker]) -> None:
     """A target that keeps its side open after the end of our stream violates, even if it may lose answers."""
 
     def act(ending: StreamEnd) -> None:
         ending.keeps_open = True
 
     target = in_memory_target(reference_targets()[0], Tampering(stage=Stage.END, act=act))
-    broker = (LossyBroker if is_lossy else InMemoryBroker)(target, "plaintext")
     with pytest.raises(AssertionError, match="keeps the connection open"):
-        play(broker, at_once(build_part(V0, 3), ends=True))
-
-
-class LossyBroker(InMemoryBroker):
-    """The reference broker, judged as a release that may lose answers before an end of stream."""
-
-    @property
-    def profile(self) -> Profile:
-        """The profile with that trait."""
-        profile = super().profile
-        lossy = traits_of("2.4.1", quorum="zookeeper").early_end_loses_answers
-        traits = dataclasses.replace(profile.traits, early_end_loses_answers=lossy)
-        return dataclasses.replace(profile, traits=traits)
+        play(kind(target, "plaintext"), at_once(build_part(V0, 3), ends=True))
 
 
 def test_lossy_end_allows_all_answers_and_none() -> None:
@@ -162,20 +182,6 @@ def test_lossy_end_allows_all_answers_and_none() -> None:
     play(broker, at_once(V0, ends=True))
     play(broker, at_once(V0, build_with_size(-1)))
     assert len([step for step in broker.journal if step.end_of_stream]) == 1
-
-
-class HidingBroker(InMemoryBroker):
-    """The reference broker as if it spoke TLS, judged as a release that may not see the second of two requests."""
-
-    speaks_tls = True
-
-    @property
-    def profile(self) -> Profile:
-        """The profile with that trait."""
-        profile = super().profile
-        hides = traits_of("0.11.0.3", quorum="zookeeper").tls_hides_requests
-        traits = dataclasses.replace(profile.traits, tls_hides_requests=hides)
-        return dataclasses.replace(profile, traits=traits)
 
 
 def test_requests_that_tls_may_hide_are_sent_one_by_one() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import html5lib
 import pytest
@@ -69,6 +70,11 @@ def test_json_has_the_machine_and_can_be_read_back() -> None:
     assert from_json(written) == learned
 
 
+def _written() -> dict[str, Any]:
+    subject = listening()
+    return as_json(learn_listener(subject, model_machine(), extra_states=0), subject.sent())
+
+
 @pytest.mark.parametrize(
     "changes",
     [
@@ -88,16 +94,13 @@ def test_json_has_the_machine_and_can_be_read_back() -> None:
 )
 def test_what_is_no_machine_is_refused(changes: dict[str, object]) -> None:
     """A file of a stranger is a machine within the limits, or an error."""
-    subject = listening()
-    written = as_json(learn_listener(subject, model_machine(), extra_states=0), subject.sent())
     with pytest.raises(ValueError, match=r"."):
-        from_json({**written, **changes})
+        from_json({**_written(), **changes})
 
 
 def test_a_machine_leads_to_no_state_that_it_does_not_have() -> None:
     """A move to a state beyond the last one is refused."""
-    subject = listening()
-    written = as_json(learn_listener(subject, model_machine(), extra_states=0), subject.sent())
+    written = _written()
     written["states"][0]["moves"]["v0"]["after"] = 2
     with pytest.raises(ValueError, match="from 0 to 1: 2"):
         from_json(written)
