@@ -48,9 +48,9 @@ from tests.conformance.client_plays import (
     STOPPED,
     WELL,
     FakeClient,
-    FakeEntry,
     asks,
     ended_well,
+    entry,
 )
 from tests.reference_model.clients.recordings import asked, listing, opened, recorded, sent
 from wire.error_codes import ErrorCode
@@ -485,7 +485,7 @@ def test_recovery_needs_a_script_that_heals() -> None:
 def test_recovery_is_asked_of_a_client_that_asks_again() -> None:
     """One that ends after its first operation may report an error."""
     play = ended_well(recorded(asked(4, Answer(cut_to=1)), script=HEALS))
-    once, again = (FakeClient(client=FakeEntry(can_ask_again=can)) for can in (False, True))
+    once, again = (FakeClient(client=entry(can_ask_again=can)) for can in (False, True))
     assert_recovers_if_asked_again(once, play)
     with pytest.raises(AssertionError, match="does not work again"):
         assert_recovers_if_asked_again(again, play)

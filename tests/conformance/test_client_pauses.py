@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 
 from conformance.assertions.client_recovery import assert_pauses, assert_uses_late_table
@@ -72,15 +70,12 @@ def test_changed_broker_has_to_be_used(connection: int, said: str) -> None:
     assert judge(test_fallback.test_changed_range_is_followed, changed_versions(4, 2), play) == said
 
 
-HEALTHY_V5 = ended_well(recorded(asked(5), sent(12)))
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class ClientOfV5(FakeClient):
     """A client that knows ApiVersions v5 and may read older flexible tables or not."""
 
-    healthy: Play = HEALTHY_V5
-    reads_older: bool
+    def __init__(self, prepared: Play, *, reads_older: bool) -> None:
+        super().__init__(prepared=prepared, healthy=ended_well(recorded(asked(5), sent(12))))
+        self.reads_older = reads_older
 
     def play(self, script: Script) -> Play:
         """Return the prepared play for a script of two connections, else whether it can use an older broker."""
@@ -98,7 +93,7 @@ def test_newer_client_has_to_use_a_changed_broker_if_it_reads_older_tables(
     """Its tables are of an older flexible version than its own; if it cannot read them, another clause is violated."""
     recording = recorded(asked(4), sent(12), connections=(opened(), opened(1)))
     play = Play(recording=recording, result=STOPPED)
-    client = ClientOfV5(prepared=play, reads_older=reads_older)
+    client = ClientOfV5(play, reads_older=reads_older)
     assert judge_client(
         test_fallback.test_changed_range_is_followed, changed_versions(4, 2), client
     ) == (said)
