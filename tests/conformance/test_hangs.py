@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from conformance.assertions.client_moves import assert_ends_by_itself, assert_reports_error
+from fixtures.client_processes.driver_process import DriverResult
 from fixtures.scripted_broker.playing import Play
 from reference_model.clients.scripts.script import Script
 from tests.conformance.client_plays import WELL, FakeClient
@@ -14,6 +15,7 @@ from tests.reference_model.clients.recordings import asked, listing, opened, rec
 
 SCRIPT = Script(timeout_ms=3000)
 WATCHED = replace(WELL, outcome="error", detail="no result after 3 s", exit_status=1)
+KILLED = replace(WELL, outcome=None, signal="SIGKILL", killed_for="time")
 HUNG = Play(recording=recorded(asked(4), duration_ms=4500, script=SCRIPT), result=WATCHED)
 LATE = Play(
     recording=recorded(
@@ -46,13 +48,19 @@ def test_client_that_began_late_may_be_late() -> None:
     assert_reports_error(LATE)
 
 
-def test_hang_names_the_request_outside_the_table() -> None:
+@pytest.mark.parametrize(
+    ("result", "how"),
+    [
+        (WATCHED, "the client hangs: it does not return to its application"),
+        (KILLED, "the client's process hangs: it has to be killed"),
+    ],
+)
+def test_hang_names_the_request_outside_the_table(result: DriverResult, how: str) -> None:
     """It is the last one that got no response."""
-    play = Play(recording=UNANSWERED, result=WATCHED)
     said = (
-        "the client hangs: it does not return to its application, after Metadata v13 on connection 0 was sent "
+        f"{how}, after Metadata v13 on connection 0 was sent "
         "although the table of that connection lists v0 to v1"
     )
     with pytest.raises(AssertionError) as caught:
-        assert_ends_by_itself(FakeClient(), play)
+        assert_ends_by_itself(FakeClient(), Play(recording=UNANSWERED, result=result))
     assert str(caught.value).splitlines()[0] == said
