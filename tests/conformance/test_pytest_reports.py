@@ -1,4 +1,4 @@
-"""What pytest's own list says of a failed property."""
+"""What pytest's own list says of a failed property, and of one with an unknown clause."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from conformance.engine.pytest_reports import LONGEST_LINE, explain
 from fixtures.errors import HarnessError
-from reports.plugin import pytest_report_teststatus
+from reports.plugin import clauses_of, pytest_report_teststatus
 from reports.records import Verdict
 from reports.run.judged_examples import JudgedExample
 from tests.reports.recorders import CLAUSE, example_of, key_of, recorder_for
@@ -72,3 +72,14 @@ def test_pytest_names_only_the_declarations_that_match(tmp_path: Path) -> None:
     example = dataclasses.replace(example, failure=declared)
     report = explained(tmp_path, AssertionError(), example, known="issue 7; issue 8")
     assert (report.outcome, report.wasxfail) == ("skipped", "issue 8")
+
+
+def test_mark_with_an_unknown_clause_is_wrong_usage() -> None:
+    """A property with an unknown clause ends the run before its folder is created, and the error suggests the nearest ids."""
+    mark = SimpleNamespace(args=["KIP-35.key-unique"])
+    item: Any = SimpleNamespace(nodeid="test_something", iter_markers=lambda _: iter([mark]))
+    with pytest.raises(
+        pytest.UsageError, match=r"no clause 'KIP-35\.key-unique' in the catalogue"
+    ) as refused:
+        clauses_of(item)
+    assert "the nearest are KIP-35.keys-unique" in str(refused.value)

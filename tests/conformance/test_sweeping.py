@@ -1,7 +1,11 @@
-"""Sweeps: every item gets its record, and items with the same problem are one failure."""
+"""Sweeps: every item gets its record, and items with the same problem are one failure.
+
+Of items that are tried at the same time, what conforms is taken, and all else is tried again alone.
+"""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +15,7 @@ from hypothesis.errors import UnsatisfiedAssumption
 
 from conformance.assertions.items import Item, Problem, Refusal, names_of, ranges
 from conformance.assertions.judging import JudgedElsewhere, Unjudged
-from conformance.engine.sweeping import SILENT_ITEMS, sweep
+from conformance.engine.sweeping import AT_ONCE, SILENT_ITEMS, sweep, tried_ahead
 from fixtures.errors import BrokerGone, HarnessError, OutOfPatience
 from tests.clauses.properties import properties_in
 from tests.conformance.judged_properties import JudgedBroker
@@ -241,3 +245,46 @@ def test_items_are_named_by_api() -> None:
 def test_swept_properties_are_there() -> None:
     """Properties that sweep are found with the others."""
     assert "test_every_advertised_version_is_served" in {each.name for each in properties_in()}
+
+
+BATCH = [Item("Produce", 0, version) for version in range(AT_ONCE + 2)]
+REJECTED, WRONG, ILL_FATED = BATCH[1], BATCH[2], BATCH[3]
+
+
+def test_near_target_is_tried_item_by_item() -> None:
+    """Nothing is sent before the item's turn, and its check is the given one."""
+
+    def check(*_: object) -> Exchange:
+        raise AssertionError("too early")
+
+    found = list(tried_ahead(SweptBroker(), BATCH, check))  # type: ignore[arg-type]
+    assert found == [(item, check) for item in BATCH]
+
+
+def test_only_what_conforms_is_taken_from_what_was_tried_together() -> None:
+    """A whole batch waits at the same time; an item that fails, always or then only, is tried again on the broker itself."""
+    broker = SweptBroker()
+    broker.is_shared = True
+    together = threading.Barrier(AT_ONCE)
+    alone: list[Item] = []
+
+    def check(used: Any, item: Item) -> Exchange:
+        if used is broker:
+            alone.append(item)
+        elif item in BATCH[:AT_ONCE]:
+            together.wait(60)
+        if item == REJECTED:
+            raise UnsatisfiedAssumption
+        if item == WRONG or (item == ILL_FATED and used is not broker):
+            raise Problem("wrong", "")
+        return used.note(Outcome.ANSWER)  # type: ignore[no-any-return]
+
+    for item, check_now in tried_ahead(broker, BATCH, check):  # type: ignore[arg-type]
+        broker.begin_example()
+        if item in (REJECTED, WRONG):
+            with pytest.raises(UnsatisfiedAssumption if item == REJECTED else Problem):
+                check_now(broker, item)  # type: ignore[arg-type]
+        else:
+            exchange = check_now(broker, item)  # type: ignore[arg-type]
+            assert broker.journal[-1].exchanges == (exchange,)
+    assert alone == [WRONG, ILL_FATED]
