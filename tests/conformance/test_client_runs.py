@@ -1,4 +1,4 @@
-"""Runs of the suite that judge clients: records, evidence and exit status."""
+"""Runs of the suite that judge clients: records, evidence and exit status; and a correct client that shares no code with the project."""
 
 from __future__ import annotations
 
@@ -175,3 +175,33 @@ def test_command_that_does_not_start_is_tried_once(tmp_path: Path) -> None:
     assert ended.stdout.startswith("none does not start, so nothing was judged: ")
     assert "not found" in ended.stdout
     assert not (tmp_path / "runs").exists()
+
+
+CLIENT = Path(__file__).parent / "independent_clients" / "blocking_client.py"
+CALLED = "{bootstrap} {timeout} {again} {options}"
+OPTIONS = {
+    "tls": "--tls-ca {ca_file}",
+    "sasl_plain": "--username {username} --password {password}",
+    "without_cluster_check": "--no-check",
+}
+
+
+@pytest.mark.nightly
+def test_a_blocking_client_conforms(tmp_path: Path) -> None:
+    """It sends the ids of KIP-1242 and knows TLS and SASL, so only the proposal is not judged."""
+    declared = [f"--client-option={name}={arguments}" for name, arguments in OPTIONS.items()]
+    run = run_suite(
+        *("--client-cmd", f"{sys.executable} {CLIENT} {CALLED}", "--tier", "smoke", *declared),
+        runs=tmp_path,
+        suite=[f"{SUITE}clients"],
+        every_listener=True,
+    )
+    assert run.status == 0, run.output
+    verdicts = {clause: verdict for (_, clause), verdict in run.verdicts().items()}
+    assert set(verdicts.values()) == {Verdict.CONFORMS, Verdict.NOT_APPLICABLE}
+    not_judged = {
+        clause
+        for clause, verdict in verdicts.items()
+        if verdict is Verdict.NOT_APPLICABLE and not clause.startswith("KIP-1313.")
+    }
+    assert not not_judged
