@@ -32,6 +32,7 @@ from wire.api_keys import METADATA_KEY
 from wire.exchange import Outcome
 
 PROPERTY = "test_the_machine_of_a_connection_is_that_of_the_model"
+STORED = "test_stored_input_gets_an_allowed_answer"
 QUICKLY_ON_SASL = ("any-bare-token-is-taken", "metadata-is-served-before-authentication")
 ON_SASL = (
     "a-null-mechanism-is-unsupported",
@@ -114,11 +115,18 @@ def test_bytes_that_a_plain_request_gets_too_are_judged_elsewhere() -> None:
         _conforms("plaintext", Tampering(stage=Stage.ANSWER, act=flexible))
 
 
-def test_a_smoke_run_learns_nothing() -> None:
-    """The property belongs to the standard and the deep tier."""
-    marked = Mock(get_closest_marker=lambda name: name in (marks.STANDARD, marks.SWEPT))
-    assert [is_left_out(marked, tier, Kind.MALFORMED) for tier in Tier] == [True, False, False]
-    assert "standard" in {mark.name for mark in all_properties()[PROPERTY].marks}
+@pytest.mark.parametrize(
+    ("name", "mark", "left_out"),
+    [
+        pytest.param(PROPERTY, marks.STANDARD, [True, False, False], id="machine"),
+        pytest.param(STORED, marks.STORED, [True, True, False], id="corpus"),
+    ],
+)
+def test_long_properties_belong_to_later_tiers(name: str, mark: str, left_out: list[bool]) -> None:
+    """A smoke run learns nothing, and only a deep one replays the corpus."""
+    assert mark in {each.name for each in all_properties()[name].marks}
+    marked = Mock(get_closest_marker=lambda name: name == mark)
+    assert [is_left_out(marked, tier, Kind.MALFORMED) for tier in Tier] == left_out
 
 
 def test_a_machine_that_cannot_be_learned_is_kept_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
