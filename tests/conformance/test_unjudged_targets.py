@@ -19,7 +19,6 @@ from reference_model.broker.model.stages import Stage, Tampering
 from reference_model.faults.broker.registry import replace_reaction
 from reference_model.profiles.profile import KIP_TEXT, NEWEST_RELEASE, profile_of
 from reports.records import Verdict
-from reports.run.run_folder import read_run_header
 from tests.conformance.fake_targets import (
     LOOPBACK,
     Behaviour,
@@ -47,26 +46,6 @@ def address_of(target: FakeTarget) -> Address:
 MOST_LINES = 10
 MOST_SILENT_S = 20.0
 """With a first timeout of 0.2 s: what is asked after it has half a second each, the TLS handshake too."""
-
-
-@pytest.mark.slow
-def test_target_that_cannot_start_spoils_no_other(tmp_path: Path) -> None:
-    """If one of two targets cannot start, the run is still complete, and the other has its verdicts."""
-    run = finish(
-        start_suite(
-            *("--broker", "reference", "--broker", "apache-kafka-4.4.0", "--launcher", "process"),
-            *("--tier", "smoke", "-k", "test_v0_is_served"),
-            runs=tmp_path / "runs",
-            variables={"JAVA_HOME": str(tmp_path)},
-        )
-    )
-    assert run.status == HARNESS_ERROR, run.output
-    assert "JavaNotFound" in run.output
-    assert run.verdicts() == {
-        ("reference", "KIP-35.v0-always-served"): Verdict.CONFORMS,
-        ("apache-kafka-4.4.0", "KIP-35.v0-always-served"): Verdict.INCONCLUSIVE,
-    }
-    assert read_run_header(run.folder)["footer"]["exit_status"] == HARNESS_ERROR
 
 
 def alert(target: FakeTarget, connection: socket.socket) -> None:
