@@ -45,7 +45,6 @@ from wire.exchange import Outcome
 from wire.frames import SIZE_BYTES
 
 SASL = "sasl_plaintext"
-TAGGED_TOKEN = PlainToken(version=2, tags=b"\x01\x05\x01x")
 
 
 def in_memory(listener: str, defect: str = "") -> InMemoryBroker:
