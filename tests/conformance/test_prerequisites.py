@@ -15,17 +15,19 @@ from conformance.roles.broker import NEEDS, BrokerRole
 from conformance.roles.proxy import ProxyRole
 from fixtures.client.patience import Patience
 from fixtures.client.running_broker import Address
+from fixtures.errors import HarnessError
 from fixtures.registry.targets import select_targets
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.in_memory import InMemoryBroker
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage, Tampering
-from reference_model.faults.broker.registry import replace_response
+from reference_model.faults.broker.registry import replace_reaction, replace_response
 from reference_model.profiles.listeners import CONTROLLER, PLAINTEXT
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 from tests.conformance.in_memory_runs import broker_with
 from tests.fixtures.running_targets import running_at
 from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY
+from wire.exchange import Outcome
 from wire.frames import SIZE_BYTES, encode_frame
 
 
@@ -113,6 +115,19 @@ def test_only_what_binds_proxies_is_judged_in_front_of_a_scripted_broker(
     found = ProxyRole.why_not_applicable(catalogue()[clause], (), broker)
     assert (found is None) is applies
     assert applies or "its upstream is a scripted broker" in str(found)
+
+
+def test_only_v0_is_judged_of_a_target_without_a_readable_table() -> None:
+    """Every other clause gets the error with which the target was asked for its table, once."""
+    closing = Tampering(
+        stage=Stage.REACTION, act=lambda context: replace_reaction(context, outcome=Outcome.CLOSED)
+    )
+    broker = broker_with(closing, patience=Patience(math.inf))
+    broker.ask_for_table()
+    assert BrokerRole.why_not_applicable(catalogue()["KIP-35.v0-always-served"], (), broker) is None
+    with pytest.raises(HarnessError, match="returned no readable table") as raised:
+        BrokerRole.why_not_applicable(catalogue()["KIP-35.keys-unique"], (), broker)
+    assert raised.value is broker.unreadable
 
 
 @pytest.mark.parametrize(
