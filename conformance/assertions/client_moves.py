@@ -7,9 +7,8 @@ What the environment causes is a `HarnessError`, never a violation.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
 
 from conformance.assertions.hangs import cause_of_hang, never_returned
 from conformance.assertions.play_summary import metadata_requests, quoted_errors, summary
@@ -17,6 +16,7 @@ from fixtures.client_processes.driver_output import ERROR, OK
 from fixtures.client_processes.driver_process import MEMORY, TIME, DriverResult
 from fixtures.errors import HarnessError
 from fixtures.scripted_broker.playing import Play
+from fixtures.under_test.client import ClientUnderTest
 from reference_model.clients.rules.limits import left_open, loop_in
 from reference_model.clients.rules.moves import History
 from reference_model.clients.rules.oracle import begins_below, forbidden_moves
@@ -41,47 +41,8 @@ class ClientAborted(AssertionError):
     """A response aborted the client's process: reports say that it crashes."""
 
 
-class RegisteredClient(Protocol):
-    """The entry of a client in the registry."""
-
-    @property
-    def options(self) -> Mapping[str, tuple[str, ...]]:
-        """Name to arguments of each option that the client has."""
-
-    @property
-    def can_ask_again(self) -> bool:
-        """Whether it can be told to ask again and again."""
-
-    @property
-    def runs_on(self) -> bool:
-        """Whether it runs until it is ended."""
-
-    @property
-    def version(self) -> str:
-        """The version of its library; empty for a foreign command."""
-
-    @property
-    def cluster_check(self) -> bool:
-        """Whether its documentation says that it sends the ids of KIP-1242."""
-
-
-class PlayableClient(Protocol):
-    """A client that is judged, in a process of its own or in memory."""
-
-    @property
-    def client(self) -> RegisteredClient:
-        """Its entry in the registry."""
-
-    @property
-    def healthy(self) -> Play:
-        """The play of the healthy script, in which it works."""
-
-    def play(self, script: Script) -> Play:
-        """Run the client against a broker that follows a script."""
-
-
 @contextmanager
-def played(client: PlayableClient, script: Script) -> Iterator[Play]:
+def played(client: ClientUnderTest, script: Script) -> Iterator[Play]:
     """Play a script; a failure inside the block ends with a summary of the play.
 
     Raises:
@@ -259,7 +220,7 @@ def assert_bounded(play: Play) -> None:
     assert not loop, loop
 
 
-def assert_ends_by_itself(client: PlayableClient, play: Play) -> None:
+def assert_ends_by_itself(client: ClientUnderTest, play: Play) -> None:
     """Fail if the client's process was aborted, ran out of memory, hung, or ended without a result."""
     result = play.result
     if result.signal is not None and not result.killed_for:

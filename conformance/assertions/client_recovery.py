@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from conformance.assertions.client_moves import PlayableClient, assert_works
+from conformance.assertions.client_moves import assert_works
 from conformance.assertions.play_summary import metadata_requests, recovered_after_ms
 from fixtures.scripted_broker.playing import Play
+from fixtures.under_test.client import ClientUnderTest
 from reference_model.clients.rules.limits import reconnects_in
 from reference_model.clients.rules.read_response import ResponseKind, read_response
 from wire.api_keys import SASL_KEYS
@@ -47,7 +48,7 @@ def assert_recovers(play: Play) -> None:
     )
 
 
-def assert_recovers_if_asked_again(client: PlayableClient, play: Play) -> None:
+def assert_recovers_if_asked_again(client: ClientUnderTest, play: Play) -> None:
     """Fail unless the client recovers; one that ends after its first operation may report an error instead."""
     if client.client.can_ask_again:
         assert_recovers(play)

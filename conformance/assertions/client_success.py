@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from conformance.assertions.client_moves import PlayableClient, newest_metadata, outcome_of
+from conformance.assertions.client_moves import newest_metadata, outcome_of
 from conformance.assertions.play_summary import metadata_requests
 from fixtures.client_processes.driver_output import OK
 from fixtures.scripted_broker.playing import Play
+from fixtures.under_test.client import ClientUnderTest
 from strategies.broker_scripts import range_of_metadata
 from wire.startup_messages import CLUSTER_APIS
 
 
-def assert_success_is_earned(client: PlayableClient, play: Play) -> None:
+def assert_success_is_earned(client: ClientUnderTest, play: Play) -> None:
     """Fail if a client reports success although no broker answered the request that it needs for that.
 
     Args:
@@ -28,7 +29,7 @@ def _was_answered(play: Play) -> bool:
     return any(each.api_key in CLUSTER_APIS and each.response for each in play.recording.requests)
 
 
-def assert_table_is_not_used(client: PlayableClient, play: Play, what: str) -> None:
+def assert_table_is_not_used(client: ClientUnderTest, play: Play, what: str) -> None:
     """Fail if a client sends the newest version of Metadata of a table that it must not use.
 
     A client may send its usual version, or one that it guesses, without looking at any table; other clauses judge that.

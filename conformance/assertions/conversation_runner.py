@@ -59,7 +59,6 @@ class ConversationRunner:
     """Runs one conversation; a context manager that closes the connections it opened."""
 
     def __init__(self, broker: Broker) -> None:
-        """Start without a connection."""
         self._broker = broker
         self._opened: dict[int, _OpenConnection] = {}
         self._judged = 0

@@ -10,6 +10,7 @@ from fixtures.scripted_broker.playing import Play
 from reference_model.clients.rules.limits import rate_of
 from reference_model.clients.scripts.recording import Recording, SeenRequest
 from reference_model.profiles.known_apis import label_of
+from reports.verdict_labels import counted
 from wire.api_keys import METADATA_KEY
 
 _MOST_QUOTES = 3
@@ -39,15 +40,11 @@ def _requests(recording: Recording) -> str:
     versions = Counter(
         f"{label_of(each.api_key)} v{each.api_version}" for each in recording.requests
     )
-    counted = ", ".join(f"{count:,} {name}" for name, count in versions.most_common())
+    named = ", ".join(f"{count:,} {name}" for name, count in versions.most_common())
     of_all = recording.all_requests
     more = f" among the first {len(recording.requests):,} of {of_all:,} requests"
-    connections = (
-        "1 connection"
-        if recording.all_connections == 1
-        else f"{recording.all_connections:,} connections"
-    )
-    seen = f"{counted or 'no request'}{more if of_all > len(recording.requests) else ''}"
+    connections = counted(recording.all_connections, "connection")
+    seen = f"{named or 'no request'}{more if of_all > len(recording.requests) else ''}"
     return f"{rate_of(recording)}: {seen} on {connections}"
 
 

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import example, given, settings
 
 from conformance.assertions.client_moves import (
-    PlayableClient,
     assert_allowed,
     assert_bounded,
     assert_ends_by_itself,
@@ -18,6 +17,7 @@ from conformance.assertions.client_moves import (
     played,
 )
 from conformance.assertions.client_recovery import assert_keeps_working
+from fixtures.under_test.client import ClientUnderTest
 from reference_model.clients.scripts.script import Script, Table
 from reference_model.profiles.listeners import SASL_PLAINTEXT
 from strategies.broker_scripts import (
@@ -38,7 +38,7 @@ from strategies.release_scripts import (
 )
 
 
-def _assert_served_or_refused(client: PlayableClient, script: Script) -> None:
+def _assert_served_or_refused(client: ClientUnderTest, script: Script) -> None:
     with played(client, script) as play:
         assert_ends_by_itself(client, play)
         assert_bounded(play)
@@ -54,7 +54,7 @@ def _assert_served_or_refused(client: PlayableClient, script: Script) -> None:
 @example(script=broker_of("2.8.2"))
 @example(script=broker_of("3.8.1"))
 @example(script=broker_of("4.0.2"))
-def test_older_broker_is_served_or_refused(client: PlayableClient, script: Script) -> None:
+def test_older_broker_is_served_or_refused(client: ClientUnderTest, script: Script) -> None:
     """A client works with a broker of any release, or says what it lacks, and loses no connection."""
     _assert_served_or_refused(client, script)
 
@@ -66,7 +66,7 @@ def test_older_broker_is_served_or_refused(client: PlayableClient, script: Scrip
 @example(script=broker_of("0.10.2.2", listener=SASL_PLAINTEXT))
 @example(script=broker_of("3.8.1", listener=SASL_PLAINTEXT))
 def test_older_broker_with_sasl_is_served_or_refused(
-    client: PlayableClient, script: Script
+    client: ClientUnderTest, script: Script
 ) -> None:
     """A client works with a broker with SASL of any release, or says what it lacks, and loses no connection."""
     _assert_served_or_refused(client, script)
@@ -80,7 +80,7 @@ def test_older_broker_with_sasl_is_served_or_refused(
 @example(script=broker_of("2.8.2"))
 @example(script=broker_of("4.0.2"))
 def test_client_that_never_asks_sends_what_every_release_has(
-    client: PlayableClient, script: Script
+    client: ClientUnderTest, script: Script
 ) -> None:
     """A client that never asks for versions sends only those that the broker's release supports."""
     with played(client, script) as play:
@@ -93,7 +93,7 @@ def test_client_that_never_asks_sends_what_every_release_has(
 @example(script=broker_without(*UNUSED_KEYS))
 @example(script=broker_without(0))
 @example(script=broker_without(1, 2))
-def test_unused_feature_is_not_missed(client: PlayableClient, script: Script) -> None:
+def test_unused_feature_is_not_missed(client: ClientUnderTest, script: Script) -> None:
     """A client that only fetches metadata works with a broker that lacks other APIs."""
     with played(client, script) as play:
         assert_works(play)
@@ -107,7 +107,7 @@ def test_unused_feature_is_not_missed(client: PlayableClient, script: Script) ->
 @example(script=broker_with(metadata_ranges(7, 2), timeout_ms=FAILURE_MS))
 @example(script=broker_with(metadata_ranges(-3, -1), timeout_ms=FAILURE_MS))
 @example(script=broker_with(Table(removed=(3,)), timeout_ms=FAILURE_MS))
-def test_doomed_request_is_not_sent(client: PlayableClient, script: Script) -> None:
+def test_doomed_request_is_not_sent(client: ClientUnderTest, script: Script) -> None:
     """A client that shares no version of Metadata with the broker sends none."""
     with played(client, script) as play:
         assert_sends_no_metadata(play, listed_metadata(script))
@@ -120,7 +120,7 @@ def test_doomed_request_is_not_sent(client: PlayableClient, script: Script) -> N
 @example(script=cluster_of("4.4.0", "4.3.1"))
 @example(script=cluster_of("4.4.0", "0.10.0.1"))
 @example(script=cluster_of("1.1.1", "2.8.2"))
-def test_each_release_is_spoken_to_in_its_versions(client: PlayableClient, script: Script) -> None:
+def test_each_release_is_spoken_to_in_its_versions(client: ClientUnderTest, script: Script) -> None:
     """A client uses with each broker of a cluster the versions that this broker lists, and works with both."""
     with played(client, script) as play:
         assert_allowed(play, "KIP-35.client-uses-overlap", "KIP-35.client-asks-per-connection")

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import example, given, settings
 
 from conformance.assertions.client_moves import (
-    PlayableClient,
     assert_allowed,
     assert_bounded,
     assert_ends_by_itself,
@@ -21,6 +20,7 @@ from conformance.assertions.client_moves import (
 )
 from conformance.assertions.client_recovery import assert_uses_later_connections
 from fixtures.client_processes.driver_output import OK
+from fixtures.under_test.client import ClientUnderTest
 from reference_model.clients.scripts.script import Script
 from strategies.broker_scripts import (
     REFUSAL_WITHOUT_RANGE,
@@ -48,7 +48,7 @@ from wire.api_versions import FIRST_FLEXIBLE_VERSION
 @pytest.mark.clause("KIP-35.client-falls-back-on-35")
 @given(script=brokers_before_named_ranges())
 @example(script=broker_up_to(0, REFUSAL_WITHOUT_RANGE))
-def test_client_falls_back_to_v0(client: PlayableClient, script: Script) -> None:
+def test_client_falls_back_to_v0(client: ClientUnderTest, script: Script) -> None:
     """A client works with a broker that supports v0 alone and names no range when it refuses another version."""
     with played(client, script) as play:
         assert_bounded(play)
@@ -64,7 +64,7 @@ def test_client_falls_back_to_v0(client: PlayableClient, script: Script) -> None
 @example(script=refuses_above(0, refusal((4, 2))))
 @example(script=refuses_above(0, refusal((-3, -1))))
 @example(script=refuses_everything(REFUSAL_WITHOUT_RANGE))
-def test_useless_range_is_no_reason_to_repeat(client: PlayableClient, script: Script) -> None:
+def test_useless_range_is_no_reason_to_repeat(client: ClientUnderTest, script: Script) -> None:
     """A client whose version is refused, and no lower one named, continues with a lower one or gives up."""
     with played(client, script) as play:
         assert_bounded(play)
@@ -79,7 +79,7 @@ def test_useless_range_is_no_reason_to_repeat(client: PlayableClient, script: Sc
 @example(script=broker_up_to(2))
 @example(script=broker_up_to(3))
 @example(script=broker_up_to(4))
-def test_client_uses_the_named_range(client: PlayableClient, script: Script) -> None:
+def test_client_uses_the_named_range(client: ClientUnderTest, script: Script) -> None:
     """A client works with a broker that refuses its version and names an older range."""
     with played(client, script) as play:
         assert_bounded(play)
@@ -97,7 +97,7 @@ def test_client_uses_the_named_range(client: PlayableClient, script: Script) -> 
 @example(script=changed_versions(2, 4))
 @example(script=changed_versions(5, 0))
 @example(script=changed_versions(2, 5))
-def test_changed_range_is_followed(client: PlayableClient, script: Script) -> None:
+def test_changed_range_is_followed(client: ClientUnderTest, script: Script) -> None:
     """A client works again with a broker that supports other versions of ApiVersions on its later connections."""
     readable = _readable_versions(client)
     with played(client, script) as play:
@@ -107,7 +107,7 @@ def test_changed_range_is_followed(client: PlayableClient, script: Script) -> No
             assert_uses_later_connections(play)
 
 
-def _readable_versions(client: PlayableClient) -> set[int]:
+def _readable_versions(client: ClientUnderTest) -> set[int]:
     """Return the flexible versions of ApiVersions in which a client was seen to read a table; another clause judges the others."""
     lower = range(FIRST_FLEXIBLE_VERSION, newest_api_versions(client.healthy))
     works = {each for each in lower if outcome_of(client.play(broker_up_to(each))) == OK}
@@ -120,7 +120,7 @@ def _readable_versions(client: PlayableClient) -> set[int]:
 @settings(max_examples=2)
 @example(script=broker_up_to(3))
 @example(script=broker_up_to(4))
-def test_client_keeps_its_name_in_an_older_version(client: PlayableClient, script: Script) -> None:
+def test_client_keeps_its_name_in_an_older_version(client: ClientUnderTest, script: Script) -> None:
     """A client continues with the newest version that a refusal names, if that one has the client's name."""
     with played(client, script) as play:
         assert_allowed(play, "KIP-511.client-uses-newest-named-version")
@@ -134,7 +134,7 @@ def test_client_keeps_its_name_in_an_older_version(client: PlayableClient, scrip
 @example(script=refuses_everything(refusal((0, 2))))
 @example(script=refuses_above(2, refusal((0, 5))))
 @example(script=descending_refusals(4))
-def test_versions_descend_to_an_end(client: PlayableClient, script: Script) -> None:
+def test_versions_descend_to_an_end(client: ClientUnderTest, script: Script) -> None:
     """A client whose versions are refused again and again sends lower and lower ones, and comes to an end."""
     with played(client, script) as play:
         assert_bounded(play)
@@ -148,7 +148,7 @@ def test_versions_descend_to_an_end(client: PlayableClient, script: Script) -> N
 @example(script=broker_up_to(2))
 @example(script=refusal_with_metadata(2, 1))
 @example(script=refusal_with_metadata(0, 0, base="healthy"))
-def test_table_of_a_refusal_is_not_used(client: PlayableClient, script: Script) -> None:
+def test_table_of_a_refusal_is_not_used(client: ClientUnderTest, script: Script) -> None:
     """A client uses the table that comes without an error, and nothing of the table in a refusal."""
     with played(client, script) as play:
         assert_allowed(play, "KIP-511.client-ignores-table-of-35")
@@ -167,7 +167,7 @@ def test_table_of_a_refusal_is_not_used(client: PlayableClient, script: Script) 
 @given(script=tables_in_every_refusal())
 @example(script=table_in_every_refusal(1))
 @example(script=table_in_every_refusal(4))
-def test_refusal_is_never_taken_for_a_success(client: PlayableClient, script: Script) -> None:
+def test_refusal_is_never_taken_for_a_success(client: ClientUnderTest, script: Script) -> None:
     """A client that gets nothing but refusals does not choose a version from the tables in them."""
     with played(client, script) as play:
         usual = newest_metadata(client.healthy)

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import example, given, settings
 
 from conformance.assertions.client_moves import (
-    PlayableClient,
     assert_allowed,
     assert_begins_with_newest,
     assert_names_version,
@@ -15,6 +14,7 @@ from conformance.assertions.client_moves import (
     newest_api_versions,
     played,
 )
+from fixtures.under_test.client import ClientUnderTest
 from reference_model.clients.scripts.script import Answer, Script, one_node
 from strategies.broker_scripts import SUCCESS_MS, broker_up_to, flexible_brokers
 from strategies.connection_scripts import (
@@ -30,7 +30,7 @@ from strategies.release_scripts import cluster_with_an_old_node, clusters_with_a
 @pytest.mark.clause("KIP-511.client-begins-with-newest")
 @given(script=brokers_that_close())
 @example(script=closing_broker(1))
-def test_client_begins_with_its_newest_version(client: PlayableClient, script: Script) -> None:
+def test_client_begins_with_its_newest_version(client: ClientUnderTest, script: Script) -> None:
     """A client's first request on every connection has the newest version of ApiVersions that it ever sends."""
     with played(client, script) as play:
         assert_begins_with_newest(play, newest_api_versions(client.healthy))
@@ -42,7 +42,7 @@ def test_client_begins_with_its_newest_version(client: PlayableClient, script: S
 @example(script=broker_up_to(5))
 @example(script=broker_up_to(3))
 @example(script=closing_broker(1))
-def test_client_names_itself_legally(client: PlayableClient, script: Script) -> None:
+def test_client_names_itself_legally(client: ClientUnderTest, script: Script) -> None:
     """A client's software name and version consist of letters, digits, dots and hyphens."""
     with played(client, script) as play:
         assert_allowed(play, "KIP-511.client-name-valid")
@@ -54,7 +54,7 @@ def test_client_names_itself_legally(client: PlayableClient, script: Script) -> 
 @settings(max_examples=2)
 @example(script=closing_broker(1))
 @example(script=broker_up_to(3))
-def test_client_names_itself_truly(client: PlayableClient, script: Script) -> None:
+def test_client_names_itself_truly(client: ClientUnderTest, script: Script) -> None:
     """A client names the installed version of its library, and the same software on all connections."""
     with played(client, script) as play:
         assert_allowed(play, "KIP-511.client-names-itself-truly")
@@ -69,7 +69,7 @@ def test_client_names_itself_truly(client: PlayableClient, script: Script) -> No
 @example(script=broker_up_to(0))
 @example(script=two_old_nodes(2))
 @example(script=two_old_nodes(4))
-def test_request_has_the_layout_of_its_version(client: PlayableClient, script: Script) -> None:
+def test_request_has_the_layout_of_its_version(client: ClientUnderTest, script: Script) -> None:
     """Header and body of each ApiVersions request decode; versions 0 to 2 have no body."""
     with played(client, script) as play:
         assert_allowed(play, "KIP-35.client-requests-decode")
@@ -80,7 +80,7 @@ def test_request_has_the_layout_of_its_version(client: PlayableClient, script: S
 @given(script=flexible_brokers())
 @example(script=broker_up_to(5))
 @example(script=broker_up_to(3))
-def test_client_id_keeps_its_old_encoding(client: PlayableClient, script: Script) -> None:
+def test_client_id_keeps_its_old_encoding(client: ClientUnderTest, script: Script) -> None:
     """A client writes the length of its client id in two bytes in the flexible headers of all its requests."""
     with played(client, script) as play:
         assert_allowed(play, "PROTOCOL.client-id-old-encoding")
@@ -94,7 +94,7 @@ def test_client_id_keeps_its_old_encoding(client: PlayableClient, script: Script
 @example(script=broker_up_to(3))
 @example(script=one_node(Answer(pieces=5, delay_ms=10), timeout_ms=SUCCESS_MS))
 @example(script=one_node(Answer(pieces=2, delay_ms=400), timeout_ms=SUCCESS_MS))
-def test_header_of_the_response_has_no_tags(client: PlayableClient, script: Script) -> None:
+def test_header_of_the_response_has_no_tags(client: ClientUnderTest, script: Script) -> None:
     """A client that got a table in a flexible version, with a response header without tags, works."""
     with played(client, script) as play:
         assert_allowed(play, "KIP-511.client-reads-fixed-header")
@@ -108,7 +108,7 @@ def test_header_of_the_response_has_no_tags(client: PlayableClient, script: Scri
 @settings(max_examples=1)
 @example(script=cluster_with_an_old_node(0))
 @example(script=cluster_with_an_old_node(2))
-def test_fallback_is_for_one_broker(client: PlayableClient, script: Script) -> None:
+def test_fallback_is_for_one_broker(client: ClientUnderTest, script: Script) -> None:
     """A client whose version one broker refuses still begins with its newest version on connections to another one."""
     with played(client, script) as play:
         assert_begins_with_newest(play, newest_api_versions(client.healthy))

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import example, given, settings
 
 from conformance.assertions.client_moves import (
-    PlayableClient,
     assert_allowed,
     assert_bounded,
     assert_newest_common_versions,
@@ -17,6 +16,7 @@ from conformance.assertions.client_moves import (
     newest_metadata,
     played,
 )
+from fixtures.under_test.client import ClientUnderTest
 from reference_model.clients.scripts.script import EMPTY, Answer, Script, Table, one_node
 from reference_model.profiles.listeners import SASL_PLAINTEXT, SSL
 from strategies.broker_scripts import (
@@ -53,7 +53,7 @@ from strategies.release_scripts import broker_of, connection_of
 @example(script=broker_with(metadata_ranges(4, 5)))
 @example(script=broker_with(metadata_ranges(0, 32767)))
 @example(script=broker_of("0.10.0.1"))
-def test_version_lies_in_the_overlap(client: PlayableClient, script: Script) -> None:
+def test_version_lies_in_the_overlap(client: ClientUnderTest, script: Script) -> None:
     """A client sends versions that the broker lists, and works if its usual one is among them."""
     with played(client, script) as play:
         assert_allowed(play, "KIP-35.client-uses-overlap")
@@ -73,7 +73,7 @@ def test_version_lies_in_the_overlap(client: PlayableClient, script: Script) -> 
 @example(script=broker_with(metadata_ranges(-3, -1), timeout_ms=FAILURE_MS))
 @example(script=broker_with(Table(removed=(3,)), timeout_ms=FAILURE_MS))
 @example(script=broker_with(EMPTY, timeout_ms=FAILURE_MS))
-def test_no_overlap_is_an_error(client: PlayableClient, script: Script) -> None:
+def test_no_overlap_is_an_error(client: ClientUnderTest, script: Script) -> None:
     """A client that shares no version of Metadata with the broker sends nothing that is not listed and reports an error."""
     with played(client, script) as play:
         assert_sends_no_metadata(play, listed_metadata(script))
@@ -88,7 +88,7 @@ def test_no_overlap_is_an_error(client: PlayableClient, script: Script) -> None:
 @example(script=broker_with(metadata_ranges(0, 4)))
 @example(script=broker_with(metadata_ranges(0, 5)))
 @example(script=broker_with_older_apis(2, 6, 0))
-def test_newest_common_version_is_used(client: PlayableClient, script: Script) -> None:
+def test_newest_common_version_is_used(client: ClientUnderTest, script: Script) -> None:
     """A client sends the broker's newest version of each API if that is below its own newest."""
     with played(client, script) as play:
         assert_newest_common_versions(play, client.healthy)
@@ -103,7 +103,7 @@ def test_newest_common_version_is_used(client: PlayableClient, script: Script) -
 @example(script=changed_versions(4, 2))
 @example(script=changed_versions(2, 4))
 @example(script=changing_broker(connection_of("2.8.2")))
-def test_each_connection_has_its_own_table(client: PlayableClient, script: Script) -> None:
+def test_each_connection_has_its_own_table(client: ClientUnderTest, script: Script) -> None:
     """A client requests the table on each connection, and uses no other table there."""
     with played(client, script) as play:
         assert_allowed(play, "KIP-35.client-asks-per-connection")
@@ -114,7 +114,7 @@ def test_each_connection_has_its_own_table(client: PlayableClient, script: Scrip
 @given(script=lower_brokers().map(lambda later: changing_broker(later, listener=SSL)))
 @settings(max_examples=2)
 @example(script=changing_table(metadata_ranges(0, 4), listener=SSL))
-def test_each_tls_connection_has_its_own_table(client: PlayableClient, script: Script) -> None:
+def test_each_tls_connection_has_its_own_table(client: ClientUnderTest, script: Script) -> None:
     """A client requests the table on each TLS connection, and uses no other table there."""
     with played(client, script) as play:
         assert_allowed(play, "KIP-35.client-asks-per-connection")
@@ -125,7 +125,7 @@ def test_each_tls_connection_has_its_own_table(client: PlayableClient, script: S
 @given(script=lower_brokers().map(lambda later: changing_broker(later, listener=SASL_PLAINTEXT)))
 @settings(max_examples=2)
 @example(script=changing_table(metadata_ranges(0, 4), listener=SASL_PLAINTEXT))
-def test_each_sasl_connection_has_its_own_table(client: PlayableClient, script: Script) -> None:
+def test_each_sasl_connection_has_its_own_table(client: ClientUnderTest, script: Script) -> None:
     """A client requests the table on each connection with SASL, and uses no other table there."""
     with played(client, script) as play:
         assert_allowed(play, "KIP-35.client-asks-per-connection")
@@ -143,7 +143,7 @@ def test_each_sasl_connection_has_its_own_table(client: PlayableClient, script: 
         timeout_ms=SUCCESS_MS,
     )
 )
-def test_unknown_keys_change_nothing(client: PlayableClient, script: Script) -> None:
+def test_unknown_keys_change_nothing(client: ClientUnderTest, script: Script) -> None:
     """A client works as usual if the broker lists APIs, tagged fields and features that it does not know."""
     with played(client, script) as play:
         assert_works(play)

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import example, given, settings
 
 from conformance.assertions.client_moves import (
-    PlayableClient,
     assert_allowed,
     assert_bounded,
     assert_ends_by_itself,
@@ -18,6 +17,7 @@ from conformance.assertions.client_recovery import (
     assert_keeps_working,
     assert_recovers_if_asked_again,
 )
+from fixtures.under_test.client import ClientUnderTest
 from reference_model.clients.scripts.script import Script
 from strategies.cluster_scripts import (
     brokers_that_demand_rebootstrapping,
@@ -39,7 +39,7 @@ MOST_MISROUTED = 5
 @given(script=healthy_clusters())
 @example(script=healthy_cluster())
 @example(script=healthy_cluster(nodes=2))
-def test_bootstrapping_client_sends_no_ids(client: PlayableClient, script: Script) -> None:
+def test_bootstrapping_client_sends_no_ids(client: ClientUnderTest, script: Script) -> None:
     """A client that has no metadata yet sends a null cluster id and node id -1."""
     with played(client, script) as play:
         assert_allowed(play, "KIP-1242.bootstrap-sends-nothing")
@@ -52,7 +52,7 @@ def test_bootstrapping_client_sends_no_ids(client: PlayableClient, script: Scrip
 @example(script=healthy_cluster())
 @example(script=healthy_cluster(nodes=2))
 @example(script=healthy_cluster(cluster_id="0"))
-def test_client_with_metadata_sends_both_ids(client: PlayableClient, script: Script) -> None:
+def test_client_with_metadata_sends_both_ids(client: ClientUnderTest, script: Script) -> None:
     """A client sends a broker that it knows from metadata the ids of the cluster and of that broker."""
     with played(client, script) as play:
         assert_allowed(play, "KIP-1242.then-sends-both")
@@ -65,7 +65,7 @@ def test_client_with_metadata_sends_both_ids(client: PlayableClient, script: Scr
 @settings(max_examples=2)
 @example(script=replaced_cluster())
 @example(script=swapped_nodes())
-def test_ids_are_those_of_the_newest_metadata(client: PlayableClient, script: Script) -> None:
+def test_ids_are_those_of_the_newest_metadata(client: ClientUnderTest, script: Script) -> None:
     """A client that got new metadata sends the ids in it, and no older ones."""
     with played(client, script) as play:
         assert_allowed(play, "KIP-1242.then-sends-both")
@@ -75,7 +75,7 @@ def test_ids_are_those_of_the_newest_metadata(client: PlayableClient, script: Sc
 @pytest.mark.clause("KIP-1242.rebootstraps-on-129")
 @given(script=brokers_that_demand_rebootstrapping())
 @example(script=rebootstrapping())
-def test_rebootstrapping_client_works_again(client: PlayableClient, script: Script) -> None:
+def test_rebootstrapping_client_works_again(client: ClientUnderTest, script: Script) -> None:
     """A client that gets REBOOTSTRAP_REQUIRED sends nothing more on that connection, and begins again until it works."""
     with played(client, script) as play:
         assert_ends_by_itself(client, play)
@@ -89,7 +89,7 @@ def test_rebootstrapping_client_works_again(client: PlayableClient, script: Scri
 @given(script=misrouted_clusters())
 @example(script=replaced_cluster())
 @example(script=swapped_nodes())
-def test_misrouted_client_forgets_what_it_knew(client: PlayableClient, script: Script) -> None:
+def test_misrouted_client_forgets_what_it_knew(client: ClientUnderTest, script: Script) -> None:
     """A misrouted client sends no old ids, uses no old connection, and begins with its bootstrap server."""
     with played(client, script) as play:
         assert_bounded(play)
@@ -103,7 +103,7 @@ def test_misrouted_client_forgets_what_it_knew(client: PlayableClient, script: S
 @example(script=replaced_cluster(2))
 @example(script=swapped_nodes())
 @example(script=swapped_nodes(3))
-def test_misrouted_client_recovers(client: PlayableClient, script: Script) -> None:
+def test_misrouted_client_recovers(client: ClientUnderTest, script: Script) -> None:
     """A client works again after the cluster was replaced or its nodes changed places."""
     with played(client, script) as play:
         misrouted = misrouted_at_ms(play)
@@ -119,7 +119,9 @@ def test_misrouted_client_recovers(client: PlayableClient, script: Script) -> No
 @example(script=healthy_cluster(options=("without_cluster_check",)))
 @example(script=healthy_cluster(nodes=2, options=("without_cluster_check",)))
 @example(script=healthy_cluster(newest=2, options=("without_cluster_check",)))
-def test_client_that_may_not_compare_ids_sends_none(client: PlayableClient, script: Script) -> None:
+def test_client_that_may_not_compare_ids_sends_none(
+    client: ClientUnderTest, script: Script
+) -> None:
     """A client that is configured not to compare ids never gives a cluster id or node id, and works."""
     with played(client, script) as play:
         assert_gives_no_ids(play)
@@ -132,7 +134,7 @@ def test_client_that_may_not_compare_ids_sends_none(client: PlayableClient, scri
 @example(script=healthy_cluster(options=("without_rebootstrap",)))
 @example(script=healthy_cluster(newest=0, options=("without_rebootstrap",)))
 def test_client_that_cannot_rebootstrap_sends_no_ids(
-    client: PlayableClient, script: Script
+    client: ClientUnderTest, script: Script
 ) -> None:
     """A client that may not rebootstrap never gives a cluster id or node id, and works."""
     with played(client, script) as play:
@@ -147,7 +149,7 @@ def test_client_that_cannot_rebootstrap_sends_no_ids(
 @example(script=healthy_cluster(newest=0))
 @example(script=healthy_cluster(nodes=2, newest=3))
 def test_broker_that_compares_no_ids_is_used_as_before(
-    client: PlayableClient, script: Script
+    client: ClientUnderTest, script: Script
 ) -> None:
     """A client works with brokers below ApiVersions v5, and its older requests have their usual form."""
     with played(client, script) as play:

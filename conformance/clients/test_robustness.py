@@ -6,7 +6,6 @@ import pytest
 from hypothesis import example, given, settings
 
 from conformance.assertions.client_moves import (
-    PlayableClient,
     assert_allowed,
     assert_bounded,
     assert_closes_after,
@@ -19,6 +18,7 @@ from conformance.assertions.client_recovery import (
     assert_recovers,
     assert_uses_late_table,
 )
+from fixtures.under_test.client import ClientUnderTest
 from reference_model.clients.scripts.named_scripts import LONG_PAUSE_MS
 from reference_model.clients.scripts.script import EMPTY, HEALTHY, ITSELF, Answer, Script, Table
 from strategies.nonsense_scripts import (
@@ -54,7 +54,7 @@ ONLY_CODE_35 = Answer(error_code=35, table=ITSELF, layout=0, cut_to=2)
 @given(script=brokers_that_refuse_names())
 @example(script=refused_for_name())
 @example(script=refused_for_name(table=HEALTHY))
-def test_refused_name_is_an_error(client: PlayableClient, script: Script) -> None:
+def test_refused_name_is_an_error(client: ClientUnderTest, script: Script) -> None:
     """A client whose name is refused closes the connection, sends nothing more on it, and reports an error."""
     with played(client, script) as play:
         assert_bounded(play)
@@ -72,7 +72,7 @@ def test_refused_name_is_an_error(client: PlayableClient, script: Script) -> Non
 @example(script=without_answer("close", newest=0))
 @example(script=talking_nonsense(Answer(held_back=True)))
 @example(script=swapping_broker())
-def test_broker_before_api_versions_is_survived(client: PlayableClient, script: Script) -> None:
+def test_broker_before_api_versions_is_survived(client: ClientUnderTest, script: Script) -> None:
     """A client that gets no response to ApiVersions ends within its time, without a flood of requests or connections."""
     with played(client, script) as play:
         assert_bounded(play)
@@ -86,7 +86,7 @@ def test_broker_before_api_versions_is_survived(client: PlayableClient, script: 
 @settings(max_examples=2)
 @example(script=slow_broker())
 @example(script=slow_broker(pieces=2, delay_ms=LONG_PAUSE_MS // 2))
-def test_pause_of_seconds_is_survived(client: PlayableClient, script: Script) -> None:
+def test_pause_of_seconds_is_survived(client: ClientUnderTest, script: Script) -> None:
     """A client works with a table that came after seconds, if it has waited so long, and ends within its time in any case."""
     with played(client, script) as play:
         assert_bounded(play)
@@ -128,7 +128,7 @@ def test_pause_of_seconds_is_survived(client: PlayableClient, script: Script) ->
 @example(script=talking_nonsense(Answer(table=Table(count_bytes=ENDLESS_COUNT))))
 @example(script=talking_nonsense(Answer(copies=2)))
 @example(script=unasked_response(Answer(correlation_shift=1)))
-def test_nonsense_is_survived(client: PlayableClient, script: Script) -> None:
+def test_nonsense_is_survived(client: ClientUnderTest, script: Script) -> None:
     """A client that gets nonsense for a table is not aborted, keeps its memory small, and sends no flood."""
     with played(client, script) as play:
         assert_ends_by_itself(client, play)
@@ -150,7 +150,7 @@ def test_nonsense_is_survived(client: PlayableClient, script: Script) -> None:
 @example(script=healing(Answer(table=UNUSABLE_TABLES[3])))
 @example(script=healing(Answer(table=UNUSABLE_TABLES[4])))
 @example(script=healing_after_a_huge_frame())
-def test_client_works_again_with_a_healthy_broker(client: PlayableClient, script: Script) -> None:
+def test_client_works_again_with_a_healthy_broker(client: ClientUnderTest, script: Script) -> None:
     """A client that got nonsense for a table works without a restart once the broker is healthy."""
     with played(client, script) as play:
         assert_ends_by_itself(client, play)

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import example, given, settings
 
 from conformance.assertions.client_moves import (
-    PlayableClient,
     assert_allowed,
     assert_begins_with_newest,
     assert_bounded,
@@ -27,6 +26,7 @@ from conformance.assertions.client_recovery import (
 )
 from fixtures.client_processes.driver_output import OK
 from fixtures.scripted_broker.playing import Play
+from fixtures.under_test.client import ClientUnderTest
 from reference_model.clients.scripts.script import (
     EMPTY,
     HEALTHY,
@@ -93,7 +93,7 @@ def assert_refused_name_is_an_error(play: Play) -> None:
 @example(script=secured(broker_up_to(0)))
 @example(script=secured(broker_up_to(2)))
 @example(script=secured(broker_up_to(4)))
-def test_client_uses_the_named_range_with_sasl(client: PlayableClient, script: Script) -> None:
+def test_client_uses_the_named_range_with_sasl(client: ClientUnderTest, script: Script) -> None:
     """A client works if its version is refused before or after authentication, and an older range named."""
     with played(client, script) as play:
         assert_uses_the_named_range(play)
@@ -106,7 +106,7 @@ def test_client_uses_the_named_range_with_sasl(client: PlayableClient, script: S
 @example(script=sasl_broker_that_refuses_names())
 @example(script=sasl_broker_that_refuses_names(from_version=0))
 @example(script=second_answer(REFUSED_NAME))
-def test_refused_name_is_an_error_with_sasl(client: PlayableClient, script: Script) -> None:
+def test_refused_name_is_an_error_with_sasl(client: ClientUnderTest, script: Script) -> None:
     """A client whose name is refused, before or after authentication, closes the connection and reports an error."""
     with played(client, script) as play:
         assert_refused_name_is_an_error(play)
@@ -117,7 +117,7 @@ def test_refused_name_is_an_error_with_sasl(client: PlayableClient, script: Scri
 @given(script=tls_brokers_that_name_their_range())
 @settings(max_examples=1)
 @example(script=secured(broker_up_to(2), SSL))
-def test_client_uses_the_named_range_with_tls(client: PlayableClient, script: Script) -> None:
+def test_client_uses_the_named_range_with_tls(client: ClientUnderTest, script: Script) -> None:
     """A client works with a broker with TLS that refuses its version and names an older range."""
     with played(client, script) as play:
         assert_uses_the_named_range(play)
@@ -129,7 +129,7 @@ def test_client_uses_the_named_range_with_tls(client: PlayableClient, script: Sc
 @settings(max_examples=1)
 @example(script=secured(refused_for_name(), SSL))
 @example(script=second_answer(REFUSED_NAME, SSL))
-def test_refused_name_is_an_error_with_tls(client: PlayableClient, script: Script) -> None:
+def test_refused_name_is_an_error_with_tls(client: ClientUnderTest, script: Script) -> None:
     """A client whose name is refused over TLS, at once or after its version was, closes the connection and reports an error."""
     with played(client, script) as play:
         assert_refused_name_is_an_error(play)
@@ -141,7 +141,7 @@ def test_refused_name_is_an_error_with_tls(client: PlayableClient, script: Scrip
 @settings(max_examples=1)
 @example(script=secured(closing_broker(1)))
 def test_client_begins_with_its_newest_version_with_sasl(
-    client: PlayableClient, script: Script
+    client: ClientUnderTest, script: Script
 ) -> None:
     """A client's first request on a connection, or the first one after authentication, has its newest version."""
     with played(client, script) as play:
@@ -153,7 +153,7 @@ def test_client_begins_with_its_newest_version_with_sasl(
 @given(script=brokers_that_close().map(secured))
 @settings(max_examples=1)
 @example(script=secured(closing_broker(1)))
-def test_client_names_itself_with_sasl(client: PlayableClient, script: Script) -> None:
+def test_client_names_itself_with_sasl(client: ClientUnderTest, script: Script) -> None:
     """A client names its software before it uses an authenticated connection."""
     with played(client, script) as play:
         assert_allowed(play, "KIP-511.client-named-under-sasl")
@@ -169,7 +169,7 @@ def test_client_names_itself_with_sasl(client: PlayableClient, script: Script) -
 @example(script=broker_with_sasl_ranges((0, 1), (1, 2)))
 @example(script=broker_with_sasl_ranges(None, None))
 @example(script=broker_with_sasl_ranges((3, 9), (0, 2)))
-def test_steps_of_sasl_lie_in_the_overlap(client: PlayableClient, script: Script) -> None:
+def test_steps_of_sasl_lie_in_the_overlap(client: ClientUnderTest, script: Script) -> None:
     """A client authenticates in versions that the broker lists, and works if its usual ones are among them."""
     usual = client.play(secured(HEALTHY_SCRIPT))
     with played(client, script) as play:
@@ -186,7 +186,7 @@ def test_steps_of_sasl_lie_in_the_overlap(client: PlayableClient, script: Script
 @settings(max_examples=1)
 @example(script=secured(healthy_cluster()))
 def test_bootstrapping_client_sends_no_ids_with_sasl(
-    client: PlayableClient, script: Script
+    client: ClientUnderTest, script: Script
 ) -> None:
     """A client with SASL that has no metadata yet sends a null cluster id and node id -1."""
     with played(client, script) as play:
@@ -200,7 +200,7 @@ def test_bootstrapping_client_sends_no_ids_with_sasl(
 @settings(max_examples=1)
 @example(script=secured(healthy_cluster()))
 def test_client_with_metadata_sends_both_ids_with_sasl(
-    client: PlayableClient, script: Script
+    client: ClientUnderTest, script: Script
 ) -> None:
     """A client with SASL sends a broker that it knows from metadata the ids of the cluster and of that broker."""
     with played(client, script) as play:
@@ -214,7 +214,7 @@ def test_client_with_metadata_sends_both_ids_with_sasl(
 @settings(max_examples=1)
 @example(script=secured_rebootstrapping(SASL_PLAINTEXT))
 def test_rebootstrapping_client_works_again_with_sasl(
-    client: PlayableClient, script: Script
+    client: ClientUnderTest, script: Script
 ) -> None:
     """A client that gets REBOOTSTRAP_REQUIRED from a broker with SASL begins again until it works."""
     with played(client, script) as play:
@@ -230,7 +230,7 @@ def test_rebootstrapping_client_works_again_with_sasl(
 @settings(max_examples=1)
 @example(script=secured_rebootstrapping(SSL))
 def test_rebootstrapping_client_works_again_with_tls(
-    client: PlayableClient, script: Script
+    client: ClientUnderTest, script: Script
 ) -> None:
     """A client that gets REBOOTSTRAP_REQUIRED from a broker with TLS begins again until it works."""
     with played(client, script) as play:
@@ -250,7 +250,7 @@ def test_rebootstrapping_client_works_again_with_tls(
 @example(script=sasl_nonsense(Answer(error_code=129, table=EMPTY)))
 @example(script=sasl_nonsense(NULL_TABLE, after_authentication=True))
 @example(script=sasl_nonsense(Answer(error_code=-1, table=HEALTHY), after_authentication=True))
-def test_nonsense_is_survived_with_sasl(client: PlayableClient, script: Script) -> None:
+def test_nonsense_is_survived_with_sasl(client: ClientUnderTest, script: Script) -> None:
     """A client that gets nonsense before or after authentication is not aborted and sends no flood."""
     with played(client, script) as play:
         assert_ends_by_itself(client, play)
@@ -265,7 +265,7 @@ def test_nonsense_is_survived_with_sasl(client: PlayableClient, script: Script) 
 @example(script=tls_nonsense(NULL_TABLE))
 @example(script=tls_nonsense(Answer(cut_to=20)))
 @example(script=tls_nonsense(Answer(claimed_size=ABSURD_SIZE, pieces=3)))
-def test_nonsense_is_survived_with_tls(client: PlayableClient, script: Script) -> None:
+def test_nonsense_is_survived_with_tls(client: ClientUnderTest, script: Script) -> None:
     """A client that gets nonsense over TLS is not aborted, keeps its memory small, and sends no flood."""
     with played(client, script) as play:
         assert_ends_by_itself(client, play)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import example, given, settings
 
-from conformance.assertions.client_moves import PlayableClient, played
+from conformance.assertions.client_moves import played
 from conformance.assertions.client_success import assert_success_is_earned, assert_table_is_not_used
+from fixtures.under_test.client import ClientUnderTest
 from reference_model.clients.scripts.script import ITSELF, Answer, Script, Table
 from strategies.broker_scripts import FAILURE_MS, broker_with, brokers_without_overlap
 from strategies.nonsense_scripts import (
@@ -39,7 +40,7 @@ from strategies.untrusted_tables import (
 @example(script=without_answer(on_open="close"))
 @example(script=broker_with(ITSELF, timeout_ms=FAILURE_MS))
 @example(script=talking_nonsense(Answer(cut_to=20)))
-def test_success_needs_metadata(client: PlayableClient, script: Script) -> None:
+def test_success_needs_metadata(client: ClientUnderTest, script: Script) -> None:
     """A client reports success only if a broker answered its request for metadata."""
     with played(client, script) as play:
         assert_success_is_earned(client, play)
@@ -53,7 +54,7 @@ def test_success_needs_metadata(client: PlayableClient, script: Script) -> None:
 @example(script=broker_with_sasl_ranges(None, None))
 @example(script=broker_with_sasl_ranges((3, 9), (0, 2)))
 @example(script=sasl_nonsense(Answer(table=Table(null=True))))
-def test_success_needs_authentication(client: PlayableClient, script: Script) -> None:
+def test_success_needs_authentication(client: ClientUnderTest, script: Script) -> None:
     """A client that could not authenticate reports no success."""
     with played(client, script) as play:
         assert_success_is_earned(client, play)
@@ -67,7 +68,7 @@ def test_success_needs_authentication(client: PlayableClient, script: Script) ->
 @example(script=table_with_error(-1))
 @example(script=table_with_error(15, 8))
 @example(script=table_with_error(33))
-def test_table_with_an_error_is_not_used(client: PlayableClient, script: Script) -> None:
+def test_table_with_an_error_is_not_used(client: ClientUnderTest, script: Script) -> None:
     """A client that gets nothing but errors chooses no version from the tables that come with them."""
     with played(client, script) as play:
         assert_table_is_not_used(client, play, "with an error")
@@ -80,7 +81,7 @@ def test_table_with_an_error_is_not_used(client: PlayableClient, script: Script)
 @settings(max_examples=3)
 @example(script=foreign_table(1))
 @example(script=foreign_table(-1, 8))
-def test_table_for_another_request_is_not_used(client: PlayableClient, script: Script) -> None:
+def test_table_for_another_request_is_not_used(client: ClientUnderTest, script: Script) -> None:
     """A client chooses no version from a table whose correlation id is not that of its request."""
     with played(client, script) as play:
         assert_table_is_not_used(client, play, "with another correlation id")

@@ -77,7 +77,6 @@ class Replay:
     """Replays entries on one listener of a target."""
 
     def __init__(self, broker: Broker) -> None:
-        """Choose the model of the target's release."""
         self._broker = broker
         self._oracle = StoredInputOracle(broker.profile, broker.identity)
 

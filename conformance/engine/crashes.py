@@ -39,7 +39,6 @@ class CrashJudge:
     """
 
     def __init__(self, judged: JudgedTarget, examples: ExampleRecorder) -> None:
-        """Start with a target that runs."""
         self.failed_elsewhere: set[str] = set()
         self._judged = judged
         self._examples = examples

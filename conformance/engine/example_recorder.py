@@ -50,7 +50,6 @@ class ExampleRecorder:
     def __init__(
         self, recorder: RunRecorder, judged: JudgedTarget, clauses: tuple[Clause, ...], name: str
     ) -> None:
-        """Start without examples."""
         self.clauses = clauses
         self.number = 0
         self._recorder = recorder

@@ -20,7 +20,6 @@ class FailingExamples:
     """Keeps the last example of each failure that was shrunk, which is the smallest, or else the first ones."""
 
     def __init__(self, recorder: RunRecorder) -> None:
-        """Start without failures."""
         self._recorder = recorder
         self._examples: dict[Signatures, list[FailingExample]] = {}
 

@@ -130,7 +130,6 @@ class Repeater:
     """Repeats the failures of one target; `close` stops the broker that was started for it."""
 
     def __init__(self, spare: SpareTarget, *, tier: Tier) -> None:
-        """Start with the full budget."""
         self._budget_s = TARGET_BUDGET_S[tier]
         self.target = spare.target
         self._spare = spare

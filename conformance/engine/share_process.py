@@ -44,7 +44,6 @@ class SentReports:
     """A plugin that sends pytest's reports."""
 
     def __init__(self, config: pytest.Config, send: Send) -> None:
-        """Send with `send`."""
         self._config = config
         self._send = send
 

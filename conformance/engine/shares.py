@@ -66,7 +66,6 @@ class Shares:
     """Several processes that judge properties which share their fixtures; a context manager that ends them."""
 
     def __init__(self, items: Sequence[pytest.Item], *, jobs: int) -> None:
-        """Start no process yet."""
         self._items = items
         self._jobs = jobs
         self._config = items[0].config

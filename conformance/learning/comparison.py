@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
-
 from conformance.learning.querying import Listening
 from conformance.learning.suite import in_order, suite_of
 from reports.machines.learned import MachineDifference
-from reports.machines.machine import Machine, Outputs, Word
+from reports.machines.machine import Machine, Word
 
 WORDS_AHEAD = 64
 """Words that a target far away is sent before the first of them is compared."""
 
 
-class Asked(Protocol):
-    """What can be asked for the outputs of words."""
-
-    @property
-    def alphabet(self) -> Mapping[str, object]:
-        """The letters by name."""
-
-    def ask(self, word: Word) -> Outputs:
-        """Return the outputs of a word."""
-
-    def send_ahead(self, words: Sequence[Word]) -> None:
-        """Ask words at the same time, if that saves time."""
-
-
-def first_difference(listening: Asked, machine: Machine, extra_states: int) -> Word | None:
+def first_difference(listening: Listening, machine: Machine, extra_states: int) -> Word | None:
     """Return a word of the machine's suite to which the target responds otherwise, cut after the first difference."""
     suite = suite_of(machine, extra_states)
     for index, word in enumerate(suite):

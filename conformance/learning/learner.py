@@ -8,7 +8,8 @@ from typing import Any
 from aalpy.base import SUL, Oracle
 from aalpy.learning_algs import run_KV
 
-from conformance.learning.comparison import Asked, first_difference
+from conformance.learning.comparison import first_difference
+from conformance.learning.querying import Listening
 from reports.machines.machine import CLOSED, SILENT, Machine, MachineMove, Word, last_of, minimal
 
 MOST_STATES = 40
@@ -21,7 +22,7 @@ class NotLearned(Exception):
     """The machine of a target cannot be learned; the message says why."""
 
 
-def learn_machine(listening: Asked, extra_states: int) -> Machine:
+def learn_machine(listening: Listening, extra_states: int) -> Machine:
     """Return the machine of a listener.
 
     Args:
@@ -48,7 +49,7 @@ def learn_machine(listening: Asked, extra_states: int) -> Machine:
 class _Subject(SUL):  # type: ignore[misc]
     """The listener, as AALpy asks it."""
 
-    def __init__(self, listening: Asked) -> None:
+    def __init__(self, listening: Listening) -> None:
         super().__init__()
         self._listening = listening
 
@@ -77,7 +78,7 @@ class _Subject(SUL):  # type: ignore[misc]
 class _SuiteOracle(Oracle):  # type: ignore[misc]
     """Searches for counterexamples with the suite of the hypothesis."""
 
-    def __init__(self, letters: Word, listening: Asked, extra_states: int) -> None:
+    def __init__(self, letters: Word, listening: Listening, extra_states: int) -> None:
         super().__init__(list(letters), _Subject(listening))
         self._letters = letters
         self._listening = listening

@@ -30,7 +30,6 @@ class CostlyLetter(Exception):
     """A letter that silences or ends the target, which costs too much to try it in every word."""
 
     def __init__(self, letter: str, what: str) -> None:
-        """Store the name of the letter, and in a few words what it does."""
         super().__init__(f"{letter}: {what}")
         self.letter = letter
 

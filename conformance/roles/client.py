@@ -11,7 +11,7 @@ import pytest
 
 from clauses.catalogue import Clause, Role
 from clauses.tiers import Tier
-from conformance.assertions.client_moves import PlayableClient, newest_api_versions, newest_metadata
+from conformance.assertions.client_moves import newest_api_versions, newest_metadata
 from conformance.engine.budgets import client_examples
 from conformance.engine.drawing import examples_go_to
 from conformance.engine.failing_examples import FailingExamples
@@ -44,11 +44,11 @@ from strategies.hypothesis_adapter import max_examples_changed, pinned_examples
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, FIRST_VERSION_WITH_CLUSTER_CHECK
 
 
-def _sends(version: int, client: PlayableClient) -> bool:
+def _sends(version: int, client: ClientUnderTest) -> bool:
     return newest_api_versions(client.healthy) >= version
 
 
-def _gives_ids(client: PlayableClient) -> bool:
+def _gives_ids(client: ClientUnderTest) -> bool:
     """Whether a client gives the ids of KIP-1242 to a healthy broker, or promises to in the registry."""
     # The cluster is played only for a client that does not show it in the first play.
     return (
@@ -62,14 +62,14 @@ def _has_ids(recording: Recording) -> bool:
     return any(any(move.gives_ids) for move in History(recording).moves)
 
 
-def _sends_from(version: int) -> Need[PlayableClient]:
+def _sends_from(version: int) -> Need[ClientUnderTest]:
     return Need(
         partial(_sends, version),
         f"the client sends no ApiVersions request from v{version} on, even to a healthy broker",
     )
 
 
-def _option(name: str, what: str) -> tuple[str, Need[PlayableClient]]:
+def _option(name: str, what: str) -> tuple[str, Need[ClientUnderTest]]:
     return f"option:{name}", Need(
         lambda client: name in client.client.options,
         f"no option of the client is known {what}; one of a command is declared with --client-option {name}=ARGUMENTS",
@@ -77,7 +77,7 @@ def _option(name: str, what: str) -> tuple[str, Need[PlayableClient]]:
     )
 
 
-NEEDS: Mapping[str, Need[PlayableClient]] = {
+NEEDS: Mapping[str, Need[ClientUnderTest]] = {
     "asks_versions": Need(
         partial(_sends, 0), "the client sends no ApiVersions request, even to a healthy broker"
     ),
@@ -120,7 +120,7 @@ NEEDS: Mapping[str, Need[PlayableClient]] = {
 """The needs, by the name that the mark `needs` uses."""
 
 
-def unmet_need(needs: Iterable[str], client: PlayableClient) -> str | None:
+def unmet_need(needs: Iterable[str], client: ClientUnderTest) -> str | None:
     """Return why a client lacks what a property needs; None if it lacks nothing.
 
     Raises:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from conformance.assertions.client_moves import PlayableClient
 from fixtures.under_test.broker import Broker
+from fixtures.under_test.client import ClientUnderTest
 from proposals.kip_1313.assertions import claims_instance_ids
 from proposals.kip_1313.client_rules import MEMBER_KEYS, sends_instance_ids
 from proposals.kip_1313.messages import PUSH_TELEMETRY_KEY, TELEMETRY_KEYS
@@ -39,12 +39,12 @@ BROKER_NEEDS: Mapping[str, tuple[Callable[[Broker], bool], str]] = {
 """The needs, by the name that the mark `needs` uses: whether a broker provides it, and why a clause does not apply otherwise."""
 
 
-def _sends_api(api_keys: Iterable[int], client: PlayableClient) -> bool:
+def _sends_api(api_keys: Iterable[int], client: ClientUnderTest) -> bool:
     recording = client.play(claiming_cluster()).recording
     return any(each.api_key in api_keys for each in recording.requests)
 
 
-CLIENT_NEEDS: Mapping[str, tuple[Callable[[PlayableClient], bool], str]] = {
+CLIENT_NEEDS: Mapping[str, tuple[Callable[[ClientUnderTest], bool], str]] = {
     "instance_ids": (
         lambda client: sends_instance_ids(client.play(claiming_cluster()).recording),
         "the client sends no request with header v3 (KIP-1313, a proposal), even to a broker that lists them",

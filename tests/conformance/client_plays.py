@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from concurrent.futures import Future
+from dataclasses import replace
+from typing import Any
 
 from fixtures.client_processes.driver_output import Ask
 from fixtures.client_processes.driver_process import DriverResult
+from fixtures.registry.clients import BUILT_IN, DEFAULT_RING, FOREIGN, Client, ClientInstallation
 from fixtures.scripted_broker.playing import Play
+from fixtures.under_test.client import ClientUnderTest
+from fixtures.under_test.plays import PlayCache
 from reference_model.clients.scripts.recording import Recording
 from reference_model.clients.scripts.script import Script
 from tests.reference_model.clients.recordings import asked, recorded, sent
@@ -40,23 +44,24 @@ def ended_well(recording: Recording) -> Play:
     return Play(recording=recording, result=WELL)
 
 
-@dataclass(frozen=True, kw_only=True)
-class FakeEntry:
-    """An entry of the registry of clients."""
-
-    options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    cluster_check: bool = True
-    can_ask_again: bool = True
-    runs_on: bool = False
-    version: str = "1.0"
+def entry(*, can_ask_again: bool = True, **changes: Any) -> Client:
+    """Return an entry of the registry of clients, or a command that cannot be told to ask again."""
+    return Client(
+        id="fake",
+        library="kgo",
+        language="",
+        ring=DEFAULT_RING,
+        memory_mb=300,
+        install=ClientInstallation(kind=BUILT_IN if can_ask_again else FOREIGN, command=()),
+        **{"version": "1.0", "cluster_check": True, **changes},
+    )
 
 
 HEALTHY = ended_well(recorded(asked(4), sent(12)))
 """A client that knows ApiVersions v4 and Metadata v12."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class FakeClient:
+class FakeClient(ClientUnderTest):
     """A client under test with one prepared play for every script.
 
     Attributes:
@@ -65,9 +70,14 @@ class FakeClient:
         client: its entry in the registry.
     """
 
-    prepared: Play = HEALTHY
-    healthy: Play = HEALTHY
-    client: FakeEntry = field(default_factory=FakeEntry)
+    def __init__(
+        self, *, prepared: Play = HEALTHY, healthy: Play = HEALTHY, client: Client | None = None
+    ) -> None:
+        super().__init__(
+            client or entry(), PlayCache(lambda _: Future()), artefacts={}, too_slow=str
+        )
+        self.prepared = prepared
+        self.healthy = healthy
 
     def play(self, script: Script) -> Play:
         """Return the prepared play, whatever the script is."""

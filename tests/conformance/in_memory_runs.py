@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from hypothesis.errors import UnsatisfiedAssumption
 
@@ -14,12 +14,28 @@ from fixtures.client.patience import Patience
 from fixtures.errors import HarnessError
 from fixtures.launchers.built_in import reference_targets
 from fixtures.under_test.in_memory import InMemoryBroker, in_memory_target
-from reference_model.broker.model.stages import Tampering
+from reference_model.broker.model.stages import Stage, Tampering
 from reference_model.broker.model.state_machine import ReferenceBroker
 from reference_model.profiles.listeners import PLAINTEXT
 from reference_model.profiles.profile import REFERENCE
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
-from tests.conformance.several_defects import with_defects
+
+
+@dataclass(slots=True, kw_only=True)
+class BrokerWithDefects(ReferenceBroker):
+    """A reference broker on which each of several defects acts at its own stage.
+
+    Attributes:
+        tamperings: the defects, in the order in which they act.
+    """
+
+    tamperings: tuple[Tampering, ...]
+
+    def tamper(self, stage: Stage, subject: object) -> None:
+        """Let every defect of this stage act."""
+        for each in self.tamperings:
+            if each.stage is stage:
+                each.act(subject)
 
 
 def broker_with(*tamperings: Tampering, patience: Patience) -> InMemoryBroker:
@@ -27,7 +43,13 @@ def broker_with(*tamperings: Tampering, patience: Patience) -> InMemoryBroker:
     (reference,) = (target for target in reference_targets() if target.id == REFERENCE)
     target = in_memory_target(reference)
     served = {
-        name: with_defects(each, tamperings)
+        name: BrokerWithDefects(
+            profile=each.profile,
+            identity=each.identity,
+            authentication=each.authentication,
+            log=each.log,
+            tamperings=tamperings,
+        )
         for name, each in target.served.items()
         if isinstance(each, ReferenceBroker)
     }

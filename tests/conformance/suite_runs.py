@@ -18,7 +18,8 @@ import pyarrow.parquet as pq
 
 from conformance.mutation.properties import all_properties, proxy_properties
 from reference_model.faults.broker import DEFECTS
-from reports.records import Phase, Verdict, cell_verdict
+from reports.records import WORST_FIRST, Verdict
+from reports.run.run_verdicts import run_verdicts
 
 REPOSITORY = Path(__file__).parent.parent.parent
 SUITE = "conformance/"
@@ -57,23 +58,10 @@ class SuiteRun:
         return [row for part in parts for row in pq.read_table(part).to_pylist()]
 
     def verdicts(self) -> dict[tuple[str, str], Verdict]:
-        """Return the verdict of each planned cell by target and clause, derived from the records."""
-        judged: dict[tuple[str, str], set[Verdict]] = {}
-        for row in self.rows():
-            if row["phase"] == Phase.GENERATE.value:
-                judged.setdefault((row["target"], row["clause"]), set()).add(
-                    Verdict(row["verdict"])
-                )
-        return {
-            key: cell_verdict(
-                judged.get(key, set()),
-                applicable=cell["applicable"],
-                known_violation=bool(cell["known_violation"]),
-                flaky=cell["flaky"] is not None,
-            )
-            for cell in self.header["planned_cells"]
-            for key in [(cell["target"], cell["clause"])]
-        }
+        """Return the verdict of each planned clause by target and clause: the worst, if there are several listeners."""
+        found = run_verdicts(self.folder, self.header)
+        best_first = sorted(found, key=lambda cell: -WORST_FIRST.index(found[cell]))
+        return {(cell.target, cell.clause): found[cell] for cell in best_first}
 
     def failures(self) -> dict[tuple[str, str], Path]:
         """Return the folder of each failure by target and clause."""

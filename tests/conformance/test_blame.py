@@ -36,7 +36,6 @@ from wire.frames import SIZE_BYTES, encode_frame
 from wire.primitives import TaggedField
 
 V0 = "KIP-35.v0-always-served"
-LISTS_ITSELF = "KIP-35.table-lists-itself"
 OWN = "KIP-35.keys-unique"
 PLAIN_V0, PLAIN_V3, PLAIN_V99 = (build_request(version=version) for version in (0, 3, 99))
 

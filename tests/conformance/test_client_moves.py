@@ -48,21 +48,15 @@ from tests.conformance.client_plays import (
     STOPPED,
     WELL,
     FakeClient,
-    FakeEntry,
     asks,
     ended_well,
+    entry,
 )
 from tests.reference_model.clients.recordings import asked, listing, opened, recorded, sent
 from wire.error_codes import ErrorCode
 
 OVERLAP = "KIP-35.client-uses-overlap"
 WRONG_VERSION = recorded(asked(3, listing((3, 0, 1))), sent(12), sent(13, at_ms=2))
-UNANSWERED = recorded(
-    *(asked(3, listing((3, 0, 1))), sent(12)),
-    *(sent(13, at_ms=2, response=b""), sent(1, at_ms=3)),
-    duration_ms=3300,
-    script=Script(timeout_ms=3000),
-)
 LOOP = recorded(
     *(asked(3, at_ms=10 * n) for n in range(30)), connections=(opened(api_versions_requests=30),)
 )
@@ -80,6 +74,9 @@ NEWEST_COMMON = partial(
     assert_newest_common_versions,
     healthy=ended_well(recorded(asked(4), sent(12), sent(2, api_key=60), sent(1, api_key=17))),
 )
+ENDS = partial(assert_ends_by_itself, FakeClient())
+FAILING = Play(recording=HEALTHY.recording, result=FAILED)
+STOPPED_PLAY = Play(recording=HEALTHY.recording, result=STOPPED)
 SILENT_CLIENT = FakeClient(
     healthy=Play(recording=HEALTHY.recording, result=replace(WELL, outcome=None))
 )
@@ -94,17 +91,9 @@ def ending(**result: object) -> Play:
 @pytest.mark.parametrize(
     ("check", "play"),
     [
-        pytest.param(partial(assert_ends_by_itself, FakeClient()), HEALTHY, id="works"),
-        pytest.param(
-            partial(assert_ends_by_itself, FakeClient()),
-            Play(recording=HEALTHY.recording, result=FAILED),
-            id="fails",
-        ),
-        pytest.param(
-            partial(assert_ends_by_itself, FakeClient()),
-            Play(recording=HEALTHY.recording, result=STOPPED),
-            id="we-stopped-it",
-        ),
+        pytest.param(ENDS, HEALTHY, id="works"),
+        pytest.param(ENDS, FAILING, id="fails"),
+        pytest.param(ENDS, STOPPED_PLAY, id="we-stopped-it"),
         pytest.param(
             partial(assert_ends_by_itself, SILENT_CLIENT),
             ending(outcome=None, exit_status=2),
@@ -112,11 +101,7 @@ def ending(**result: object) -> Play:
         ),
         pytest.param(assert_works, HEALTHY, id="ok"),
         pytest.param(assert_works, ending(outcome=None), id="exit-status-0"),
-        pytest.param(
-            assert_reports_error,
-            Play(recording=HEALTHY.recording, result=FAILED),
-            id="error",
-        ),
+        pytest.param(assert_reports_error, FAILING, id="error"),
         pytest.param(assert_reports_error, ending(outcome=None, exit_status=3), id="exit-status-3"),
         pytest.param(assert_bounded, HEALTHY, id="two-requests"),
         pytest.param(partial(assert_names_version, version="1.0"), HEALTHY, id="own-version"),
@@ -151,11 +136,7 @@ def ending(**result: object) -> Play:
         ),
         pytest.param(assert_keeps_working, HEALTHY, id="metadata"),
         pytest.param(partial(assert_keeps_working, after_ms=0), HEALTHY, id="metadata-later"),
-        pytest.param(
-            assert_keeps_working,
-            ending(asks=asks(True, False)),
-            id="no-time-left",
-        ),
+        pytest.param(assert_keeps_working, ending(asks=asks(True, False)), id="no-time-left"),
         pytest.param(
             assert_keeps_working,
             Play(recording=CUT_SHORT, result=replace(WELL, asks=asks(False, True))),
@@ -188,13 +169,13 @@ def test_play_is_as_it_has_to_be(check: Callable[[Play], None], play: Play) -> N
     ("check", "play", "message"),
     [
         pytest.param(
-            partial(assert_ends_by_itself, FakeClient()),
+            ENDS,
             Play(recording=HEALTHY.recording, result=ABORTED),
             "the client's process is aborted by SIGABRT\nthe last line",
             id="abort",
         ),
         pytest.param(
-            partial(assert_ends_by_itself, FakeClient()),
+            ENDS,
             ending(outcome=None, signal="SIGKILL", killed_for="memory", peak_rss_mb=4812.3),
             "the client's process uses more memory than it may: 4,812 MB",
             id="memory",
@@ -227,36 +208,26 @@ def test_play_is_as_it_has_to_be(check: Callable[[Play], None], play: Play) -> N
             id="older-version-of-metadata",
         ),
         pytest.param(
-            partial(assert_ends_by_itself, FakeClient()),
+            ENDS,
             ending(outcome=None, signal="SIGKILL", killed_for="time"),
             "the client's process hangs: it has to be killed",
             id="hang",
         ),
         pytest.param(
-            partial(assert_ends_by_itself, FakeClient()),
-            Play(
-                recording=UNANSWERED,
-                result=replace(WELL, outcome=None, signal="SIGKILL", killed_for="time"),
-            ),
-            "the client's process hangs: it has to be killed, after Metadata v13 on connection 0 was sent "
-            "although the table of that connection lists v0 to v1",
-            id="killed-after-a-request-outside-the-table",
-        ),
-        pytest.param(
-            partial(assert_ends_by_itself, FakeClient()),
+            ENDS,
             ending(outcome=None, exit_status=2, output="goroutine 1\npanic: nil\n"),
             "the client's process ends without a result, with exit status 2\ngoroutine 1\npanic: nil",
             id="panic",
         ),
         pytest.param(
             assert_works,
-            Play(recording=HEALTHY.recording, result=FAILED),
+            FAILING,
             "the client does not work: its operation fails\nTimeoutException",
             id="does-not-work",
         ),
         pytest.param(
             assert_works,
-            Play(recording=HEALTHY.recording, result=STOPPED),
+            STOPPED_PLAY,
             "the client does not work: its operation never ends\n1 brokers",
             id="never-ends",
         ),
@@ -485,7 +456,7 @@ def test_recovery_needs_a_script_that_heals() -> None:
 def test_recovery_is_asked_of_a_client_that_asks_again() -> None:
     """One that ends after its first operation may report an error."""
     play = ended_well(recorded(asked(4, Answer(cut_to=1)), script=HEALS))
-    once, again = (FakeClient(client=FakeEntry(can_ask_again=can)) for can in (False, True))
+    once, again = (FakeClient(client=entry(can_ask_again=can)) for can in (False, True))
     assert_recovers_if_asked_again(once, play)
     with pytest.raises(AssertionError, match="does not work again"):
         assert_recovers_if_asked_again(again, play)

@@ -6,7 +6,7 @@ import pytest
 
 from conformance.roles.client import NEEDS, unmet_need
 from proposals import provided
-from tests.conformance.client_plays import FakeClient, FakeEntry, ended_well
+from tests.conformance.client_plays import FakeClient, ended_well, entry
 from tests.reference_model.clients.recordings import asked, recorded, sent
 
 
@@ -14,7 +14,7 @@ from tests.reference_model.clients.recordings import asked, recorded, sent
     ("client", "unmet"),
     [
         pytest.param(
-            FakeClient(client=FakeEntry(options={"tls": (), "sasl_plain": ()})),
+            FakeClient(client=entry(options={"tls": (), "sasl_plain": ()})),
             {
                 *{
                     "never_asks",
@@ -29,7 +29,7 @@ from tests.reference_model.clients.recordings import asked, recorded, sent
         pytest.param(
             FakeClient(
                 healthy=ended_well(recorded(asked(0), sent(1))),
-                client=FakeEntry(cluster_check=False, can_ask_again=False),
+                client=entry(cluster_check=False, can_ask_again=False),
             ),
             set(NEEDS) - {"gives_up", "asks_versions", "asks_metadata"},
             id="v0-alone",
@@ -60,7 +60,7 @@ def test_ids_are_seen_not_looked_up(*, in_first_play: bool) -> None:
         ended_well(recorded(asked(5), sent(12))),
         ended_well(recorded(asked(5, ids=("c", 1)))),
     )
-    command = FakeEntry(cluster_check=False)
+    command = entry(cluster_check=False)
     client = FakeClient(
         healthy=giving if in_first_play else silent, prepared=giving, client=command
     )
@@ -81,5 +81,5 @@ def test_first_unmet_need_is_the_reason() -> None:
 
 def test_program_that_runs_on_gives_up_nothing() -> None:
     """Its next operation cannot be distinguished from a repeated version."""
-    client = FakeClient(client=FakeEntry(runs_on=True))
+    client = FakeClient(client=entry(runs_on=True))
     assert unmet_need(["gives_up"], client) == NEEDS["gives_up"].otherwise

@@ -1,4 +1,4 @@
-"""Runs of the suite that judge clients: records, evidence and exit status."""
+"""Runs of the suite that judge clients: records, evidence and exit status; and a correct client that shares no code with the project."""
 
 from __future__ import annotations
 
@@ -46,33 +46,9 @@ def test_a_planted_fault_violates_its_clause(run: SuiteRun) -> None:
         (FAULTY, CLAUSE): Verdict.VIOLATES,
         (WITHOUT_CARGO, CLAUSE): Verdict.NOT_RUN,
     }
-
-
-@pytest.mark.parametrize(
-    ("match", "verdict", "status"),
-    [
-        (".", Verdict.KNOWN_VIOLATION, 0),
-        pytest.param("^another", Verdict.VIOLATES, 1, marks=pytest.mark.nightly),
-    ],
-)
-def test_violation_of_a_client_can_be_declared(
-    match: str, verdict: Verdict, status: int, tmp_path: Path
-) -> None:
-    """A declaration excuses what it describes; one that describes nothing is named."""
-    declared = tmp_path / "known.toml"
-    facts = {"clause": CLAUSE, "match": match, "reason": "it is known", "link": "https://x.org"}
-    days = "added = 2026-11-28\nexpires = 9999-12-31\n"
-    lines = "".join(f"{name} = {json.dumps(value)}\n" for name, value in facts.items())
-    declared.write_text(f"[[known_violation]]\n{lines}{days}", encoding="utf-8")
-    again = run_suite(
-        *("--client", FAULTY, "--tier", "smoke", "--expectations", str(declared)),
-        runs=tmp_path / "runs",
-        suite=[f"{SUITE}clients/test_robustness.py::test_refused_name_is_an_error"],
-        every_listener=True,
-    )
-    assert again.verdicts()[FAULTY, CLAUSE] is verdict
-    assert again.status == status, again.output
-    assert ("but no failure matches '^another'" in again.output) == bool(status)
+    (folder,) = run.failures().values()
+    facts = json.loads((folder / "failure.json").read_text())
+    assert (facts["role"], facts["repeats"]["class"]) == ("client", "deterministic")
 
 
 def test_the_reason_of_a_client_that_is_not_run_says_what_to_install(run: SuiteRun) -> None:
@@ -86,28 +62,9 @@ def test_the_reason_of_a_client_that_is_not_run_says_what_to_install(run: SuiteR
     assert f"2 cells on {WITHOUT_CARGO} not run:" in run.output
 
 
-def test_a_failure_has_evidence_of_both_sides(run: SuiteRun) -> None:
-    """Bytes, packets, and a script that plays the broker."""
-    (folder,) = run.failures().values()
-    assert {path.name for path in folder.iterdir()} >= {
-        "exchange.txt",
-        "exchange.pcap",
-        "failure.json",
-        "reproducer.py",
-    }
-    facts = json.loads((folder / "failure.json").read_text())
-    assert facts["role"] == "client"
-    assert facts["repeats"]["class"] == "deterministic"
-    assert "INVALID_REQUEST" in (folder / "exchange.txt").read_text()
-
-
 def test_rows_name_the_client(run: SuiteRun) -> None:
     """Readers of the records tell clients from brokers by this column."""
     assert {row["client"] for row in run.rows()} == {"model", FAULTY}
-
-
-CONNECTS = 'import socket, sys; socket.create_connection(sys.argv[1].split(":"))'
-"""A client that opens a connection and sends nothing."""
 
 
 def judge_program(source: str, suite: str, folder: Path) -> SuiteRun:
@@ -120,6 +77,10 @@ def judge_program(source: str, suite: str, folder: Path) -> SuiteRun:
         suite=[f"{SUITE}{suite}"],
         every_listener=True,
     )
+
+
+CONNECTS = 'import socket, sys; socket.create_connection(sys.argv[1].split(":"))'
+"""A client that opens a connection and sends nothing."""
 
 
 def test_a_client_that_did_nothing_is_no_success(tmp_path: Path) -> None:
@@ -204,33 +165,6 @@ def test_check_plays_the_healthy_script_alone(
     assert not runs.exists()
 
 
-FAILS_TWICE = """
-import socket, sys
-
-host, _, port = sys.argv[1].rpartition(":")
-with socket.create_connection((host, int(port)), 5) as connection:
-    asked = bytes.fromhex("00000011 0012 0003 00000007 0001 61 00 0261 0231 00")
-    connection.sendall(asked)
-    response = connection.recv(4096)
-    if response[8:10] == bytes([0, 42]) and len(response) > 100:
-        connection.sendall(asked)
-        connection.recv(4096)
-        sys.exit(1)
-"""
-"""Hides that its name is refused if there is no table, and asks on the same connection again if there is one."""
-
-
-def test_a_second_kind_of_failure_is_not_hidden(tmp_path: Path) -> None:
-    """Both are reported, each with evidence of its own."""
-    run = judge_program(
-        FAILS_TWICE, "clients/test_robustness.py::test_refused_name_is_an_error", tmp_path
-    )
-    assert run.status == 1, run.output
-    assert "the application gets no error: its operation succeeds" in run.output
-    assert "was sent after ApiVersions got INVALID_REQUEST there" in run.output
-    assert len(list(run.folder.glob("failures/*"))) == 2
-
-
 def test_command_that_does_not_start_is_tried_once(tmp_path: Path) -> None:
     """One sentence has what the shell said; nothing was judged, so there is no run folder."""
     ended = subprocess.run(
@@ -241,3 +175,33 @@ def test_command_that_does_not_start_is_tried_once(tmp_path: Path) -> None:
     assert ended.stdout.startswith("none does not start, so nothing was judged: ")
     assert "not found" in ended.stdout
     assert not (tmp_path / "runs").exists()
+
+
+CLIENT = Path(__file__).parent / "independent_clients" / "blocking_client.py"
+CALLED = "{bootstrap} {timeout} {again} {options}"
+OPTIONS = {
+    "tls": "--tls-ca {ca_file}",
+    "sasl_plain": "--username {username} --password {password}",
+    "without_cluster_check": "--no-check",
+}
+
+
+@pytest.mark.nightly
+def test_a_blocking_client_conforms(tmp_path: Path) -> None:
+    """It sends the ids of KIP-1242 and knows TLS and SASL, so only the proposal is not judged."""
+    declared = [f"--client-option={name}={arguments}" for name, arguments in OPTIONS.items()]
+    run = run_suite(
+        *("--client-cmd", f"{sys.executable} {CLIENT} {CALLED}", "--tier", "smoke", *declared),
+        runs=tmp_path,
+        suite=[f"{SUITE}clients"],
+        every_listener=True,
+    )
+    assert run.status == 0, run.output
+    verdicts = {clause: verdict for (_, clause), verdict in run.verdicts().items()}
+    assert set(verdicts.values()) == {Verdict.CONFORMS, Verdict.NOT_APPLICABLE}
+    not_judged = {
+        clause
+        for clause, verdict in verdicts.items()
+        if verdict is Verdict.NOT_APPLICABLE and not clause.startswith("KIP-1313.")
+    }
+    assert not not_judged

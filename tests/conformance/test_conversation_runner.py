@@ -1,8 +1,10 @@
-"""A conversation is played to a target and to the model; any difference is a violation."""
+"""A conversation is played to a target and to the model; any difference is a violation, except that of its own table."""
 
 from __future__ import annotations
 
 import dataclasses
+import math
+from dataclasses import replace
 
 import pytest
 from hypothesis.errors import UnsatisfiedAssumption
@@ -12,6 +14,7 @@ from conformance.assertions.conversation_runner import (
     ends_at_a_read,
     has_refused_size,
 )
+from conformance.assertions.model_agreement import model_of
 from conformance.brokers.test_sequences import (
     BAD_NAME,
     UNREADABLE,
@@ -21,22 +24,27 @@ from conformance.brokers.test_sequences import (
     at_once,
     one_by_one,
 )
+from conformance.mutation.properties import all_properties, holds
+from fixtures.client.patience import Patience
 from fixtures.launchers.built_in import reference_targets
 from fixtures.under_test.in_memory import InMemoryBroker, in_memory_target
-from reference_model.broker.model.fault_injection import StreamEnd
+from reference_model.broker.model.fault_injection import RequestContext, StreamEnd
 from reference_model.broker.model.stages import Stage, Tampering
+from reference_model.broker.rules.reaction import Listing
 from reference_model.faults.broker import DEFECTS
+from reference_model.faults.broker.registry import replace_reaction, replace_response
 from reference_model.profiles.profile import Profile, traits_of
 from strategies.api_versions import build_request
 from strategies.bare_requests import LIST_GROUPS, METADATA, build_bare_request
 from strategies.conversations import Conversation, Handshake, PlainToken, Reconnect
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 from strategies.odd_frames import build_cut_short, build_part, build_with_size
+from tests.conformance.in_memory_runs import broker_with
 from wire.api_keys import METADATA_KEY
+from wire.exchange import Outcome
 from wire.frames import SIZE_BYTES
 
 SASL = "sasl_plaintext"
-TAGGED_TOKEN = PlainToken(version=2, tags=b"\x01\x05\x01x")
 
 
 def in_memory(listener: str, defect: str = "") -> InMemoryBroker:
@@ -131,29 +139,49 @@ def test_conversation_without_a_word_of_the_model_is_rejected() -> None:
         play(in_memory("plaintext"), one_by_one(build_bare_request(METADATA_KEY, 8)))
 
 
-@pytest.mark.parametrize("is_lossy", [False, True])
-def test_half_close_that_is_outlived_is_told(is_lossy: bool) -> None:
+class OlderBroker(InMemoryBroker):
+    """The reference broker, judged as an older release in one respect.
+
+    Attributes:
+        trait: the name of the trait.
+        release: the release, with ZooKeeper.
+    """
+
+    trait: str
+    release: str
+
+    @property
+    def profile(self) -> Profile:
+        """The profile with that trait."""
+        older = getattr(traits_of(self.release, quorum="zookeeper"), self.trait)
+        profile = super().profile
+        traits = dataclasses.replace(profile.traits, **{self.trait: older})
+        return dataclasses.replace(profile, traits=traits)
+
+
+class LossyBroker(OlderBroker):
+    """One that may lose answers before an end of stream."""
+
+    trait, release = "early_end_loses_answers", "2.4.1"
+
+
+class HidingBroker(OlderBroker):
+    """One that speaks TLS, and may not see the second of two requests."""
+
+    trait, release = "tls_hides_requests", "0.11.0.3"
+    speaks_tls = True
+
+
+@pytest.mark.parametrize("kind", [InMemoryBroker, LossyBroker])
+def test_half_close_that_is_outlived_is_told(kind: type[InMemoryBroker]) -> None:
     """A target that keeps its side open after the end of our stream violates, even if it may lose answers."""
 
     def act(ending: StreamEnd) -> None:
         ending.keeps_open = True
 
     target = in_memory_target(reference_targets()[0], Tampering(stage=Stage.END, act=act))
-    broker = (LossyBroker if is_lossy else InMemoryBroker)(target, "plaintext")
     with pytest.raises(AssertionError, match="keeps the connection open"):
-        play(broker, at_once(build_part(V0, 3), ends=True))
-
-
-class LossyBroker(InMemoryBroker):
-    """The reference broker, judged as a release that may lose answers before an end of stream."""
-
-    @property
-    def profile(self) -> Profile:
-        """The profile with that trait."""
-        profile = super().profile
-        lossy = traits_of("2.4.1", quorum="zookeeper").early_end_loses_answers
-        traits = dataclasses.replace(profile.traits, early_end_loses_answers=lossy)
-        return dataclasses.replace(profile, traits=traits)
+        play(kind(target, "plaintext"), at_once(build_part(V0, 3), ends=True))
 
 
 def test_lossy_end_allows_all_answers_and_none() -> None:
@@ -162,20 +190,6 @@ def test_lossy_end_allows_all_answers_and_none() -> None:
     play(broker, at_once(V0, ends=True))
     play(broker, at_once(V0, build_with_size(-1)))
     assert len([step for step in broker.journal if step.end_of_stream]) == 1
-
-
-class HidingBroker(InMemoryBroker):
-    """The reference broker as if it spoke TLS, judged as a release that may not see the second of two requests."""
-
-    speaks_tls = True
-
-    @property
-    def profile(self) -> Profile:
-        """The profile with that trait."""
-        profile = super().profile
-        hides = traits_of("0.11.0.3", quorum="zookeeper").tls_hides_requests
-        traits = dataclasses.replace(profile.traits, tls_hides_requests=hides)
-        return dataclasses.replace(profile, traits=traits)
 
 
 def test_requests_that_tls_may_hide_are_sent_one_by_one() -> None:
@@ -211,3 +225,54 @@ def test_an_end_may_cost_an_answer_after_a_frame_or_a_size_alone() -> None:
     assert ends_at_a_read(build_part(V0, 4))
     for kept in (3, 5, len(V0.data) - 1):
         assert not ends_at_a_read(build_part(V0, kept))
+
+
+V3, V99 = (build_request(version=version) for version in (3, 99))
+AGREES = "test_target_does_what_the_model_allows"
+
+
+def narrower(context: RequestContext) -> None:
+    """List Metadata up to v5 only."""
+    if context.response is not None and context.reaction.listing is Listing.EVERYTHING:
+        keys = tuple(
+            replace(each, max_version=5) if each.api_key == 3 else each
+            for each in context.response.api_keys
+        )
+        replace_response(context, api_keys=keys)
+
+
+def close_on_99(context: RequestContext) -> None:
+    """Close the connection on v99."""
+    if context.header is not None and context.header.api_version == 99:
+        replace_reaction(context, outcome=Outcome.CLOSED)
+
+
+@pytest.fixture(name="foreign")
+def _foreign(monkeypatch: pytest.MonkeyPatch) -> InMemoryBroker:
+    """A target of another implementation, with a table of its own and one difference from the model."""
+    monkeypatch.setattr(InMemoryBroker, "pin_is_binding", False)
+    return broker_with(
+        Tampering(stage=Stage.RESPONSE, act=narrower),
+        Tampering(stage=Stage.REACTION, act=close_on_99),
+        patience=Patience(math.inf),
+    )
+
+
+def test_a_foreign_table_is_no_difference_and_hides_none(foreign: InMemoryBroker) -> None:
+    """A response with the target's own table agrees, and what else it does is still compared."""
+    assert {each.api_key: each.max_version for each in model_of(foreign).api_keys}[3] == 5
+    with assumptions_outside_hypothesis():
+        assert holds(all_properties()[AGREES], foreign, {"sent": V3})
+        assert not holds(all_properties()[AGREES], foreign, {"sent": V99})
+
+
+def test_a_release_is_compared_with_its_recorded_table() -> None:
+    """Apache Kafka's releases and the reference broker keep their profile, and the message names what differs."""
+    broker = broker_with(Tampering(stage=Stage.RESPONSE, act=narrower), patience=Patience(math.inf))
+    assert model_of(broker) is broker.profile
+    broker.begin_example()
+    with assumptions_outside_hypothesis(), pytest.raises(AssertionError) as failed:
+        all_properties()[AGREES].body(broker=broker, sent=V3)
+    first, *details = str(failed.value).splitlines()
+    assert first.endswith("; api_keys differ")
+    assert details == ["api_keys: 3: v0 to v5, expected v0 to v13"]

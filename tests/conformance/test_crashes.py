@@ -17,7 +17,6 @@ from fixtures.under_test.broker import Broker
 from reports.records import Verdict
 from reports.run.judged_examples import CellKey
 from reports.verdict_labels import CRASH_KINDS
-from strategies.api_versions import build_request
 from tests.conformance.judged_properties import (
     MUST,
     PIN,
@@ -25,9 +24,8 @@ from tests.conformance.judged_properties import (
     crashing,
     end_it,
     judged,
-    target_with,
 )
-from wire.exchange import Exchange, Outcome, Step
+from wire.exchange import Step
 
 ENDED = "broker ended by SIGABRT; last lines of broker.out:"
 
@@ -82,20 +80,14 @@ def test_request_that_ends_a_fresh_target_too_is_a_violation(
     assert broker.revivals == 3 + is_started_by_others
 
 
-@pytest.mark.parametrize(
-    ("broken", "blamed"),
-    [("odd", "PROTOCOL.malformed-hurts-nobody"), ("", "PROTOCOL.well-formed-never-closed")],
-)
-def test_a_crash_is_laid_to_the_clause_about_it(broken: str, blamed: str, tmp_path: Path) -> None:
+def test_a_crash_is_laid_to_the_clause_about_it(tmp_path: Path) -> None:
     """The clause about crashes is also violated if the property is a PIN that does not bind the target."""
-    broker = JudgedBroker(target=target_with(), revivals=5)
-    case = judged(tmp_path, broker, PIN, also_planned=(blamed,))
-    key = CellKey(blamed, broker.target.id, "plaintext")
-    request = build_request(version=0, broken=broken)
-    exchange = Exchange(request=request, outcome=Outcome.CLOSED)
+    broker = JudgedBroker(revivals=5)
+    case = judged(tmp_path, broker, PIN, also_planned=(CRASH_OF_WELL_FORMED,))
+    key = case.key._replace(clause=CRASH_OF_WELL_FORMED)
 
     def crash(value: int) -> None:
-        broker.journal.append(Step(connection=0, exchanges=(exchange,)))
+        broker.journal.append(crashing(""))
         raise BrokerGone("it ended: exit status 2\npanic: nil pointer")
 
     with contextlib.suppress(TargetEnded):
@@ -104,26 +96,14 @@ def test_a_crash_is_laid_to_the_clause_about_it(broken: str, blamed: str, tmp_pa
     (failure,) = case.recorder.cells[key].failures.values()
     assert failure.first_line == "this request crashes the target: panic: nil pointer"
     assert failure.is_crash
-    assert case.judge.failed_elsewhere == {blamed}
+    assert case.judge.failed_elsewhere == {CRASH_OF_WELL_FORMED}
 
 
-@pytest.mark.parametrize(
-    ("step", "blamed"),
-    [
-        pytest.param(crashing("odd"), "PROTOCOL.malformed-hurts-nobody", id="malformed"),
-        pytest.param(crashing(""), "PROTOCOL.well-formed-never-closed", id="well-formed"),
-        pytest.param(
-            Step(connection=0, pieces=(b"\0",)), "PROTOCOL.malformed-hurts-nobody", id="no-frame"
-        ),
-    ],
-)
-def test_the_end_of_a_target_that_is_not_ours_is_a_crash(
-    step: Step, blamed: str, tmp_path: Path
-) -> None:
+def test_the_end_of_a_target_that_is_not_ours_is_a_crash(tmp_path: Path) -> None:
     """The latest example that sent anything is to blame; the property that meets the end, and all later ones, name the clause."""
-    broker = JudgedBroker()
+    blamed, step = CRASH_OF_BROKEN, crashing("odd")
+    broker = JudgedBroker(last_sent=(step,))
     case = judged(tmp_path, broker, PIN, also_planned=(blamed,))
-    broker.last_sent = (step,)
     for value in range(2):
         with pytest.raises(BrokerGone, match=f"exit status 139; {blamed} judges this"):
             case.run(end_it, value)

@@ -1,4 +1,7 @@
-"""The first line of a failure says where the input stood and what was wrong, the second what the input was."""
+"""The first line of a failure says where the input stood and what was wrong, the second what the input was.
+
+What is wrong with a bean or a log entry about a software has words of its own.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,20 @@ import pytest
 
 from conformance.assertions.client_software import (
     NO_ENTRY,
+    NO_PROCESSOR,
     NOT_IN_THE_FIELD,
+    OTHER_KEYS,
+    OTHER_LISTENER,
     OTHER_SOFTWARE,
+    OTHER_TYPE,
     SOFTWARE_NOT_NAMED,
+    bean_problem,
 )
 from conformance.assertions.judging import Unjudged, violation_context
 from conformance.brokers import test_software_metrics as metrics
 from conformance.mutation.properties import all_properties
 from conformance.mutation.subjects import broker_with
+from fixtures.kafka_setup.connection_metrics import ConnectionsBean, counts_of
 from fixtures.under_test.broker import Broker
 from strategies.api_versions import build_request
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
@@ -139,3 +148,34 @@ def test_a_missing_log_entry_is_another_failure(
     broker = cast("Broker", _Alive())
     found = metrics.log_problem(broker, path, "client-1", NAMED)
     assert found.partition("\n")[0] == problem
+
+
+SOFTWARE = "kafka.server:clientSoftwareName=a,clientSoftwareVersion=1"
+
+
+@pytest.mark.parametrize(
+    ("rest", "problem"),
+    [
+        ("listener=SSL,networkProcessor=2,type=socket-server-metrics", ""),
+        ("networkProcessor=2,type=socket-server-metrics", OTHER_KEYS),
+        ("listener=SSL,type=socket-server-metrics", OTHER_KEYS),
+        ("listener=SSL,networkProcessor=2", OTHER_KEYS),
+        ("listener=SSL,networkProcessor=2,port=1,type=socket-server-metrics", OTHER_KEYS),
+        ("listener=PLAINTEXT,networkProcessor=2,type=socket-server-metrics", OTHER_LISTENER),
+        ("listener=SSL,networkProcessor=first,type=socket-server-metrics", NO_PROCESSOR),
+        ("listener=SSL,networkProcessor=2,type=socket-metrics", OTHER_TYPE),
+    ],
+)
+def test_bean_has_the_name_of_the_kip(rest: str, problem: str) -> None:
+    """A bean with another name is a violation, which shows the name."""
+    bean = f"{SOFTWARE},{rest}"
+    found = bean_problem(ConnectionsBean(bean=bean, connections=1), "ssl")
+    assert found == (f"{problem}\n{bean}" if problem else "")
+
+
+def test_gauges_are_summed_over_network_threads() -> None:
+    """A gauge without a listener in its name counts for the listener that is judged; zeros are left out."""
+    names = ("listener=SSL,networkProcessor=1", "listener=SSL,networkProcessor=2", "type=x")
+    gauges = [ConnectionsBean(bean=f"{SOFTWARE},{name}", connections=1) for name in names]
+    unused = ConnectionsBean(bean=f"{SOFTWARE},listener=PLAINTEXT", connections=0)
+    assert counts_of([*gauges, unused], listener="ssl") == {("ssl", "1"): 3}

@@ -1,20 +1,23 @@
-"""Failures are repeated alone and classified; intermittent ones still fail the run."""
+"""Failures are repeated alone and classified; intermittent ones still fail the run.
+
+A failure that comes by chance in one example is no reason to doubt another example that fails alike.
+"""
 
 from __future__ import annotations
 
 import itertools
-import json
 import random
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import cast
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from clauses.tiers import Tier
+from conformance.engine.failing_examples import MOST_EXAMPLES, FailingExamples
 from conformance.engine.repeating import REPEATS_IF_ALL_FAIL, FailingExample, Repeater
 from fixtures.client.given_address import parse_address
 from fixtures.errors import ConnectionFailed
@@ -22,7 +25,7 @@ from fixtures.launchers.address import address_target, launch_address
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.spare_target import SpareTarget
 from reports.failure_classes import FailureClass
-from reports.records import Verdict
+from reports.run.repeats import Repeats, Tally
 from strategies.api_versions import build_request
 from tests.conformance.fake_targets import (
     Behaviour,
@@ -32,10 +35,6 @@ from tests.conformance.fake_targets import (
     reference_broker,
     serve,
 )
-from tests.conformance.suite_runs import run_suite
-
-CLAUSE = "PROTOCOL.correlation-id-echoed"
-PROPERTY = "test_correlation_id_comes_back"
 
 
 def failing(fails: Callable[[], bool]) -> Behaviour:
@@ -120,16 +119,19 @@ def answered(broker: Broker) -> None:
     assert broker.exchange(build_request(version=0)).payload is not None
 
 
-def example_on(broker: Broker) -> FailingExample:
-    """Return a failing example of a broker."""
-    return FailingExample(answered, {"broker": broker})
+def repeats_on(
+    used: Broker, fresh: Broker | None = None, body: Callable[[Broker], None] = answered
+) -> Repeats:
+    """Repeat an example that failed on a broker, on a fresh one as well if there is one."""
+    repeats = repeater(fresh).repeat(used, FailingExample(body, {"broker": used}))
+    assert repeats is not None
+    return repeats
 
 
 def test_failure_that_always_shows_is_deterministic() -> None:
     """A failure that shows every time on both brokers is repeated only a few times."""
     with broker_of(after(0)) as used, broker_of(after(0)) as fresh:
-        repeats = repeater(fresh).repeat(used, example_on(used))
-    assert repeats is not None
+        repeats = repeats_on(used, fresh)
     assert repeats.failure_class is FailureClass.DETERMINISTIC
     assert repeats.used.repeats == REPEATS_IF_ALL_FAIL
     assert repeats.fresh == repeats.used
@@ -138,16 +140,14 @@ def test_failure_that_always_shows_is_deterministic() -> None:
 def test_failure_that_needs_what_went_before_is_of_order() -> None:
     """A failure on the judged broker but never on a fresh one depends on earlier requests."""
     with broker_of(after(0)) as used, broker_of(after(1000)) as fresh:
-        repeats = repeater(fresh).repeat(used, example_on(used))
-    assert repeats is not None
+        repeats = repeats_on(used, fresh)
     assert repeats.failure_class is FailureClass.ORDER
 
 
 def test_failure_under_load_is_of_load() -> None:
     """A failure that does not show alone, but next to other requests, is one of load."""
     with broker_of(beside_others()) as used:
-        repeats = repeater().repeat(used, example_on(used))
-    assert repeats is not None
+        repeats = repeats_on(used)
     assert repeats.failure_class is FailureClass.LOAD
 
 
@@ -157,8 +157,7 @@ def test_failure_by_chance_is_flaky() -> None:
         broker_of(three_in_ten(1, calm=1)) as used,
         broker_of(three_in_ten(2, calm=1)) as fresh,
     ):
-        repeats = repeater(fresh).repeat(used, example_on(used))
-    assert repeats is not None
+        repeats = repeats_on(used, fresh)
     assert repeats.failure_class is FailureClass.FLAKY
     assert repeats.rate.low < 0.3 < repeats.rate.high
 
@@ -170,8 +169,7 @@ def test_target_that_gives_way_is_of_the_environment() -> None:
         raise ConnectionFailed("no route")
 
     with broker_of(reference_behaviour()) as used:
-        repeats = repeater().repeat(used, FailingExample(unreachable, {"broker": used}))
-    assert repeats is not None
+        repeats = repeats_on(used, body=unreachable)
     assert repeats.failure_class is FailureClass.ENVIRONMENT
     assert "no route" in str(repeats)
 
@@ -180,8 +178,7 @@ def test_failure_that_took_all_waiting_time_is_repeated() -> None:
     """At a load of 30 a reference broker once answered none of 818 requests in time; nothing else would have excused it."""
     with broker_of(reference_behaviour()) as used:
         used.patience.left_s = 0.0
-        repeats = repeater().repeat(used, example_on(used))
-    assert repeats is not None
+        repeats = repeats_on(used)
     assert repeats.leaves_open == f"it recurred in none of {repeats.rate.repeats} repeats"
 
 
@@ -193,8 +190,7 @@ def test_repeats_that_wait_in_vain_and_conform_excuse_the_failure() -> None:
         broker.patience.wait_in_vain(0.7)
 
     with broker_of(reference_behaviour()) as used, broker_of(reference_behaviour()) as fresh:
-        repeats = repeater(fresh).repeat(used, FailingExample(waits, {"broker": used}))
-    assert repeats is not None
+        repeats = repeats_on(used, fresh, waits)
     assert (repeats.used.repeats, repeats.fresh, repeats.loaded) == (3, repeats.used, repeats.used)
     assert repeats.leaves_open == "it recurred in none of 6 repeats"
 
@@ -203,19 +199,82 @@ def test_failure_of_a_target_that_sent_too_much_has_no_class() -> None:
     """Nothing is repeated on it, which says nothing about the environment."""
     with broker_of(after(0)) as used:
         used.patience.large_bytes.value = -1
-        assert repeater().repeat(used, example_on(used)) is None
+        assert repeater().repeat(used, FailingExample(answered, {"broker": used})) is None
 
 
-@pytest.mark.slow
-def test_flaky_must_fails_the_run(tmp_path: Path) -> None:
-    """A MUST that a target fails three times in ten ends the run with 1; run.json has its rate with the interval, and the failure's folder its class."""
-    with serve(three_in_ten(11, calm=40)) as fake:
-        run = run_suite("--bootstrap-server", fake.address, "-k", PROPERTY, runs=tmp_path / "runs")
-    assert run.status == 1, run.output
-    assert list(run.verdicts().values()) == [Verdict.FLAKY]
-    assert "repeated: flaky (fails only sometimes): failed" in run.output
-    (cell,) = run.header["planned_cells"]
-    assert cell["flaky"]["low"] < 0.3 < cell["flaky"]["high"]
-    for folder in run.failures().values():
-        facts = json.loads((folder / "failure.json").read_text())
-        assert facts["repeats"]["class"] == "flaky"
+ALWAYS, NEVER = Repeats(used=Tally(2, 2)), Repeats(used=Tally(0, 3))
+SIGNATURES: Any = (("cell", "signature"),)
+
+
+class Case:
+    """Failures, what their repeats are to show, and what was repeated and recorded.
+
+    Attributes:
+        failing: the failures.
+        rounds: the numbers of the examples that were repeated together.
+        found: what the repeats of each failure showed.
+    """
+
+    def __init__(self, *results: Repeats | None) -> None:
+        self.cells = {"cell": SimpleNamespace(planned=SimpleNamespace(known_violation=None))}
+        recorder: Any = self
+        self.failing = FailingExamples(recorder)
+        self.rounds: list[list[int]] = []
+        self.found: list[Repeats] = []
+        self._results = iter(results)
+
+    def repeated(self, _key: str, _signature: str, repeats: Repeats) -> None:
+        """Keep them."""
+        self.found.append(repeats)
+
+    def repeat(self) -> None:
+        """Repeat the failures."""
+        self.failing.repeat(self._repeat)
+
+    def _repeat(self, examples: Sequence[FailingExample]) -> list[Repeats | None]:
+        self.rounds.append([each.values["number"] for each in examples])
+        return [next(self._results) for _ in examples]
+
+
+def example(number: int) -> FailingExample:
+    """Return an example."""
+    return FailingExample(lambda **_: None, {"number": number})
+
+
+@pytest.mark.parametrize("results", [[ALWAYS], [NEVER, ALWAYS], [NEVER, NEVER, NEVER]])
+def test_next_example_is_repeated_if_one_leaves_the_failure_open(results: list[Repeats]) -> None:
+    """The last repeats count; an example after one that recurs is not repeated."""
+    case = Case(*results)
+    for number in range(MOST_EXAMPLES + 2):
+        case.failing.keep(SIGNATURES, example(number))
+    case.repeat()
+    assert case.found == results
+    assert case.rounds == [[number] for number in range(len(results))]
+
+
+def test_shrunk_example_replaces_those_before() -> None:
+    """It is the smallest one."""
+    case = Case(NEVER)
+    case.failing.keep(SIGNATURES, example(0))
+    case.failing.keep(SIGNATURES, example(1), is_shrunk=True)
+    case.repeat()
+    assert case.rounds == [[1]]
+
+
+def test_example_that_cannot_be_repeated_is_recorded_as_nothing() -> None:
+    """It stays a failure that was not repeated."""
+    case = Case(None)
+    case.failing.keep(SIGNATURES, example(0))
+    case.repeat()
+    assert not case.found
+
+
+def test_failures_of_several_properties_are_repeated_together_and_once() -> None:
+    """What was repeated is not repeated again after a later property."""
+    case = Case(ALWAYS, ALWAYS)
+    case.failing.keep(SIGNATURES, example(0))
+    case.failing.keep((("cell", "of another property"),), example(1))  # type: ignore[arg-type]
+    case.repeat()
+    case.repeat()
+    assert case.rounds == [[0, 1]]
+    assert case.found == [ALWAYS, ALWAYS]

@@ -1,20 +1,32 @@
-"""A property of a client that fails in several ways: every kind is found, pinned or drawn, and shrunk."""
+"""A property of a client that fails in several ways: every kind is found, pinned or drawn, and shrunk.
+
+The scripts that are played ahead are those that the properties then draw.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given, seed, settings
 from hypothesis import strategies as st
 
+from clauses.tiers import Tier
+from conformance.engine.budgets import CLIENT_EXAMPLES, client_examples
+from conformance.engine.drawing import examples_go_to
 from conformance.engine.further_kinds import MOST_ROUNDS, FurtherKinds
 from conformance.roles import client
+from conformance.roles.client import scripts_of
 from fixtures.errors import HarnessError
+from fixtures.under_test.client import ClientUnderTest
+from fixtures.under_test.in_memory_client import in_memory_client
+from reference_model.clients.scripts.script import Script
 from reports.records import Verdict
+from strategies.hypothesis_adapter import max_examples_changed
+from strategies.nonsense_scripts import brokers_that_talk_nonsense, without_answer
 from tests.conformance.judged_properties import Judged, JudgedBroker, judged
 
 KINDS = ("aborts", "hangs", "floods", "forgets", "lies")
@@ -126,3 +138,43 @@ def test_fault_of_ours_after_a_violation_hides_nothing(tmp_path: Path) -> None:
     )
     with pytest.raises(HarnessError):
         case_with(tmp_path / "other", pinned=1).run(lose, 1)
+
+
+PINNED = without_answer("close")
+
+
+class PytestItem(NamedTuple):
+    """The part of a pytest item that is used."""
+
+    obj: Any
+
+
+def property_that(body: Callable[..., None]) -> Any:
+    """Return a property of this body."""
+    drawn = given(script=brokers_that_talk_nonsense())(body)
+    return seed(5)(settings(database=None)(example(script=PINNED)(drawn)))
+
+
+def play(client: ClientUnderTest, script: Script) -> None:
+    """Play the script."""
+    client.play(script)
+
+
+def test_same_scripts_are_drawn_when_they_are_judged() -> None:
+    """Nothing is played while scripts are collected; each is there once, although two properties draw it."""
+    client, tier = in_memory_client(), Tier.STANDARD
+    property_ = property_that(play)
+    items: Any = [PytestItem(property_), PytestItem(property_that(play))]
+    ahead = scripts_of(items, client, tier=tier)
+    assert client.script is None
+
+    judged: dict[Script, None] = {}
+
+    def take(_: object, values: Mapping[str, Script]) -> None:
+        judged[values["script"]] = None
+
+    with max_examples_changed(property_, client_examples), examples_go_to(take, property_):
+        property_(client=client)
+    assert tuple(judged) == ahead
+    assert ahead[0] == PINNED
+    assert 2 < len(ahead) <= 1 + CLIENT_EXAMPLES

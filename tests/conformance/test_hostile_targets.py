@@ -22,13 +22,12 @@ from tests.conformance.fake_targets import (
     close_at_once,
     flood,
     serve,
-    trickling,
     turning,
     turning_behind_tls,
 )
 from tests.conformance.suite_runs import SuiteRun, finish, start_suite
 
-pytestmark = [pytest.mark.slow, pytest.mark.nightly]  # Seven runs
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]  # Five runs
 
 FLOODING: dict[str, Behaviour] = {
     "flooding": flood,
@@ -37,14 +36,10 @@ BRIEF: dict[str, Behaviour] = {
     "garbage": answer_garbage,
     "bombs": answer_bombs,
     "silent": answer_nothing,
-    "dripping": trickling(0.3),
 }
 """One property judges them here: `benchmarks.hostile_targets` has a complete run of each."""
 INSIDE_TLS: dict[str, Behaviour] = {
     "tls-closing": behind_tls(close_at_once),
-}
-INSTEAD_OF_TLS: dict[str, Behaviour] = {
-    "handshake-silent": answer_nothing,
 }
 ONE_PROPERTY = ("-k", "test_v0_is_served")
 SEVERAL = ("-k", "test_v0_is_served or key or feature or pipelined")
@@ -60,10 +55,7 @@ THE_CAUSE = f"judged by {V0_SERVED}"
 def hostile_runs(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, SuiteRun]:
     """A smoke run against each; those with TLS run later, because the wait for a handshake is shorter."""
     plain = {name: turning(behaviour) for name, behaviour in (FLOODING | BRIEF).items()}
-    tls = {
-        name: turning_behind_tls(behaviour)
-        for name, behaviour in (INSIDE_TLS | INSTEAD_OF_TLS).items()
-    }
+    tls = {name: turning_behind_tls(behaviour) for name, behaviour in INSIDE_TLS.items()}
     runs = tmp_path_factory.mktemp("runs")
     options = {name: ONE_PROPERTY if name in BRIEF else SEVERAL for name in plain}
     return {
@@ -113,25 +105,3 @@ def test_hostile_target_gets_verdicts(name: str, hostile_runs: Mapping[str, Suit
     assert unexplained(run) == {}
     assert "a bug in this suite" not in run.output
     assert run.header["footer"]["exit_status"] == 1
-
-
-@pytest.mark.parametrize("name", INSTEAD_OF_TLS)
-def test_listener_that_shakes_no_hands_leaves_doubt(
-    name: str, hostile_runs: Mapping[str, SuiteRun]
-) -> None:
-    """Without TLS nothing can be sent, and the run says why, cell by cell."""
-    run = hostile_runs[name]
-    assert run.status == 10, run.output
-    assert set(by_clause(run).values()) == {Verdict.INCONCLUSIVE}
-    assert "TlsRefused: no TLS with 127.0.0.1:" in run.output
-    assert "Traceback" not in run.output
-
-
-def test_target_that_never_finishes_is_given_up(
-    hostile_runs: Mapping[str, SuiteRun],
-) -> None:
-    """An answer that comes byte by byte is abandoned once the patience is used up."""
-    run = hostile_runs["dripping"]
-    assert run.status == 10, run.output
-    assert by_clause(run)[V0_SERVED] is Verdict.INCONCLUSIVE
-    assert "ExchangeTimedOut: the target kept sending for" in run.output

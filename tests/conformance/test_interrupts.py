@@ -1,4 +1,4 @@
-"""An interrupt is raised, and raised again if it was dropped."""
+"""An interrupt is raised, and raised again if it was dropped; a run that does not come to its end never ends with 1."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from contextlib import suppress
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conformance.engine import drawing
+from conformance.engine import drawing, run_ends
 from conformance.roles.plugin import pytest_keyboard_interrupt
+from conformance.runs.suite_processes import SuiteProcesses
 from fixtures.cleanup.ending_signals import (
     AGAIN_AFTER_S,
     ENDING_SIGNALS,
@@ -103,12 +106,13 @@ def test_an_interrupt_during_a_garbage_collection_waits(monkeypatch: pytest.Monk
         interrupts.check()
 
 
-def test_an_ignored_hang_up_stays_ignored() -> None:
-    """A run that `nohup` started survives its terminal."""
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT], ids=lambda number: number.name)
+def test_a_signal_that_is_ignored_stays_ignored(number: signal.Signals) -> None:
+    """A run that `nohup` started survives its terminal, and one in the background of a shell its Ctrl-C."""
+    signal.signal(number, signal.SIG_IGN)
     interrupts = Interrupts()
     interrupts.handle()
-    signal.raise_signal(signal.SIGHUP)
+    signal.raise_signal(number)
     interrupts.check()
 
 
@@ -126,15 +130,6 @@ def test_an_interrupt_is_held_back_for_a_block(number: signal.Signals) -> None:
     with pytest.raises(KeyboardInterrupt):
         start()
     assert reached == [number]
-
-
-def test_an_ignored_interrupt_stays_ignored() -> None:
-    """Interrupts are ignored as in a background job of a shell."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    interrupts = Interrupts()
-    interrupts.handle()
-    os.kill(os.getpid(), signal.SIGINT)
-    interrupts.check()
 
 
 def test_an_interrupt_that_was_dropped_ends_shrinking(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,3 +166,46 @@ def test_interrupt_is_shown_where_it_came() -> None:
     assert len(caught.traceback) > 1
     pytest_keyboard_interrupt(caught)
     assert len(caught.traceback) == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "came", "status"),
+    [
+        pytest.param(pytest.UsageError("no such target"), False, 4, id="usage"),
+        pytest.param(BrokenPipeError(), False, 10, id="pipe"),
+        pytest.param(OSError(28, "full"), False, 10, id="disk"),
+        pytest.param(ValueError(), False, 10, id="bug"),
+        pytest.param(ValueError(), True, 2, id="after-an-interrupt"),
+        pytest.param(KeyboardInterrupt(), True, 2, id="interrupt"),
+    ],
+)
+def test_what_leaves_pytest_is_no_violation(
+    error: BaseException, came: bool, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever pytest raises instead of ending the run itself."""
+    monkeypatch.setattr(run_ends, "discard_output", Mock())
+    monkeypatch.setattr(run_ends, "INTERRUPTS", Mock(came=came))
+    run = run_ends.pytest_cmdline_main()
+    next(run)
+    with pytest.raises(StopIteration) as ended:
+        run.throw(error)
+    assert ended.value.value == status
+
+
+def test_cache_that_cannot_be_written_is_no_fault() -> None:
+    """In a read-only folder, or on a full disk."""
+    warnings.warn(pytest.PytestCacheWarning("could not create"), stacklevel=1)
+
+
+def test_interrupt_while_a_run_is_started_ends_that_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes once the run is known, and can be ended."""
+    started = Mock()
+
+    def start(_self: object, _options: object) -> Mock:
+        signal.raise_signal(signal.SIGINT)
+        return started
+
+    monkeypatch.setattr(SuiteProcesses, "_start", start)
+    with pytest.raises(KeyboardInterrupt):
+        SuiteProcesses[str](jobs=1).run({"one": []}, Mock())
+    started.process.send_signal.assert_called_once_with(signal.SIGTERM)

@@ -47,7 +47,6 @@ from tests.conformance.suite_runs import (
     survivors,
 )
 
-INTERRUPTED = 2
 ANSWERED = 10
 """Connections of the first examples that are answered, so that the processes have been started."""
 SUITE = ("conformance/brokers/test_served_table.py", "conformance/brokers/test_tagged_fields.py")
@@ -132,18 +131,6 @@ def silenced_run(runs: Path) -> Iterator[tuple[subprocess.Popen[str], list[psuti
         )
         assert asked.wait(TIME_LIMIT_S)
         yield process, shares_of(process)
-
-
-@pytest.mark.slow
-def test_interrupt_ends_every_process(tmp_path: Path) -> None:
-    """Ctrl-C ends the run with 2, without a footer, and no process is left."""
-    with silenced_run(tmp_path) as (process, shares):
-        assert shares
-        process.send_signal(signal.SIGINT)
-        run = finish(process)
-    assert run.status == INTERRUPTED, run.output
-    assert "footer" not in run.header
-    assert survivors(shares) == []
 
 
 def test_interrupt_ends_the_processes_before_it_records_what_they_sent(

@@ -21,7 +21,9 @@ from conformance.assertions.other_apis import (
     check_served,
     check_supported,
     neighbouring_items,
+    skipped_apis,
     undescribed_items,
+    why_skipped,
 )
 from conformance.brokers import test_before_authentication
 from fixtures.errors import ConnectionFailed
@@ -154,6 +156,24 @@ def test_what_only_a_build_knows_is_swept(
     monkeypatch.setattr(other_apis, "ask_anyhow", ask_anyhow)
     check_served(build, items[1])
     assert (asked[0].api_key, asked[0].api_version) == (9000, 1)
+
+
+@pytest.mark.parametrize(("launcher", "skipped"), [("address", ("DeleteTopics",)), ("process", ())])
+def test_what_changes_a_broker_is_requested_of_our_own_alone(
+    launcher: str, skipped: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At an address such an API is left out, and the cell of a sweep says why."""
+
+    class AtHand(NeverAsked):
+        """It was started in this way."""
+
+        running = SimpleNamespace(launcher=launcher)
+
+    broker = cast(Broker, AtHand())
+    table = tuple(ApiVersion(api_key=key, min_version=0, max_version=0) for key in (16, 20))
+    monkeypatch.setattr(other_apis, "advertised_table", lambda broker: table)
+    assert skipped_apis(broker) == skipped
+    assert why_skipped(broker) == "this suite did not start the target"
 
 
 @pytest.mark.parametrize("was_swept", [True, False])

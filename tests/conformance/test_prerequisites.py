@@ -1,29 +1,46 @@
-"""What a property may require of a target."""
+"""What a property may require of a target, and features that one listener lists and another one does not."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
+from hypothesis.errors import UnsatisfiedAssumption
 
 from clauses.catalogue import catalogue
+from conformance.assertions.features import FeatureList, assert_features_as_on
 from conformance.mutation.subjects import broker_with as model_broker
 from conformance.roles.broker import NEEDS, BrokerRole
 from conformance.roles.proxy import ProxyRole
 from fixtures.client.patience import Patience
 from fixtures.client.running_broker import Address
+from fixtures.errors import HarnessError
 from fixtures.registry.targets import select_targets
 from fixtures.under_test.broker import Broker
+from fixtures.under_test.in_memory import InMemoryBroker
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage, Tampering
-from reference_model.faults.broker.registry import replace_response
-from reference_model.profiles.listeners import PLAINTEXT
+from reference_model.faults.broker.registry import replace_reaction, replace_response
+from reference_model.profiles.listeners import CONTROLLER, PLAINTEXT
+from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 from tests.conformance.in_memory_runs import broker_with
-from tests.conformance.test_features import without_features
 from tests.fixtures.running_targets import running_at
 from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY
+from wire.exchange import Outcome
 from wire.frames import SIZE_BYTES, encode_frame
+
+
+def without_features(context: RequestContext) -> None:
+    """Remove all features from a response."""
+    if context.response is not None:
+        replace_response(context, supported_features=(), finalized_features=())
+
+
+def cut_short(context: RequestContext) -> None:
+    """Cut the last byte off a flexible response."""
+    if context.answer and context.header is not None and context.header.api_version >= 3:
+        context.answer = encode_frame(context.answer[SIZE_BYTES:-1])
 
 
 def without_supported_features(context: RequestContext) -> None:
@@ -32,20 +49,10 @@ def without_supported_features(context: RequestContext) -> None:
         replace_response(context, supported_features=())
 
 
-def cut_short(context: RequestContext) -> None:
-    """Cut the last byte off a response in v3."""
-    if context.answer and context.header is not None and context.header.api_version == 3:
-        context.answer = encode_frame(context.answer[SIZE_BYTES:-1])
-
-
-def unchanged(_: RequestContext) -> None:
-    """Change nothing."""
-
-
 @pytest.mark.parametrize(
     ("stage", "act", "is_met"),
     [
-        (Stage.RESPONSE, unchanged, True),
+        (Stage.RESPONSE, lambda _: None, True),
         (Stage.RESPONSE, without_features, False),
         (Stage.RESPONSE, without_supported_features, True),
         (Stage.ANSWER, cut_short, True),
@@ -110,6 +117,19 @@ def test_only_what_binds_proxies_is_judged_in_front_of_a_scripted_broker(
     assert applies or "its upstream is a scripted broker" in str(found)
 
 
+def test_only_v0_is_judged_of_a_target_without_a_readable_table() -> None:
+    """Every other clause gets the error with which the target was asked for its table, once."""
+    closing = Tampering(
+        stage=Stage.REACTION, act=lambda context: replace_reaction(context, outcome=Outcome.CLOSED)
+    )
+    broker = broker_with(closing, patience=Patience(math.inf))
+    broker.ask_for_table()
+    assert BrokerRole.why_not_applicable(catalogue()["KIP-35.v0-always-served"], (), broker) is None
+    with pytest.raises(HarnessError, match="returned no readable table") as raised:
+        BrokerRole.why_not_applicable(catalogue()["KIP-35.keys-unique"], (), broker)
+    assert raised.value is broker.unreadable
+
+
 @pytest.mark.parametrize(
     ("clause", "reason"),
     [
@@ -126,3 +146,86 @@ def test_clauses_of_versions_that_are_not_served_do_not_apply(
     """A target that only supports v0 is judged by clauses from v0; the others say why they do not apply."""
     broker = model_broker("", release="0.10.0.1")
     assert BrokerRole.why_not_applicable(catalogue()[clause], (), broker) == reason
+
+
+Act = Callable[[RequestContext], None]
+
+
+@pytest.fixture(autouse=True)
+def assumptions() -> Iterator[None]:
+    """Let assumptions reject an example outside Hypothesis."""
+    with assumptions_outside_hypothesis():
+        yield
+
+
+def only_on(listener: str, act: Act) -> Act:
+    """Return a defect that acts on one listener."""
+
+    def acts(context: RequestContext) -> None:
+        if context.broker.profile.listener == listener:
+            act(context)
+
+    return acts
+
+
+def without_finalized_features(context: RequestContext) -> None:
+    """Remove the finalized features from a response."""
+    if context.response is not None:
+        replace_response(context, finalized_features=())
+
+
+def controller_with(stage: Stage, act: Act) -> InMemoryBroker:
+    """Return the controller listener of the reference broker with a defect."""
+    broker = broker_with(Tampering(stage=stage, act=act), patience=Patience(math.inf))
+    return broker.sibling(CONTROLLER)
+
+
+@pytest.mark.parametrize("version", [3, 5])
+@pytest.mark.parametrize(
+    ("act", "kinds", "lost"),
+    [
+        (
+            without_features,
+            (FeatureList.SUPPORTED,),
+            "no supported feature, that of plaintext lists ",
+        ),
+        (
+            without_finalized_features,
+            tuple(FeatureList),
+            "no finalized feature, that of plaintext lists ",
+        ),
+    ],
+)
+def test_lost_features_are_found(
+    act: Act, kinds: tuple[FeatureList, ...], lost: str, version: int
+) -> None:
+    """A listener without features is at fault if another listener lists some."""
+    broker = controller_with(Stage.RESPONSE, only_on(CONTROLLER, act))
+    with pytest.raises(AssertionError, match=rf"{lost}.*metadata\.version"):
+        assert_features_as_on(broker, PLAINTEXT, version, kinds)
+
+
+def test_kind_that_may_be_missing_is_no_fault() -> None:
+    """A list that is not compared may be empty."""
+    act = only_on(CONTROLLER, without_finalized_features)
+    broker = controller_with(Stage.RESPONSE, act)
+    assert_features_as_on(broker, PLAINTEXT, 3, (FeatureList.SUPPORTED,))
+
+
+@pytest.mark.parametrize(
+    ("stage", "act"), [(Stage.RESPONSE, without_features), (Stage.ANSWER, cut_short)]
+)
+def test_nothing_to_compare_with_is_no_fault(stage: Stage, act: Act) -> None:
+    """Against a listener that lists no feature, or none that can be read, nothing is judged."""
+    broker = controller_with(stage, only_on(PLAINTEXT, act))
+    assert not NEEDS["plaintext_features"].is_met(broker)
+    with pytest.raises(UnsatisfiedAssumption):
+        assert_features_as_on(broker, PLAINTEXT, 3)
+
+
+def test_version_that_is_not_served_is_not_compared() -> None:
+    """Only versions that both listeners serve are compared."""
+    broker = controller_with(Stage.RESPONSE, lambda _: None)
+    assert NEEDS["plaintext_features"].is_met(broker)
+    with pytest.raises(UnsatisfiedAssumption):
+        assert_features_as_on(broker, PLAINTEXT, broker.max_version + 1)

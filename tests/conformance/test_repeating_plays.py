@@ -32,7 +32,7 @@ from reference_model.clients.scripts.script import Answer, Script, one_node
 from reports.failure_classes import FailureClass
 from reports.run.repeats import Repeats, Tally
 from tests.conformance.client_plays import WELL
-from tests.conformance.test_slow_answers import SLOW, recording_of
+from tests.conformance.test_brokers_at_fault import SLOW, recording_of
 
 SCRIPT = one_node(Answer(error_code=42))
 FAULT = "invalid-request-is-asked-again-without-end"
@@ -197,6 +197,23 @@ class FakeTrials:
         return ""
 
 
+def repeats_of_hangs(*plays: tuple[int, bool]) -> Repeats:
+    """Return the repeats of an operation that hung: how long the broker took for its answers, and whether it hangs, in each."""
+    (release,) = select_targets(["apache-kafka-2.8.2"])
+    (client,) = select_clients(["aiokafka-0.14.0"])
+    trials: Any = FakeTrials(
+        *(
+            Play(
+                recording=recording_of(took_ms),
+                result=replace(WELL, killed_for="time" if hung else ""),
+            )
+            for took_ms, hung in plays
+        )
+    )
+    trial = Trial(ChosenTrial(release, client, "produce"), trials)
+    return repeat_trial(trial, FailingExample(hangs, {"trial": trial}))
+
+
 def hangs(trial: Trial) -> None:
     """Fail, as an operation that hangs."""
     if trial.play().result.has_hung:
@@ -209,12 +226,7 @@ def hangs(trial: Trial) -> None:
 )
 def test_slow_broker_is_no_hang_of_a_client(took_ms: int, expected: FailureClass) -> None:
     """The recording of a repeat shows how long the broker took for its answers."""
-    (release,) = select_targets(["apache-kafka-2.8.2"])
-    (client,) = select_clients(["aiokafka-0.14.0"])
-    hung = Play(recording=recording_of(took_ms), result=replace(WELL, killed_for="time"))
-    trials: Any = FakeTrials(hung)
-    trial = Trial(ChosenTrial(release, client, "produce"), trials)
-    repeats = repeat_trial(trial, FailingExample(hangs, {"trial": trial}))
+    repeats = repeats_of_hangs((took_ms, True))
     assert repeats.failure_class is expected
     assert bool(repeats.leaves_open) is (expected is FailureClass.TOO_SLOW)
 
@@ -228,15 +240,7 @@ def test_hang_counts_only_if_each_repeat_hangs(
     hung: tuple[bool, ...], expected: FailureClass
 ) -> None:
     """An operation that ends in time now and then is not flaky: nothing is known about the client."""
-    (release,) = select_targets(["apache-kafka-2.8.2"])
-    (client,) = select_clients(["aiokafka-0.14.0"])
-    plays = [
-        Play(recording=recording_of(5), result=replace(WELL, killed_for="time" if each else ""))
-        for each in hung
-    ]
-    trials: Any = FakeTrials(*plays)
-    trial = Trial(ChosenTrial(release, client, "produce"), trials)
-    repeats = repeat_trial(trial, FailingExample(hangs, {"trial": trial}))
+    repeats = repeats_of_hangs(*((5, each) for each in hung))
     assert repeats.failure_class is expected
     said = "it hangs in 2 of 3 repeats, and a hang counts only if each repeat hangs"
     assert repeats.leaves_open == ("" if expected is FailureClass.DETERMINISTIC else said)

@@ -24,7 +24,7 @@ from conformance.roles.role import RoleInRun, property_modules
 from fixtures.choosing.clients import CLIENTS, ChosenClient
 from fixtures.choosing.listeners import TARGETS, ListenerOfTarget
 from fixtures.registry.clients import select_clients
-from fixtures.registry.targets import KnownViolation, newest_release, select_targets
+from fixtures.registry.targets import newest_release, select_targets
 from fixtures.under_test.client import target_of
 from fixtures.under_test.trial import ChosenTrial
 from proposals import proposals
@@ -32,6 +32,7 @@ from reference_model.profiles.listeners import PLAINTEXT
 from reports.records import Verdict
 from reports.run.judged_examples import CellKey
 from strategies.api_versions import build_request
+from tests.conformance.judged_properties import declared
 from tests.conformance.suite_runs import run_suite
 from tests.reports.recorders import example_of, facts_of, failure_of, recorder_for
 from tests.written_failures import write_failure
@@ -114,13 +115,13 @@ def test_properties_of_a_proposal_are_those_of_a_role() -> None:
 @pytest.mark.slow
 def test_new_role_is_one_module(tmp_path: Path) -> None:
     """A toy role brings its option, its fixture and its judging; the plugin and the records need no change for it."""
-    declared = tmp_path / "declared.toml"
-    declared.write_text(DECLARATION, encoding="utf-8")
+    expectations = tmp_path / "declared.toml"
+    expectations.write_text(DECLARATION, encoding="utf-8")
     run = run_suite(
         *("-p", "tests.conformance.toy_role", "--toy", "reference", "--toy", FAULTY),
         # Only for a role outside of `conformance/roles`: it is imported before the plugins that it uses.
         *("-W", "ignore::pytest.PytestAssertRewriteWarning"),
-        *("--tier", "smoke", "--expectations", str(declared)),
+        *("--tier", "smoke", "--expectations", str(expectations)),
         runs=tmp_path,
         suite=("conformance/", "tests/conformance/toy_role/properties.py"),
     )
@@ -163,14 +164,7 @@ def test_declarations_for_any_role_become_stale(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They are those of what the role of the run chose, and not of certain options."""
-    known = KnownViolation(
-        clause="KIP-35.keys-unique",
-        match="never seen",
-        reason="a test",
-        link="https://example.org/1",
-        added=date(2026, 11, 1),
-        expires=date.max,
-    )
+    known = declared(match="never seen", expires=date.max)
     target = replace(RELEASE, id="of-a-toy", known_violations=(known,))
     role = SimpleNamespace(choose=lambda: [ListenerOfTarget(target, PLAINTEXT)])
     monkeypatch.setattr("conformance.roles.plugin.role_of_run", lambda _: role)

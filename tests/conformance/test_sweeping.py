@@ -1,8 +1,13 @@
-"""Sweeps: every item gets its record, and items with the same problem are one failure."""
+"""Sweeps: every item gets its record, and items with the same problem are one failure.
+
+Of items that are tried at the same time, what conforms is taken, and all else is tried again alone.
+"""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -10,10 +15,10 @@ from hypothesis.errors import UnsatisfiedAssumption
 
 from conformance.assertions.items import Item, Problem, Refusal, names_of, ranges
 from conformance.assertions.judging import JudgedElsewhere, Unjudged
-from conformance.engine.sweeping import SILENT_ITEMS, sweep
-from fixtures.client.patience import Patience
+from conformance.engine.sweeping import AT_ONCE, SILENT_ITEMS, sweep, tried_ahead
 from fixtures.errors import BrokerGone, HarnessError, OutOfPatience
 from tests.clauses.properties import properties_in
+from tests.conformance.judged_properties import JudgedBroker
 from wire.exchange import Exchange, Outcome, Request, Step
 from wire.headers import RequestHeader
 
@@ -21,32 +26,13 @@ ITEMS = [Item("Produce", 0, version) for version in range(4)] + [Item("Fetch", 1
 HEADER = RequestHeader(request_api_key=0, request_api_version=0, correlation_id=7)
 
 
-class SweptBroker:
-    """Replaces a broker, with all that a sweep itself uses."""
-
-    def __init__(self) -> None:
-        self.journal: list[Step] = []
-        self.patience = Patience()
-        self.can_restart = False
-        self.is_shared = False
-        self.is_away = False
+@dataclass
+class SweptBroker(JudgedBroker):
+    """The part of a broker that a sweep uses, which answers as a test says."""
 
     def apart(self) -> SweptBroker:
         """Return another one, for a thread."""
         return SweptBroker()
-
-    def revives(self) -> bool:
-        """Return that it is not started again."""
-        return False
-
-    def was_away(self) -> bool:
-        """Return whether it closed every connection for a while, which is so once."""
-        was_away, self.is_away = self.is_away, False
-        return was_away
-
-    def begin_example(self) -> None:
-        """Begin a new journal."""
-        self.journal = []
 
     def note(self, outcome: Outcome) -> Exchange:
         """Write one exchange into the journal."""
@@ -227,47 +213,19 @@ def test_an_item_is_checked_again_if_the_target_was_away() -> None:
     assert (judge.conforming, judge.failures) == (len(ITEMS), [])
 
 
-class EndingBroker(SweptBroker):
-    """Replaces a broker that ends shortly after answering one item, which shows when its end is awaited."""
-
-    def __init__(self, deadly: Item) -> None:
-        super().__init__()
-        self.can_restart = True
-        self._deadly = deadly
-        self._has_ended = False
-
-    def revives(self) -> bool:
-        """Start again."""
-        self._has_ended = False
-        return True
-
-    def restart(self) -> None:
-        """Start again."""
-        self._has_ended = False
-
-    def await_end(self) -> None:
-        """Raise an error if the broker has ended."""
-        if self._has_ended:
-            raise BrokerGone("ended by SIGSEGV")
-
-    def check(self, _: object, item: Item) -> Exchange:
-        """Answer; after the deadly item the broker has ended."""
-        self.await_end()
-        self._has_ended = item == self._deadly
-        return self.note(Outcome.ANSWER)
-
-
 def test_an_end_that_comes_a_moment_after_the_answer_is_a_crash() -> None:
     """The item that ended the target is found again on a fresh one, and the sweep continues."""
-    judge, broker = RecordingJudge(), EndingBroker(ITEMS[1])
+    judge, broker = RecordingJudge(), SweptBroker(revivals=5)
+
+    def check(_: object, item: Item) -> Exchange:
+        broker.check_alive()
+        broker.is_alive = item != ITEMS[1]
+        return broker.note(Outcome.ANSWER)
+
     with pytest.raises(AssertionError):
-        sweep(judge, broker, ITEMS, broker.check)  # type: ignore[arg-type]
-    assert judge.failures == [
-        (
-            "Produce v1: this request crashes the target: ended by SIGSEGV\nended by SIGSEGV",
-            ITEMS[1],
-        )
-    ]
+        sweep(judge, broker, ITEMS, check)  # type: ignore[arg-type]
+    message = "Produce v1: this request crashes the target: it ended\nit ended"
+    assert judge.failures == [(message, ITEMS[1])]
 
 
 @pytest.mark.parametrize(
@@ -287,3 +245,46 @@ def test_items_are_named_by_api() -> None:
 def test_swept_properties_are_there() -> None:
     """Properties that sweep are found with the others."""
     assert "test_every_advertised_version_is_served" in {each.name for each in properties_in()}
+
+
+BATCH = [Item("Produce", 0, version) for version in range(AT_ONCE + 2)]
+REJECTED, WRONG, ILL_FATED = BATCH[1], BATCH[2], BATCH[3]
+
+
+def test_near_target_is_tried_item_by_item() -> None:
+    """Nothing is sent before the item's turn, and its check is the given one."""
+
+    def check(*_: object) -> Exchange:
+        raise AssertionError("too early")
+
+    found = list(tried_ahead(SweptBroker(), BATCH, check))  # type: ignore[arg-type]
+    assert found == [(item, check) for item in BATCH]
+
+
+def test_only_what_conforms_is_taken_from_what_was_tried_together() -> None:
+    """A whole batch waits at the same time; an item that fails, always or then only, is tried again on the broker itself."""
+    broker = SweptBroker()
+    broker.is_shared = True
+    together = threading.Barrier(AT_ONCE)
+    alone: list[Item] = []
+
+    def check(used: Any, item: Item) -> Exchange:
+        if used is broker:
+            alone.append(item)
+        elif item in BATCH[:AT_ONCE]:
+            together.wait(60)
+        if item == REJECTED:
+            raise UnsatisfiedAssumption
+        if item == WRONG or (item == ILL_FATED and used is not broker):
+            raise Problem("wrong", "")
+        return used.note(Outcome.ANSWER)  # type: ignore[no-any-return]
+
+    for item, check_now in tried_ahead(broker, BATCH, check):  # type: ignore[arg-type]
+        broker.begin_example()
+        if item in (REJECTED, WRONG):
+            with pytest.raises(UnsatisfiedAssumption if item == REJECTED else Problem):
+                check_now(broker, item)  # type: ignore[arg-type]
+        else:
+            exchange = check_now(broker, item)  # type: ignore[arg-type]
+            assert broker.journal[-1].exchanges == (exchange,)
+    assert alone == [WRONG, ILL_FATED]

@@ -34,24 +34,14 @@ def recorded(options: tuple[str, ...], runs: Path) -> Recorded:
     return run, [bytes(received) for received in target.received]
 
 
-@pytest.fixture(
-    scope="module",
-    params=[
-        pytest.param(
-            ("-k", "test_v0_is_served or malformed or test_correlation_id"),
-            marks=pytest.mark.slow,
-            id="few",
-        ),
-        pytest.param((), marks=(pytest.mark.slow, pytest.mark.nightly), id="all"),
-    ],
-)
-def gentle_run(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Recorded:
-    """A gentle run of few or all properties."""
-    return recorded(("--tier", "gentle", *request.param), tmp_path_factory.mktemp("gentle"))
+@pytest.fixture(scope="module")
+def gentle_run(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    """A gentle run."""
+    return recorded(("--tier", "gentle"), tmp_path_factory.mktemp("gentle"))
 
 
+@pytest.mark.nightly
+@pytest.mark.slow
 def test_gentle_tier_judges_what_is_well_formed(gentle_run: Recorded) -> None:
     """The gentle tier passes on a healthy broker, and says of what is malformed that it is not judged."""
     run, _ = gentle_run
@@ -62,6 +52,8 @@ def test_gentle_tier_judges_what_is_well_formed(gentle_run: Recorded) -> None:
     assert run.header["tier"] == "gentle"
 
 
+@pytest.mark.nightly
+@pytest.mark.slow
 def test_gentle_tier_sends_whole_well_formed_requests(gentle_run: Recorded) -> None:
     """Every byte of a gentle run belongs to a request that decodes strictly."""
     _, connections = gentle_run

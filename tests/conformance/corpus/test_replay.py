@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import zip_longest
-from pathlib import Path
-from unittest.mock import Mock
 
 import pytest
 
-from clauses import marks
-from clauses.tiers import Tier
 from conformance.corpus.entries import CorpusEntry, load_corpus
 from conformance.corpus.replay import BATCH_BYTES, BATCH_FRAMES, NotAllowed, Replay, Stored, batches
-from conformance.engine.planning import is_left_out
-from conformance.mutation.properties import all_properties
-from fixtures.tiers import Kind
 from reference_model.broker.rules.reaction import Identity, NotModelled
 from reference_model.broker.rules.responses import encode_body, response_for
 from reference_model.judging.stored_inputs import StoredInputOracle
 from reference_model.profiles.profile import NEWEST_RELEASE, profile_of
-from reports.records import Verdict
 from strategies.api_versions import build_request
-from tests.conformance.suite_runs import run_suite
 from wire.exchange import Exchange, Outcome, Request
-
-CLAUSE = "MODEL.agrees-with-reference"
-PROPERTY = "test_stored_input_gets_an_allowed_answer"
-REPLAY = ("--tier", "deep", "--listener", "plaintext", "-k", PROPERTY)
 
 
 def oracle(release: str = NEWEST_RELEASE) -> StoredInputOracle:
@@ -119,31 +105,3 @@ def test_a_served_request_keeps_the_connection() -> None:
     Replay(Wire(ANSWER, last=Outcome.ANSWER)).check_alone(entry)  # type: ignore[arg-type]
     with pytest.raises(NotAllowed, match="the next request was not answered"):
         Replay(Wire(ANSWER, last=Outcome.CLOSED)).check_alone(entry)  # type: ignore[arg-type]
-
-
-@pytest.mark.nightly
-@pytest.mark.slow
-def test_healthy_target_conforms_on_the_corpus(tmp_path: Path) -> None:
-    """The reference broker answers every stored input as the model allows; each is an example."""
-    run = run_suite("--broker", "reference", *REPLAY, runs=tmp_path / "runs")
-    assert run.status == 0, run.output
-    assert len(run.rows()) > len(load_corpus()) * 0.9
-
-
-def test_other_tiers_leave_the_corpus_out() -> None:
-    """Only the deep tier replays the corpus."""
-    marked = Mock(get_closest_marker=lambda name: name == marks.STORED)
-    assert [is_left_out(marked, tier, Kind.MALFORMED) for tier in Tier] == [True, True, False]
-    assert marks.STORED in {mark.name for mark in all_properties()[PROPERTY].marks}
-
-
-@pytest.mark.slow
-def test_defect_is_found_by_the_corpus(tmp_path: Path) -> None:
-    """A planted defect shows in stored bytes, and the failure names the entry."""
-    run = run_suite("--broker", "reference+names-are-not-checked", *REPLAY, runs=tmp_path / "runs")
-    assert run.status == 1, run.output
-    assert set(run.verdicts().values()) == {Verdict.VIOLATES}
-    (folder, *_) = run.failures().values()
-    facts = json.loads((folder / "failure.json").read_text())
-    assert facts["message"].partition(":")[0] in {entry.name for entry in load_corpus()}
-    assert facts["repeats"]["class"] == "deterministic"

@@ -1,9 +1,12 @@
-"""Machines are shown as text, DOT, Mermaid and JSON, and by the command `learn`."""
+"""Machines are shown as text, DOT, Mermaid and JSON, by the command `learn`, and in groups of equal ones."""
 
 from __future__ import annotations
 
 import json
+import stat
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import html5lib
 import pytest
@@ -14,10 +17,11 @@ from conformance.commands.learn import learn
 from conformance.learning.results import learn_listener
 from fixtures.client.traffic import TRAFFIC
 from reference_model.faults.broker import DEFECTS
-from reports.machines.learned import as_json, from_json, moves_as_json
+from reports.machines.learned import Learned, as_json, from_json, moves_as_json
 from reports.machines.machine import Machine, MachineMove, minimal
-from reports.machines.pictures import as_dot, as_mermaid, as_table
-from tests.conformance.learning.subjects_in_memory import listening, model_machine
+from reports.machines.pictures import as_dot, as_mermaid, as_svg, as_table
+from reports.site.machine_pages import boundaries_of, groups_of
+from tests.conformance.learning.subjects_in_memory import few_letters, listening, model_machine
 
 LETTERS = ('a "quoted" letter', "b", "c", "d", "e", "f", "g", "h")
 
@@ -69,6 +73,11 @@ def test_json_has_the_machine_and_can_be_read_back() -> None:
     assert from_json(written) == learned
 
 
+def _written() -> dict[str, Any]:
+    subject = listening()
+    return as_json(learn_listener(subject, model_machine(), extra_states=0), subject.sent())
+
+
 @pytest.mark.parametrize(
     "changes",
     [
@@ -88,16 +97,13 @@ def test_json_has_the_machine_and_can_be_read_back() -> None:
 )
 def test_what_is_no_machine_is_refused(changes: dict[str, object]) -> None:
     """A file of a stranger is a machine within the limits, or an error."""
-    subject = listening()
-    written = as_json(learn_listener(subject, model_machine(), extra_states=0), subject.sent())
     with pytest.raises(ValueError, match=r"."):
-        from_json({**written, **changes})
+        from_json({**_written(), **changes})
 
 
 def test_a_machine_leads_to_no_state_that_it_does_not_have() -> None:
     """A move to a state beyond the last one is refused."""
-    subject = listening()
-    written = as_json(learn_listener(subject, model_machine(), extra_states=0), subject.sent())
+    written = _written()
     written["states"][0]["moves"]["v0"]["after"] = 2
     with pytest.raises(ValueError, match="from 0 to 1: 2"):
         from_json(written)
@@ -152,3 +158,48 @@ def test_the_command_refuses_what_it_cannot_learn() -> None:
     """An unknown target and an address that is none end with a usage error."""
     assert _learn("no-such-target").exit_code == 4
     assert _learn("x:y").exit_code == 2
+
+
+FEW = ("v0", "v3", "newest+1", "negative size")
+
+
+def _learned(target: str, defect: str = "") -> Learned:
+    tampering = DEFECTS[defect].tampering if defect else None
+    subject = few_letters(listening(tampering=tampering), FEW)
+    return replace(
+        learn_listener(subject, model_machine().restricted_to(FEW), extra_states=1), target=target
+    )
+
+
+@pytest.fixture(scope="module")
+def results() -> list[Learned]:
+    """What was learned of four targets, the newest first; one could not be learned."""
+    odd = _learned("third", "a-connection-stays-refused")
+    lost = replace(odd, target="lost", machine=None, stopped="the target has more than 40 states")
+    return [lost, odd, _learned("second"), _learned("first")]
+
+
+def test_equal_machines_are_one_group(results: list[Learned]) -> None:
+    """The newest group comes first, and the shortest word distinguishes it from the older one."""
+    groups = groups_of(results)["plaintext"]
+    assert [[each.target for each in group.members] for group in groups] == [
+        ["third"],
+        ["second", "first"],
+    ]
+    (boundary,) = boundaries_of(groups)
+    assert boundary.word == ("newest+1", "v0")
+    assert (boundary.newer, boundary.older) == ("UNSUPPORTED_VERSION v0 full", "NONE v0 full")
+
+
+def test_graphviz_draws_a_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `dot` writes is the picture; if it fails, writes something else or is not there, there is none."""
+    dot = tmp_path / "dot"
+    dot.write_text("#!/bin/sh\necho '<?xml?><svg id=\"drawn\"></svg>'\n")
+    dot.chmod(dot.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+    assert as_svg(model_machine()) == '<?xml?><svg id="drawn"></svg>\n'
+    for script in ("exit 1", "echo nothing"):
+        dot.write_text(f"#!/bin/sh\n{script}\n")
+        assert as_svg(model_machine()) is None
+    monkeypatch.setenv("PATH", "")
+    assert as_svg(model_machine()) is None

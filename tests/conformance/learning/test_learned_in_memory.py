@@ -10,35 +10,9 @@ from conformance.learning.alphabets import LARGE
 from conformance.learning.comparison import shortest_difference
 from conformance.learning.learner import learn_machine
 from conformance.learning.results import learn_listener
-from reference_model.faults.broker import DEFECTS
 from reference_model.profiles.listeners import CONTROLLER, PLAINTEXT, SASL_PLAINTEXT
 from tests.conformance.learning.stateful_defects import STATEFUL_DEFECTS
 from tests.conformance.learning.subjects_in_memory import few_letters, listening, model_machine
-
-REGISTERED = {
-    "a-connection-keeps-the-features-of-its-oldest-version": "v3, newest",
-    "a-connection-stays-refused": "newest+1, v0",
-    "a-misrouted-connection-stays-misrouted": "wrong ids, newest",
-    "a-refused-name-sticks-to-the-connection": "v3 illegal name, v0",
-    "a-second-answer-has-another-level": "v3, v3",
-    "a-second-answer-has-one-feature-more": "v3, v3",
-    "api-versions-comes-first-or-closes": "handshake v0, v0",
-    "flexible-versions-stay-refused": "newest+1, v3",
-    "half-an-identity-spoils-the-connection": "half the ids, newest",
-    "half-an-identity-sticks-to-versions-without-ids": "half the ids, v3",
-    "ids-come-at-once-or-never": "newest, right ids",
-    "ids-given-once-are-demanded-ever-after": "right ids, newest",
-    "misrouting-sticks-to-versions-without-ids": "wrong ids, v0",
-    "right-ids-are-right-only-once": "right ids, right ids",
-    "right-ids-do-not-help-a-misrouted-connection": "wrong ids, right ids",
-    "the-second-answer-behind-a-refused-name-is-refused": "v3 illegal name, v0, v0",
-    "the-second-request-without-api-versions-closes": "handshake v0, handshake v0",
-    "the-table-shrinks-on-repeat": "v0, v0",
-    "v0-as-first-request-gets-an-error": "v0",
-    "v2-behind-a-refused-name-is-refused": "v3 illegal name, v2",
-}
-"""The stateful defects of the registry that one connection shows, each with the shortest word that does."""
-
 
 IN_WORDS = {13: "the thirteen"}
 FEW = ("v0", "v3", "newest+1", "Metadata", "negative size")
@@ -65,15 +39,6 @@ def test_a_healthy_target_is_like_its_model() -> None:
     assert learned.difference is None
     assert learned.machine == model_machine()
     assert (learned.queries, learned.steps) == (589, 1569)
-
-
-@pytest.mark.parametrize("name", REGISTERED)
-def test_stateful_defects_of_the_registry_are_found(name: str) -> None:
-    """The shortest word that shows a stateful defect of the registry is found."""
-    subject = listening(tampering=DEFECTS[name].tampering)
-    found = shortest_difference(subject, model_machine(), extra_states=1)
-    assert found is not None
-    assert ", ".join(found.word) == REGISTERED[name]
 
 
 @pytest.mark.parametrize("name", STATEFUL_DEFECTS)

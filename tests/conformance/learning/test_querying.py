@@ -18,6 +18,7 @@ from fixtures.errors import BrokerGone
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage, Tampering
 from reference_model.broker.rules.reaction import Listing
+from reports.machines.learned import Learned
 from reports.machines.machine import ENDED
 from tests.conformance.learning.stateful_defects import STATEFUL_DEFECTS
 from tests.conformance.learning.subjects_in_memory import few_letters, listening, model_machine
@@ -30,6 +31,15 @@ FEW = ("v0", "v3", "newest+1", "ListGroups", "negative size")
 def _listening(act: Callable[[RequestContext], None] | None = None) -> Listening:
     tampering = None if act is None else Tampering(stage=Stage.REACTION, act=act)
     return few_letters(listening(tampering=tampering), FEW)
+
+
+def _group_lists_are_silent(context: RequestContext) -> None:
+    if context.header is not None and context.header.api_key == LIST_GROUPS_KEY:
+        context.reaction = replace(context.reaction, outcome=Outcome.SILENT)
+
+
+def _learned(subject: Listening) -> Learned:
+    return learn_listener(subject, model_machine().restricted_to(FEW), extra_states=1)
 
 
 def test_known_words_are_not_sent_again() -> None:
@@ -73,46 +83,36 @@ def test_unstable_words_are_measured() -> None:
 
 def test_a_silencing_letter_is_left_out() -> None:
     """A letter that silences the target is a difference, costs a few silence bounds, and the rest is learned."""
-
-    def group_lists_are_silent(context: RequestContext) -> None:
-        if context.header is not None and context.header.api_key == LIST_GROUPS_KEY:
-            context.reaction = replace(context.reaction, outcome=Outcome.SILENT)
-
-    subject = _listening(group_lists_are_silent)
-    learned = learn_listener(subject, model_machine().restricted_to(FEW), extra_states=1)
+    subject = _listening(_group_lists_are_silent)
+    learned = _learned(subject)
     assert learned.difference is not None
     assert (learned.difference.word, learned.difference.seen) == (("ListGroups",), ("silent",))
     assert learned.left_out == ("ListGroups: no response and no close",)
     left = tuple(letter for letter in FEW if letter != "ListGroups")
     assert learned.machine == model_machine().restricted_to(left)
-    with pytest.raises(CostlyLetter, match="ListGroups"):
-        _ask_for_silence(group_lists_are_silent)
-
-
-def _ask_for_silence(act: Callable[[RequestContext], None]) -> None:
-    subject = _listening(act)
-    for first in FEW[:4]:
+    subject = _listening(_group_lists_are_silent)
+    for first in FEW[:3]:
         subject.ask((first, "v0", "ListGroups"))
+    with pytest.raises(CostlyLetter, match="ListGroups"):
+        subject.ask((FEW[3], "v0", "ListGroups"))
 
 
-def test_a_target_with_too_many_states_is_not_learned(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Learning ends if a target has more states than a connection can have reasons for; the difference is kept."""
-    monkeypatch.setattr(learner, "MOST_STATES", 3)
-    subject = _listening(STATEFUL_DEFECTS["the-third-v0-closes"].tampering.act)
-    learned = learn_listener(subject, model_machine().restricted_to(FEW), extra_states=1)
-    assert learned.machine is None
-    assert learned.stopped == "the target has more than 3 states"
+@pytest.mark.parametrize(
+    ("limit", "most", "stopped"),
+    [
+        ("MOST_STATES", 3, "the target has more than 3 states"),
+        ("MOST_QUESTIONS", 9, "no machine was found that explains all its answers"),
+    ],
+)
+def test_a_target_beyond_a_limit_is_not_learned(
+    limit: str, most: int, stopped: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Learning ends if a target has more states than a connection can have reasons for, or is asked too often; the difference is kept."""
+    monkeypatch.setattr(learner, limit, most)
+    learned = _learned(_listening(STATEFUL_DEFECTS["the-third-v0-closes"].tampering.act))
+    assert (learned.machine, learned.stopped) == (None, stopped)
     assert learned.difference is not None
     assert learned.difference.word == ("v0", "v0", "v0")
-
-
-def test_a_target_that_no_machine_explains_is_not_learned(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Learning ends if the algorithm asks too often."""
-    monkeypatch.setattr(learner, "MOST_QUESTIONS", 9)
-    subject = _listening(STATEFUL_DEFECTS["the-third-v0-closes"].tampering.act)
-    learned = learn_listener(subject, model_machine().restricted_to(FEW), extra_states=1)
-    assert learned.machine is None
-    assert learned.stopped == "no machine was found that explains all its answers"
 
 
 def test_a_letter_that_ends_the_target_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,7 +138,7 @@ def test_a_letter_that_ends_the_target_is_left_out(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(broker, "await_end", end_after_group_lists)
     subject.ask(("ListGroups",))
     subject.ask(("v0",))
-    learned = learn_listener(subject, model_machine().restricted_to(FEW), extra_states=1)
+    learned = _learned(subject)
     assert learned.left_out == ("ListGroups: the target ends",)
     assert learned.difference is not None
     assert (learned.difference.word, learned.difference.seen) == (("ListGroups",), (ENDED,))
@@ -184,12 +184,7 @@ def test_a_target_that_is_gone_for_good_cannot_be_learned(monkeypatch: pytest.Mo
 
 def test_words_for_a_far_target_are_sent_at_the_same_time() -> None:
     """Each goes out once; what silences the target is left to be asked alone."""
-
-    def group_lists_are_silent(context: RequestContext) -> None:
-        if context.header is not None and context.header.api_key == LIST_GROUPS_KEY:
-            context.reaction = replace(context.reaction, outcome=Outcome.SILENT)
-
-    near, far = _listening(group_lists_are_silent), _listening(group_lists_are_silent)
+    near, far = _listening(_group_lists_are_silent), _listening(_group_lists_are_silent)
     far.at_once = 4
     words = [(one, other) for one in FEW for other in FEW]
     far.send_ahead(words)

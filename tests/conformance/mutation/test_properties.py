@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import pytest
-from hypothesis.errors import UnsatisfiedAssumption
 
 from conformance.assertions.judging import Unjudged
 from conformance.engine.property_judge import JUDGE
@@ -21,7 +17,6 @@ from conformance.mutation.properties import (
 from conformance.mutation.subjects import broker_with
 from fixtures.under_test.broker import Broker
 from proposals import proposals
-from strategies.hypothesis_adapter import StopDrawing
 from tests.clauses.properties import properties_in
 
 CORRELATION_ID = "test_correlation_id_comes_back"
@@ -76,19 +71,6 @@ def test_properties_with_one_strategy_draw_different_examples() -> None:
     assert len(set(several)) == len(several)
 
 
-def test_rejected_examples_do_not_count() -> None:
-    """Rejected examples are drawn in addition to the requested number."""
-    seen: list[bool] = []
-
-    def take(values: Mapping[str, Any]) -> None:
-        seen.append(len(seen) % 3 == 0)
-        if not seen[-1]:
-            raise UnsatisfiedAssumption
-
-    all_properties()[CORRELATION_ID].draw(take, seed=1, count=5)
-    assert sum(seen) == 5
-
-
 def test_what_cannot_be_judged_is_no_failure() -> None:
     """A property that notes the other reading of a source catches no defect by that."""
 
@@ -109,26 +91,6 @@ def test_property_may_leave_something_out() -> None:
         JUDGE.get().leaves_out("not requested", may_hide=True)
 
     assert holds(Property("spares", spares), broker_with(""), {})
-
-
-def test_drawing_ends_when_there_is_enough() -> None:
-    """`StopDrawing` ends the drawing and is not a failure."""
-    taken: list[Mapping[str, Any]] = []
-
-    def take(values: Mapping[str, Any]) -> None:
-        taken.append(values)
-        raise StopDrawing
-
-    all_properties()[CORRELATION_ID].draw(take, seed=1, count=DRAWN)
-    assert len(taken) == 1
-
-
-@pytest.mark.parametrize("defect", ["", "negative-correlation-ids-lose-their-sign"])
-def test_property_holds_on_the_plain_reference_alone(defect: str) -> None:
-    """All pinned examples hold on the plain reference broker, but not with the clause's defect."""
-    judged: Property = all_properties()[CORRELATION_ID]
-    hold = all(holds(judged, broker_with(defect), values) for values in judged.pinned)
-    assert hold == (not defect)
 
 
 @pytest.mark.parametrize(

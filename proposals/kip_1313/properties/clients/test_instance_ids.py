@@ -9,8 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from conformance.assertions.client_moves import PlayableClient, played
+from conformance.assertions.client_moves import played
 from conformance.assertions.judging import Unjudged
+from fixtures.under_test.client import ClientUnderTest
 from proposals.kip_1313.client_rules import (
     has_client_id,
     has_client_id_everywhere,
@@ -50,7 +51,7 @@ def assert_none(sentences: Iterable[str]) -> None:
 @given(script=claiming_clusters())
 @example(script=claiming_cluster())
 @example(script=claiming_cluster(nodes=3, closes_after=5))
-def test_header_with_an_id_decodes(client: PlayableClient, script: Script) -> None:
+def test_header_with_an_id_decodes(client: ClientUnderTest, script: Script) -> None:
     """Header and body of every request with header v3 decode."""
     with played(client, script) as play:
         assert_none(wrong_layouts(play.recording))
@@ -62,7 +63,7 @@ def test_header_with_an_id_decodes(client: PlayableClient, script: Script) -> No
 @example(script=claiming_cluster(nodes=2))
 @example(script=claiming_cluster(closes_after=3))
 @example(script=replaced_claiming_cluster())
-def test_client_has_one_id_of_its_own(client: PlayableClient, script: Script) -> None:
+def test_client_has_one_id_of_its_own(client: ClientUnderTest, script: Script) -> None:
     """A client has the same id on every connection, to every broker and after a rebootstrap; another client has another."""
     with played(client, script) as play:
         assert_none(wrong_ids(play.recording))
@@ -77,7 +78,7 @@ def test_client_has_one_id_of_its_own(client: PlayableClient, script: Script) ->
 @given(script=claiming_clusters() | st.just(unreachable_cluster()))
 @example(script=claiming_cluster())
 @example(script=unreachable_cluster())
-def test_application_gets_the_id_at_once(client: PlayableClient, script: Script) -> None:
+def test_application_gets_the_id_at_once(client: ClientUnderTest, script: Script) -> None:
     """The application gets the id of the headers, also if no broker ever responds."""
     with played(client, script) as play:
         reported = play.result.instance_ids
@@ -93,7 +94,7 @@ def test_application_gets_the_id_at_once(client: PlayableClient, script: Script)
 @example(script=claiming_cluster(newest=3))
 @example(script=downgraded_cluster())
 @example(script=mixed_cluster(is_old_first=True))
-def test_client_id_is_sent_once(client: PlayableClient, script: Script) -> None:
+def test_client_id_is_sent_once(client: ClientUnderTest, script: Script) -> None:
     """A connection's first request has the client id; later ones have it with an older header, and do not with header v3."""
     with played(client, script) as play:
         wrong = list(wrong_client_ids(play.recording))
@@ -110,7 +111,7 @@ def test_client_id_is_sent_once(client: PlayableClient, script: Script) -> None:
 @pytest.mark.clause("KIP-1313.member-id-aligned")
 @given(script=claiming_clusters())
 @example(script=claiming_cluster())
-def test_member_id_is_the_instance_id(client: PlayableClient, script: Script) -> None:
+def test_member_id_is_the_instance_id(client: ClientUnderTest, script: Script) -> None:
     """The id of a member of a group is the client's instance id."""
     with played(client, script) as play:
         assert_none(wrong_member_ids(play.recording))
@@ -124,7 +125,7 @@ def test_member_id_is_the_instance_id(client: PlayableClient, script: Script) ->
 @example(script=cluster_with(OLD_TELEMETRY, nodes=2, closes_after=2))
 @example(script=mixed_cluster(is_old_first=True))
 @example(script=mixed_cluster(is_old_first=False))
-def test_client_makes_the_id_of_its_telemetry(client: PlayableClient, script: Script) -> None:
+def test_client_makes_the_id_of_its_telemetry(client: ClientUnderTest, script: Script) -> None:
     """A client gives brokers of today the id of its headers in the bodies of telemetry v0, and uses v1 with newer ones."""
     with played(client, script) as play:
         assert_none(wrong_telemetry(play.recording))
