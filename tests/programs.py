@@ -1,9 +1,10 @@
-"""What some tests need of the machine, and no Python package installs."""
+"""What some tests need of the machine, and no Python package installs; and programs that take the place of others."""
 
 from __future__ import annotations
 
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -29,6 +30,14 @@ def require_program(name: str, *alternatives: str) -> str:
             pytest.fail(missing, pytrace=False)
         pytest.skip(missing)
     return path
+
+
+def write_program(folder: Path, name: str, script: str) -> Path:
+    """Write a shell script that takes the place of a program; return its path."""
+    file = folder / name
+    file.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    file.chmod(0o755)
+    return file
 
 
 needs_landlock = pytest.mark.skipif(

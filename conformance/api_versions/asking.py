@@ -10,8 +10,8 @@ from dataclasses import asdict, replace
 from conformance.api_versions.cluster_tables import BrokerTable, ClusterTables
 from conformance.api_versions.release_tables import refused_with
 from fixtures.cleanup.unwaited_threads import UnwaitedThreads
-from fixtures.client.cluster_client import PROBLEMS, Cluster, ClusterClient, ListedBroker, connected
-from fixtures.client.cluster_metadata import is_of_controller
+from fixtures.client.cluster_client import PROBLEMS, ClusterClient, connected
+from fixtures.client.cluster_metadata import ClusterMetadata, ListedBroker, is_of_controller
 from fixtures.client.command_config import CommandConfig
 from fixtures.client.running_broker import Address
 from fixtures.errors import ConnectionFailed
@@ -40,7 +40,7 @@ def ask_cluster(
     """
     ends_at = time.monotonic() + ALL_BROKERS_BOUND_S
     cluster = _cluster(bootstrap, config, ends_at, controllers=controllers)
-    brokers = sorted(cluster.brokers, key=lambda each: each.node_id)
+    brokers = sorted(cluster.nodes, key=lambda each: each.node_id)
     return ClusterTables(
         name=",".join(map(str, bootstrap)),
         cluster_id=cluster.cluster_id,
@@ -50,7 +50,7 @@ def ask_cluster(
 
 def _cluster(
     bootstrap: Sequence[Address], config: CommandConfig, ends_at: float, *, controllers: bool
-) -> Cluster:
+) -> ClusterMetadata:
     problems = []
     for address in bootstrap:
         # In a thread: the resolver of a host name knows no deadline.
@@ -67,19 +67,19 @@ def _cluster(
     raise ConnectionFailed("; ".join(problems))
 
 
-def _cluster_at(address: Address, config: CommandConfig, *, controllers: bool) -> Cluster:
+def _cluster_at(address: Address, config: CommandConfig, *, controllers: bool) -> ClusterMetadata:
     with connected(address, config.security, bound_s=config.timeout_s) as client:
         cluster = _listed_by(client, controllers=controllers)
-    if not cluster.brokers:
+    if not cluster.nodes:
         raise ConnectionFailed(f"{address} lists no broker, not even itself; is it still starting?")
-    if len(cluster.brokers) > MOST_BROKERS:
+    if len(cluster.nodes) > MOST_BROKERS:
         raise ConnectionFailed(
-            f"{address} lists {len(cluster.brokers):,} brokers; this tool asks at most {MOST_BROKERS:,}"
+            f"{address} lists {len(cluster.nodes):,} brokers; this tool asks at most {MOST_BROKERS:,}"
         )
     return cluster
 
 
-def _listed_by(client: ClusterClient, *, controllers: bool) -> Cluster:
+def _listed_by(client: ClusterClient, *, controllers: bool) -> ClusterMetadata:
     try:
         return client.cluster(controllers=controllers)
     except ConnectionFailed as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fixtures.client.cluster_client import ListedBroker
+from fixtures.client.cluster_metadata import ListedBroker
 from reference_model.profiles.known_apis import Range
 from reference_model.profiles.version_tables import (
     Ranges,

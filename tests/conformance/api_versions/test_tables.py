@@ -17,7 +17,7 @@ from conformance.api_versions.client_requests import UnknownRequests, refused_re
 from conformance.api_versions.cluster_tables import ClusterTables
 from conformance.api_versions.release_tables import refused_with, tables_of_release
 from conformance.api_versions.stored_tables import InvalidTables, as_json, read_tables
-from fixtures.client.cluster_client import Cluster, ListedBroker
+from fixtures.client.cluster_metadata import ClusterMetadata, ListedBroker
 from fixtures.client.command_config import CommandConfig
 from fixtures.client.running_broker import Address
 from fixtures.errors import ConnectionFailed
@@ -144,7 +144,7 @@ def test_a_file_with_something_else_is_refused(text: str, tmp_path: Path) -> Non
 
 def test_a_broker_that_lists_no_broker_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """A broker of 2.3 answers a moment before it knows its cluster; printing nothing would look like a result."""
-    starting: Any = SimpleNamespace(cluster=lambda **_: Cluster("id", ()))
+    starting: Any = SimpleNamespace(cluster=lambda **_: ClusterMetadata("id", ()))
     monkeypatch.setattr(asking, "connected", lambda *_, **__: nullcontext(starting))
     with pytest.raises(ConnectionFailed, match="a:1 lists no broker, not even itself"):
         asking.ask_cluster([Address("a", 1)], CommandConfig(), controllers=False)
@@ -155,7 +155,7 @@ def test_a_cluster_that_lists_too_many_brokers_is_not_asked(
 ) -> None:
     """Each would get a table in memory and in the output; the next address may list fewer."""
     brokers = [ListedBroker(id_, "a", 1, None) for id_ in range(asking.MOST_BROKERS + 1)]
-    hostile: Any = SimpleNamespace(cluster=lambda **_: Cluster("id", tuple(brokers)))
+    hostile: Any = SimpleNamespace(cluster=lambda **_: ClusterMetadata("id", tuple(brokers)))
     monkeypatch.setattr(asking, "connected", lambda *_, **__: nullcontext(hostile))
     with pytest.raises(ConnectionFailed, match=r"a:1 lists 10,001 brokers; .* at most 10,000"):
         asking.ask_cluster([Address("a", 1)], CommandConfig(), controllers=False)
