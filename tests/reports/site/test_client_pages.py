@@ -137,12 +137,6 @@ def test_cell_page_speaks_of_versions(site: Path) -> None:
     assert "release" not in text_of(next(all_of(page, "main"))).replace("releases as", "")
 
 
-def test_inconclusive_client_has_its_reason(site: Path) -> None:
-    """The page of a client that cannot be judged says why."""
-    page = parse(site / addresses.cell_page(FALLS_BACK, ALSO, "plaintext"))
-    assert "it fails with a healthy broker" in text_of(page)
-
-
 def test_failure_page_says_what_the_client_did(failure_page: Element) -> None:
     """The requests are listed in order, equal ones once, and no reference broker is compared."""
     titles = [text_of(head) for head in all_of(failure_page, "h2")]
