@@ -18,6 +18,7 @@ from reports.run.packet_capture import render_capture
 from reports.site.byte_tables import read_dump
 from strategies.api_versions import build_request
 from tests.reports.captures import segments_of, stream_of
+from tests.reports.recorders import failure_of, key_of
 from tests.written_failures import write_failure
 from wire.exchange import Step
 from wire.frames import encode_frame
@@ -71,20 +72,7 @@ def steps() -> tuple[Step, ...]:
 
 def failure() -> Failure:
     """Return a failure of a client without a script."""
-    return Failure(
-        signature="0123456789abcdef",
-        clause="KIP-511.client-falls-back",
-        statement="A client falls back.",
-        property_name="test_fallback",
-        target="some-client-1.0",
-        listener="plaintext",
-        verdict="violates",
-        kind="AssertionError",
-        message="it closes",
-        example="",
-        steps=steps(),
-        role="client",
-    )
+    return replace(failure_of(key_of(), "it closes"), example="", steps=steps(), role="client")
 
 
 def test_dump_names_both_sides() -> None:

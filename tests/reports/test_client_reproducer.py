@@ -30,6 +30,7 @@ from reference_model.clients.scripts.script import (
 from reference_model.clients.scripts.steps import steps_of
 from reports.run.failures import LONGEST_REPRODUCER_BYTES, Failure, render_reproducer
 from strategies.api_versions import build_request
+from tests.reports import recorders
 from tests.written_failures import write_failure
 from wire.frames import SIZE_BYTES, encode_frame
 
@@ -66,16 +67,8 @@ def play_of(script: Script, *sent: bytes) -> Failure:
 
 def failure_of(script: Script, recording: Recording | None = None) -> Failure:
     """Return a failure of a client under this script."""
-    return Failure(
-        signature="0123456789abcdef",
-        clause="KIP-511.client-falls-back",
-        statement="A client falls back.",
-        property_name="test_fallback",
-        target="some-client-1.0",
-        listener="plaintext",
-        verdict="violates",
-        kind="AssertionError",
-        message='it "loops"\nmore',
+    return dataclasses.replace(
+        recorders.failure_of(recorders.key_of(), 'it "loops"\nmore'),
         example="{'script': 1}",
         steps=() if recording is None else steps_of(recording),
         role="client",
