@@ -102,18 +102,12 @@ def test_a_long_script_is_read_from_the_facts(tmp_path: Path) -> None:
     long = Table(after=tuple((key, 0, 1) for key in range(9000)))
     failure = play_of(one_node(Answer(table=long)), about_versions(3))
     folder = write_failure(tmp_path, failure)
-    assert len(json.loads((folder / "failure.json").read_text())["play"]["tables"]) == 2
+    facts = json.loads((folder / "failure.json").read_text())
+    assert facts["script"] == repr(failure.script)
+    assert len(facts["play"]["tables"]) == 2
     names = runpy.run_path(str(folder / "reproducer.py"), run_name="reproducer")
     (frame,) = _ask(names, (about_versions(3),))
     assert frame == failure.steps[0].exchanges[0].received
-
-
-def test_facts_of_a_client_name_role_and_script(tmp_path: Path) -> None:
-    """`failure.json` has the role and the text of the script."""
-    folder = write_failure(tmp_path, play_of(one_node(), about_versions(3)))
-    facts = json.loads((folder / "failure.json").read_text())
-    assert facts["role"] == "client"
-    assert facts["script"] == repr(one_node())
 
 
 @pytest.mark.parametrize(("again", "words"), [(True, ["--again"]), (False, [])])
@@ -206,25 +200,13 @@ def compared(
     return status, printed.getvalue()
 
 
-def test_a_client_does_again_what_was_recorded(tmp_path: Path) -> None:
-    """The exit status says that the recorded misbehaviour occurred, and the text what came."""
-    failure = play_of(one_node(REFUSES), *[about_versions(3)] * 25)
-    result = run(failure, tmp_path, "while True:\n    ask(first, 'v3')")
-    assert result.returncode == AGAIN, result.stdout + result.stderr
-    for said in (
-        "start your client against 127.0.0.1:",
-        "ApiVersions v",
-        "more than 20 ApiVersions",
-    ):
-        assert said in result.stdout
-
-
 REFUSED_FIRST = (REFUSES, Answer())
 BY_42, BY_129 = ((Answer(error_code=each, table=Table(base="empty")),) for each in (42, 129))
 NARROW = (Answer(table=Table(changed=((3, 4, 9),))),)
 A_LOOP, RISES = ("v3",) * 25, ("v2", "v3")
 FALLS_BACK, GOES_ON = ("v3", "v0", "metadata"), ("v3", "metadata")
 COMPARED = {
+    "loops": ((REFUSES,), A_LOOP, A_LOOP, AGAIN, "more than 20 ApiVersions"),
     "no-loop": (REFUSED_FIRST, A_LOOP, FALLS_BACK, CANNOT_SAY, "recorded, not seen now"),
     "breaks-down": ((REFUSES,), A_LOOP, ("v3",), CANNOT_SAY, "is right now, this script cannot"),
     "rises": ((REFUSES,), RISES, RISES, AGAIN, "higher version"),

@@ -123,13 +123,6 @@ def test_reason_of_a_doubt_is_kept_once(recorder: RunRecorder) -> None:
     assert recorder.cells[key_of()].verdict is Verdict.INCONCLUSIVE
 
 
-def test_everything_that_a_cell_leaves_out_is_kept_once(recorder: RunRecorder) -> None:
-    """A second note stands next to the first, and the same note again changes nothing."""
-    for what in ("some APIs", "late examples", "some APIs"):
-        recorder.note_left_out(key_of(), what)
-    assert recorder.cells[key_of()].planned.reason == "some APIs; late examples"
-
-
 def test_exchanges_are_sampled_and_failures_all_kept(recorder: RunRecorder) -> None:
     """The first examples of a property and every failure keep their bytes; equal responses are stored once."""
     for number in range(1, 11):

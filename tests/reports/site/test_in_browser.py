@@ -148,14 +148,6 @@ def test_rules_filter_by_who_breaks_them(browser: Browser, small_site: Path) -> 
 
 
 @pytest.mark.slow
-def test_state_counts_only_in_the_releases_shown(brokers: Page) -> None:
-    """A violation on a release that is filtered out does not keep its row."""
-    _tick(brokers, "state", "known_violation")
-    _tick(brokers, "release", "Kafka 3.x")
-    assert _rows(brokers) == []
-
-
-@pytest.mark.slow
 def test_filters_stand_in_the_address(browser: Browser, small_site: Path, brokers: Page) -> None:
     """A copied address shows the same selection again, also for a file."""
     _tick(brokers, "state", "known_violation")
