@@ -222,8 +222,6 @@ def _kill_after_delete(number: int) -> Arm:
 @pytest.mark.parametrize(
     ("arm", "rebuild"),
     [
-        pytest.param(_kill_at_write("facts/failures/*"), False, id="last facts"),
-        pytest.param(_kill_at_write("states/*/runs"), False, id="first of the state"),
         pytest.param(_kill_before("publish_text"), False, id="before the commit"),
         pytest.param(_kill_before("_remove_leftovers"), False, id="after the commit"),
         # The history has the night already, so that it is given again.

@@ -20,7 +20,7 @@ from tests.reports.site.sites import (
     NEW,
     OLD,
     ORDER,
-    site_tables,
+    cells_with,
     write_small_pages,
     write_small_tables,
 )
@@ -40,12 +40,7 @@ def test_clause_page_has_every_cell_with_an_anchor(small_site: Path) -> None:
 def test_conforming_cell_says_what_it_leaves_out(tmp_path: Path) -> None:
     """It has no page of its own, so that the text stands next to the count of its examples."""
     note = "2 of 10 drawn examples were run before the limit of 1 s"
-    cells = [
-        cell | {"reason": note}
-        if (cell["clause"], cell["target"], cell["listener"]) == (NAMES, NEW, "ssl")
-        else cell
-        for cell in site_tables()["cells"]
-    ]
+    cells = cells_with(NAMES, NEW, "ssl", reason=note)
     write_small_pages(tmp_path, write_clauses, write_targets, cells=cells)
     for address in (addresses.clause_page(NAMES), addresses.target_page(NEW)):
         assert note in text_of(parse(tmp_path / address))

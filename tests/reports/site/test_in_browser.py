@@ -213,27 +213,6 @@ def test_first_red_is_on_the_first_screen(
     page.context.close()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("size", "script"), [((1300, 900), True), ((360, 780), False)], ids=["desktop", "phone"]
-)
-def test_author_finds_a_bug_to_report(
-    size: tuple[int, int], script: bool, browser: Browser, site_with_clients: Path
-) -> None:
-    """Home's door leads to the red cards; a card's page has its bugs, each with the text of an issue."""
-    viewport = {"width": size[0], "height": size[1]}
-    url = (site_with_clients / "index.html").as_uri()
-    page = _open(browser, url, viewport=viewport, java_script_enabled=script)
-    page.get_by_role("link", name="My broker or client is red").click()
-    page.get_by_role("link", name=HOSTILE).first.click()
-    assert page.locator(".bugs li").count() == 1
-    page.get_by_text("Copy as issue").click()
-    page.get_by_text("Copy as Markdown").click()
-    assert page.locator("textarea:visible").count() == 2
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    page.context.close()
-
-
 def test_phone_shows_cards(browser: Browser, small_site: Path) -> None:
     """At 320 px a target's verdict and a clause's exceptions are stacked, with their names."""
     page = _open(browser, (small_site / "brokers.html").as_uri(), viewport=SIZES["phone"])
