@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 
@@ -29,13 +30,18 @@ def run_verdicts(folder: Path, header: Header) -> Mapping[CellKey, Verdict]:
                 key = CellKey(row["clause"], row["target"], row["listener"])
                 judged.setdefault(key, set()).add(Verdict(row["verdict"]))
     return {
-        key: cell_verdict(
-            judged.get(key, set()),
-            applicable=cell["applicable"],
-            known_violation=bool(cell["known_violation"]),
-            flaky=cell.get("flaky") is not None,
-            unproven=bool(cell.get("unproven")),
-        )
+        key: verdict_of(cell, judged.get(key, set()))
         for cell in header["planned_cells"]
         for key in [CellKey(cell["clause"], cell["target"], cell["listener"])]
     }
+
+
+def verdict_of(planned: Mapping[str, Any], verdicts: Collection[Verdict]) -> Verdict:
+    """Return the verdict of a planned cell, as a header has it, given those of its examples."""
+    return cell_verdict(
+        verdicts,
+        applicable=planned["applicable"],
+        known_violation=bool(planned["known_violation"]),
+        flaky=planned.get("flaky") is not None,
+        unproven=bool(planned.get("unproven")),
+    )

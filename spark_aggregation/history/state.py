@@ -26,34 +26,34 @@ from spark_aggregation.tables.run_selection import (
     of_columns,
     supplying_columns,
 )
-from spark_aggregation.tables.table_schemas import TABLES
+from spark_aggregation.tables.table_schemas import TABLES, schema, texts
 from spark_aggregation.tables.transitions import (
     append_transitions,
     reopened_columns,
     transitions_between,
 )
 
-_TEXT = StringType()
-
 STATE: Mapping[str, StructType] = MappingProxyType(
     {
         "runs": StructType([*RUNS, StructField("kept", BooleanType())]),
-        "columns": StructType(
-            [
-                *(StructField(name, _TEXT) for name in ("run_id", *COLUMN, "role", "client")),
-                StructField("started_at", TimestampType()),
-                StructField("run_class", IntegerType()),
-                StructField("corrects", _TEXT),
-                StructField("supplies", BooleanType()),
-            ]
+        "columns": schema(
+            {},
+            {
+                **texts("run_id", *COLUMN, "role", "client"),
+                "started_at": TimestampType(),
+                "run_class": IntegerType(),
+                "corrects": StringType(),
+                "supplies": BooleanType(),
+            },
         ),
         "transitions": TABLES["transitions"],
-        "flaky": StructType(
-            [
-                *(StructField(name, _TEXT) for name in ("run_id", "clause", *COLUMN)),
-                StructField("failed", IntegerType()),
-                StructField("repeats", IntegerType()),
-            ]
+        "flaky": schema(
+            {},
+            {
+                **texts("run_id", "clause", *COLUMN),
+                "failed": IntegerType(),
+                "repeats": IntegerType(),
+            },
         ),
         "speed": TABLES["speed"],
     }
