@@ -13,8 +13,6 @@ class RunRefused(Exception):
     """A run folder is refused: it does not count.
 
     Attributes:
-        folder: the folder.
-        refusal: the kind of reason.
         detail: the reason as a sentence.
     """
 

@@ -45,7 +45,6 @@ class Product:
 
     Attributes:
         id: the target's id; the client's name if only operations were tried with it.
-        name: its display name.
         role: broker or client.
         column: its column in the grid of its role; None if only operations were tried with it.
         cells: its cells, without blank ones: those of its own role, then the operations that it tried.

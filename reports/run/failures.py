@@ -99,14 +99,10 @@ class Failure:
 
     Attributes:
         signature: see `signature_of`.
-        clause: the clause's id.
         statement: what the clause says.
         property_name: the test function's name.
-        target: the target's id.
-        listener: the listener's name.
         verdict: the verdict of its example: `violates` or `informational`.
         kind: class of the exception.
-        message: its message.
         example: the drawn values.
         steps: what was done on the connections, in order.
         repeats: how often it recurred when repeated alone; None if it was not repeated.

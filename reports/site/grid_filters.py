@@ -63,9 +63,6 @@ class Filters:
     """The choices of each filter, in the order of the page.
 
     Attributes:
-        states: the verdicts that occur.
-        levels: the levels that occur.
-        sources: the sources of the rules.
         products: the blocks of columns.
         opened: the blocks that are folded until they are chosen here.
     """

@@ -28,7 +28,6 @@ class RuleRow:
     """One rule.
 
     Attributes:
-        clause: the rule.
         roles: whom it binds: "broker", "broker, client".
         verdicts: each verdict that is the worst of some implementation, with these; the worst first. An implementation
             to which the rule does not apply is left out.

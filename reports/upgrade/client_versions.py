@@ -55,7 +55,6 @@ class TriedVersion:
     """What a client of one version did with a release.
 
     Attributes:
-        client: the client's version.
         text: the text of the cell: "✓ works".
         contradicts: what it contradicts: "Kafka's statement", "the tables", or both; empty if nothing.
     """
@@ -70,14 +69,12 @@ class ServedClients:
     """The clients that one release serves.
 
     Attributes:
-        release: the release.
         stated: the clients that Kafka supports with it, in words.
         partly: those that its compatibility tables call partly compatible, oldest first.
         oldest: by the tables, the oldest version of Kafka's client that can use it.
         newest: the newest one.
         beyond: by the tables, the versions that can use it although Kafka does not support that, oldest first.
         missing: the versions that Kafka supports and that by the tables cannot use it.
-        tried: what was tried.
     """
 
     release: str
