@@ -16,12 +16,7 @@ _COLUMNS = ["clause", "target", "listener", "verdict", "phase"]
 
 
 def run_verdicts(folder: Path, header: Header) -> Mapping[CellKey, Verdict]:
-    """Return the verdict of each planned cell of a run.
-
-    Args:
-        folder: the run folder.
-        header: its `run.json`, as `reports.run.run_folder.read_run_header` returns it.
-    """
+    """Return the verdict of each planned cell of a run, given its folder and its header."""
     judged: dict[CellKey, set[Verdict]] = {}
     for part in sorted(folder.glob("examples/*.parquet")):
         rows = pq.read_table(part, columns=_COLUMNS).group_by(_COLUMNS).aggregate([])

@@ -101,12 +101,7 @@ def serves(release: str, client: str) -> bool:
 
 
 def served_clients(release: str, grid: FoldedGrid | None = None) -> ServedClients:
-    """Return the clients that a release serves.
-
-    Args:
-        release: the release.
-        grid: a grid that may have operations, which confirm the computed versions; None for none.
-    """
+    """Return the clients that a release serves; operations in a grid confirm the computed versions."""
     tried = {} if grid is None else _tried(grid)
     return replace(_stated_and_computed(release), tried=tuple(tried.get(release, ())))
 

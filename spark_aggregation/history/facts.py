@@ -171,12 +171,7 @@ RUNS = schema(
 
 
 def describe_runs(headers: DataFrame, batch: str) -> DataFrame:
-    """Describe each run in one row, which is kept for good.
-
-    Args:
-        headers: as `Facts.headers`.
-        batch: name of the batch that the runs came with.
-    """
+    """Describe each run in one row, which is kept for good, with the name of the batch that it came with."""
     described = headers.select(
         "run_id",
         F.lit(batch).alias("batch"),
