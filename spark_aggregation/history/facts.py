@@ -29,10 +29,10 @@ from pyspark.sql.types import (
 from spark_aggregation.history.ingest import Ingested
 from spark_aggregation.reading.frames import as_table
 from spark_aggregation.reading.run_files import planned_cells
-from spark_aggregation.reading.schema import HEADER
+from spark_aggregation.reading.schema import HEADER, schema, texts
 from spark_aggregation.tables.cell_tables import judged_cells
 from spark_aggregation.tables.evidence import first_examples
-from spark_aggregation.tables.table_schemas import JUDGED_CELLS, schema, texts
+from spark_aggregation.tables.table_schemas import JUDGED_CELLS
 
 
 def _facts(columns: Mapping[str, DataType]) -> StructType:

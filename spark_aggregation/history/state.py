@@ -19,6 +19,7 @@ from pyspark.sql.types import (
 
 from spark_aggregation.history.facts import RUNS, Facts, describe_runs
 from spark_aggregation.reading.frames import as_table, checkpointed, empty_frame
+from spark_aggregation.reading.schema import schema, texts
 from spark_aggregation.tables.count_tables import flaky_cells, speed
 from spark_aggregation.tables.run_selection import (
     COLUMN,
@@ -26,7 +27,7 @@ from spark_aggregation.tables.run_selection import (
     of_columns,
     supplying_columns,
 )
-from spark_aggregation.tables.table_schemas import TABLES, schema, texts
+from spark_aggregation.tables.table_schemas import TABLES
 from spark_aggregation.tables.transitions import (
     append_transitions,
     reopened_columns,

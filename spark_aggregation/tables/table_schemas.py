@@ -19,18 +19,14 @@ from pyspark.sql.types import (
     MapType,
     ShortType,
     StringType,
-    StructField,
     StructType,
     TimestampType,
 )
 
+from spark_aggregation.reading.schema import schema, texts
+
 _TEXT, _FLAG, _INSTANT = StringType(), BooleanType(), TimestampType()
 _COUNT, _NUMBER, _RATIO = LongType(), IntegerType(), DoubleType()
-
-
-def texts(*names: str) -> dict[str, DataType]:
-    """Return columns of texts."""
-    return dict.fromkeys(names, _TEXT)
 
 
 def _counts(*names: str) -> dict[str, DataType]:
@@ -42,19 +38,6 @@ def _ratios(*names: str) -> dict[str, DataType]:
 
 
 _CELL = texts("clause", "target", "listener")
-
-
-def schema(
-    columns: Mapping[str, DataType], optional: Mapping[str, DataType] | None = None
-) -> StructType:
-    """Return a schema of columns that are never null, followed by those that may be."""
-    return StructType(
-        [
-            *(StructField(name, type_, nullable=False) for name, type_ in columns.items()),
-            *(StructField(name, type_, nullable=True) for name, type_ in (optional or {}).items()),
-        ]
-    )
-
 
 FAILURES_OF_A_CELL = ArrayType(
     schema({**texts("signature", "verdict"), "smallest_example": _NUMBER, "examples": _COUNT}),

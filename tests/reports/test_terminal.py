@@ -10,7 +10,6 @@ import pytest
 from rich.cells import cell_len
 
 from reference_model.profiles.listeners import USUAL_LISTENERS
-from reports.escaping import printable
 from reports.records import Verdict
 from reports.run.judged_examples import CellKey
 from reports.run.recorder import RunRecorder
@@ -381,11 +380,6 @@ def test_hostile_message_is_made_harmless(recorder: RunRecorder) -> None:
     shown = r"\x1b]0;title\x07\x1b[2J\x00\x9b31m\u202egnp.exe [red]"
     assert f"  seen: {shown}" in lines
     assert f"  {shown}" in lines
-
-
-def test_printable_text_is_left_alone() -> None:
-    """Letters of any script and line breaks stay as they are."""
-    assert printable("é ✕ Ω\n  日本") == "é ✕ Ω\n  日本"
 
 
 @pytest.mark.parametrize("width", [80, 100, 200])

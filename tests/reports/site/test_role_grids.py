@@ -24,8 +24,6 @@ from tests.reports.site.sites import (
     write_small_pages,
 )
 
-MOST_BYTES = 150_000
-
 
 @pytest.fixture(scope="module")
 def brokers(small_site: Path) -> Element:
