@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
 import pytest
 
-from reference_model.clients.scripts.recording import Recording, SeenConnection, SeenRequest
-from reference_model.clients.scripts.script import HEALTHY_SCRIPT
 from reference_model.clients.scripts.steps import steps_of
 from reports.grid import addresses
 from reports.run.exchange_dump import render_play
 from reports.site.byte_tables import read_dump
 from reports.site.failure_pages import outline
 from strategies.api_versions import build_request
+from tests.reference_model.clients.recordings import asked, opened, recorded
 from tests.reports.roll_up_tables import cell_row, clause_row, failure_row, target_row
 from tests.reports.site.parsed_pages import all_of, parse, text_of
 from tests.reports.site.sites import CLIENT_SIGNATURE, site_tables, write_small_site
@@ -34,24 +34,10 @@ REFUSAL = encode_frame(bytes.fromhex("00000007 0023 00000001 0012 0000 0005"))
 
 def looping(times: int) -> str:
     """Return the dump of a client that asks the same again and again, and is then closed."""
-    requests = tuple(
-        SeenRequest(
-            connection=0,
-            at_ms=index,
-            data=build_request(version=3).data,
-            api_key=18,
-            api_version=3,
-            correlation_id=7,
-            response=REFUSAL,
-        )
-        for index in range(times)
-    )
-    connection = SeenConnection(
-        number=0, node=0, opened_ms=0, closed_ms=99, closed_by="broker", requests=times
-    )
-    return render_play(
-        steps_of(Recording(script=HEALTHY_SCRIPT, connections=(connection,), requests=requests))
-    )
+    request = replace(asked(3, response=REFUSAL), data=build_request(version=3).data)
+    requests = [replace(request, at_ms=index) for index in range(times)]
+    connection = opened(closed_ms=99, closed_by="broker", requests=times)
+    return render_play(steps_of(recorded(*requests, connections=[connection])))
 
 
 @pytest.fixture(scope="module")
