@@ -16,7 +16,7 @@ from reports.site.failure_pages import outline
 from strategies.api_versions import build_request
 from tests.reference_model.clients.recordings import asked, opened, recorded
 from tests.reports.roll_up_tables import cell_row, clause_row, failure_row, target_row
-from tests.reports.site.parsed_pages import all_of, parse, text_of
+from tests.reports.site.parsed_pages import all_of, heads_of, parse, text_of
 from tests.reports.site.sites import CLIENT_SIGNATURE, site_tables, write_small_site
 from wire.frames import encode_frame
 
@@ -84,21 +84,17 @@ def failure_page(site: Path) -> Element:
     return parse(site / addresses.failure_page(CLIENT_SIGNATURE))
 
 
-def _heads(table: Element, scope: str) -> list[str]:
-    return [text_of(head) for head in all_of(table, "th", scope=scope)]
-
-
 def test_columns_are_grouped_by_language_then_library_newest_first(site: Path) -> None:
     """The columns of clients go by language, library and, from the newest, version; each group names its language."""
     page = parse(site / "clients.html")
     (clients,) = all_of(page, "table")
-    assert _heads(clients, "colgroup") == [
+    assert heads_of(clients, "colgroup") == [
         "z-lib (Go)",
         "kafka-clients (Java)",
         "a-lib (Rust)",
         "some-lib (Rust)",
     ]
-    assert _heads(clients, "col")[1:] == [
+    assert heads_of(clients, "col")[1:] == [
         "Holds in some-lib",
         *("1.0", "4.4.0", "1.0"),
         *("2.10.0", "2.9.0"),
@@ -168,7 +164,7 @@ def test_versions_of_a_library_have_a_page_together(site: Path) -> None:
     address = addresses.product_page("some-lib")
     page = parse(site / address)
     assert "some-lib, all versions" in text_of(page)
-    heads = _heads(page, "col")
+    heads = heads_of(page, "col")
     assert heads[:3] == ["Bug", "2.9.0", "2.10.0"]
     links = [link.get("href") for link in all_of(page, "a")]
     assert f"../{addresses.target_page(VIOLATES)}#bug-1" in links

@@ -10,7 +10,7 @@ from reports.site.clause_pages import write_clauses
 from reports.site.target_pages import write_targets
 from reports.site.whole_site import build_site, read_tables
 from tests.reports.roll_up_tables import cell_row, clause_row, target_row, write_tables
-from tests.reports.site.parsed_pages import all_of, parse, text_of
+from tests.reports.site.parsed_pages import all_of, heads_of, parse, text_of
 from tests.reports.site.sites import (
     HOSTILE,
     KEYS,
@@ -72,7 +72,7 @@ def test_target_page_has_every_clause_on_every_listener(small_site: Path) -> Non
     assert "Listeners plaintext, ssl" in text
     assert "1,000 examples in 10 s: 100 a second" in text
     assert "ab" * 32 in text
-    heads = [text_of(head) for head in all_of(page, "th", scope="row")]
+    heads = heads_of(page, "row")
     assert f"{KEYS} MUST" in heads
 
 
