@@ -10,8 +10,7 @@ import pytest
 from reports.run.hex_dump import dump_answer, dump_answer_of, dump_request, layout_of_answer
 from strategies.api_versions import build_request
 from strategies.minimal_requests import minimal_request
-from tests.reports.dumps import LIST_GROUPS, LIST_GROUPS_V3_NOTES, LIST_GROUPS_V3_PAYLOAD, notes_of
-from wire.frames import encode_frame
+from tests.reports.dumps import LIST_GROUPS, notes_of
 from wire.sasl import handshake_request
 from wire.startup_messages import SASL_HANDSHAKE
 
@@ -120,12 +119,6 @@ def test_tags_of_header_and_body_are_distinguished() -> None:
     cut_off = bytes.fromhex("00000005 00000007 01")
     (*_, in_header) = notes_of(dump_answer_of(cut_off, LIST_GROUPS.layout(3)))
     assert in_header.startswith("<-- header.tagged_fields")
-
-
-def test_answer_with_a_flexible_header_is_dumped_whole() -> None:
-    """The correlation id is followed by the tags of the response's header."""
-    answer = encode_frame(bytes.fromhex(LIST_GROUPS_V3_PAYLOAD))
-    assert notes_of(dump_answer_of(answer, LIST_GROUPS.layout(3))) == LIST_GROUPS_V3_NOTES
 
 
 @pytest.mark.parametrize(

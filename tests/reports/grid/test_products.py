@@ -166,19 +166,6 @@ def test_clients_that_were_only_tried_do_not_count(tmp_path: Path) -> None:
     assert those_counted([tried], []) == [tried]
 
 
-def test_library_with_a_scope_has_its_name(tmp_path: Path) -> None:
-    """Its id cannot have the signs of its name."""
-    row = target_row("some-kafka-2.1", role="client", implementation="@some/kafka")
-    folder = write_tables(
-        tmp_path,
-        targets=[row],
-        clauses=[clause_row("C.must", role="client")],
-        cells=[cell_row("C.must", "some-kafka-2.1")],
-    )
-    (product,) = _products_in(folder)
-    assert (product.name, product.column and product.column.short) == ("@some/kafka 2.1", "2.1")
-
-
 def _named_row(client: Client) -> GridTarget:
     return GridTarget(
         **target_row(client.id, implementation=client.library, release=client.version)
@@ -209,4 +196,6 @@ def test_operations_of_a_library_with_a_scope_belong_to_the_client_that_was_judg
     )
     (product,) = _products_in(folder)
     assert (product.id, product.name) == (client.id, "@platformatic/kafka 1.35.0")
+    assert product.column is not None
+    assert product.column.short == "1.35.0"
     assert [own.role for own in product.cells] == ["client", "operation"]
