@@ -26,11 +26,7 @@ _ARROW_TYPES = MappingProxyType(
 
 
 def arrow_schema(fields: Sequence[Column]) -> pa.Schema:
-    """Return the Arrow schema of a record table, columns in the order of `fields`.
-
-    Args:
-        fields: for example `reports.records.EXAMPLE_FIELDS`.
-    """
+    """Return the Arrow schema of a record table, columns in the order of `fields`."""
     return pa.schema(
         [pa.field(column.name, _ARROW_TYPES[column.type], column.nullable) for column in fields]
     )

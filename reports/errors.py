@@ -13,8 +13,6 @@ class RunRefused(Exception):
     """A run folder is refused: it does not count.
 
     Attributes:
-        folder: the folder.
-        refusal: the kind of reason.
         detail: the reason as a sentence.
     """
 
@@ -29,14 +27,9 @@ class RunRefused(Exception):
 
 
 class StatementWithoutEvidence(Exception):
-    """A range statement has exceptions that no note explains or no stored failure shows.
-
-    Attributes:
-        faults: one sentence per cell.
-    """
+    """A range statement has exceptions that no note explains or no stored failure shows, one sentence for each cell."""
 
     def __init__(self, faults: Sequence[str]) -> None:
         super().__init__(
             f"{len(faults)} cells of range statements without evidence: {'; '.join(faults[:5])}"
         )
-        self.faults = tuple(faults)

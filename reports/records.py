@@ -155,8 +155,6 @@ class Column:
     """One column of a record table.
 
     Attributes:
-        name: the column's name.
-        type: its type.
         nullable: whether a row may leave it empty.
         dictionary: whether few distinct values make dictionary encoding worth it.
         optional: whether a file may lack it, as those of older suites do; it then reads as null.
@@ -360,8 +358,6 @@ class FlakeRate:
     """How often failures recurred when repeated alone.
 
     Attributes:
-        failed: repeats that failed.
-        repeats: repeats that were made.
         rate: `failed` divided by `repeats`.
         low: lower end of the 95 % interval of the rate (Wilson).
         high: its upper end.
@@ -379,9 +375,6 @@ class PlannedCell:
     """A cell that a run plans to judge, recorded before the first example.
 
     Attributes:
-        clause: clause id.
-        target: target id.
-        listener: listener name.
         applicable: whether the target claims what the clause is about.
         reason: why it does not apply; if it applies, what it is judged without, if anything.
         known_violation: the registry's reason for a declared violation; empty if none is declared.

@@ -40,11 +40,9 @@ _WORDS_OF_OPERATIONS = {Verdict.CONFORMS: "works", Verdict.INFORMATIONAL: "unsup
 
 
 def verdict_word(verdict: Verdict, role: str = "") -> str:
-    """Return the short word of a verdict in a grid.
+    """Return the short word of a verdict in the grid of a role.
 
-    Args:
-        verdict: the verdict.
-        role: the grid's role; an operation that conforms works, and a note about one says that it is unsupported.
+    An operation that conforms works, and a note about one says that it is unsupported.
     """
     of_role = _WORDS_OF_OPERATIONS if role == OPERATION else {}
     return of_role.get(verdict, WORDS[verdict])

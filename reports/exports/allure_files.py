@@ -11,7 +11,6 @@ import hashlib
 import json
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC
 from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
@@ -76,7 +75,7 @@ def _result(product: Product, own: OwnCell) -> dict[str, Any]:
     clause, cell, column = own.clause, own.cell, own.column
     name = one_line(f"{clause.clause} on {cell.target}")
     started = max(entry.started_at for entry in column.listeners)
-    at = int(started.replace(tzinfo=started.tzinfo or UTC).timestamp()) * _MILLISECONDS
+    at = int(started.timestamp()) * _MILLISECONDS
     identity = hashlib.sha256(f"{clause.clause}\0{cell.target}".encode()).hexdigest()
     texts = (clause.statement, clause.meaning, clause.location)
     return {

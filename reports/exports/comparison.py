@@ -73,7 +73,6 @@ class GridComparison:
     """All changes, the gravest first, then in the order of the grid.
 
     Attributes:
-        changes: the changes.
         cells: how many cells are in both grids.
         releases: maps each target that is compared with another release of the same product to that one.
     """

@@ -98,9 +98,7 @@ def _add(parent: ET.Element, tag: str, text: str = "", **attributes: str) -> ET.
 
 def _updated(folded: FoldedGrid, entries: Sequence[FeedEntry]) -> datetime:
     """Return the time of the newest entry, or of the newest run if nothing changed."""
-    times = [entry.at for entry in entries] or [
-        run.started_at.replace(tzinfo=run.started_at.tzinfo or UTC) for run in folded.grid.runs
-    ]
+    times = [entry.at for entry in entries] or [run.started_at for run in folded.grid.runs]
     return max(times, default=datetime.fromtimestamp(0, UTC))
 
 
@@ -130,7 +128,7 @@ def _appeared(id_: str, name: str, rows: Sequence[Transition], *, is_shown: bool
     cells = "1 cell appears" if len(rows) == 1 else f"{len(rows)} cells appear"
     return FeedEntry(
         id=id_,
-        at=_time(rows[0]),
+        at=rows[0].at,
         title=one_line(f"New: {cells} on {name}"),
         text=one_line(f"{cells} on {name}, in run {rows[0].run_id}."),
         address=addresses.target_page(target) if is_shown else addresses.HOME,
@@ -145,7 +143,7 @@ def _changed(id_: str, name: str, statement: str, rows: Sequence[Transition]) ->
     kind = _TITLES.get(row.kind, row.kind)
     return FeedEntry(
         id=id_,
-        at=_time(row),
+        at=row.at,
         title=one_line(f"{kind}: {row.clause} on {name}"),
         text=one_line(
             f"{before} became {verdict_text(row.to_verdict)} on {listeners}, in run {row.run_id}. "
@@ -154,7 +152,3 @@ def _changed(id_: str, name: str, statement: str, rows: Sequence[Transition]) ->
         address=addresses.clause_cell(row.clause, row.target) if statement else addresses.HOME,
         category=row.kind,
     )
-
-
-def _time(row: Transition) -> datetime:
-    return row.at.replace(tzinfo=row.at.tzinfo or UTC)

@@ -99,8 +99,7 @@ def _suite(
         suite.set(name, str(results[result]))
     began = min((started[run] for run in runs if run in started), default=None)
     if began is not None:
-        in_utc = began.replace(tzinfo=began.tzinfo or UTC).astimezone(UTC)
-        suite.set("timestamp", in_utc.strftime("%Y-%m-%dT%H:%M:%S"))
+        suite.set("timestamp", began.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S"))
     suite.set("time", f"{total_s:.3f}")
     return suite
 

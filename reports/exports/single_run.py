@@ -33,10 +33,10 @@ from reports.records import (
     Phase,
     RunRefusal,
     Verdict,
-    cell_verdict,
 )
 from reports.run.judged_examples import CellKey
 from reports.run.run_folder import Header, read_run_header
+from reports.run.run_verdicts import verdict_of
 from wire.foreign_json import read_foreign_json
 
 _KEYS = ["clause", "target", "listener", "phase", "verdict", "failure_signature"]
@@ -101,13 +101,7 @@ def _cell(planned: Mapping[str, Any], run_id: str, groups: Groups) -> GridCell:
         target=key.target,
         listener=key.listener,
         run_id=run_id,
-        verdict=cell_verdict(
-            {verdict for verdict, count in counts.items() if count},
-            applicable=planned["applicable"],
-            known_violation=bool(planned["known_violation"]),
-            flaky=planned.get("flaky") is not None,
-            unproven=bool(planned.get("unproven")),
-        ),
+        verdict=verdict_of(planned, {verdict for verdict, count in counts.items() if count}),
         applicable=planned["applicable"],
         reason=planned["reason"],
         known_violation=planned["known_violation"],

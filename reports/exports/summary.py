@@ -38,15 +38,7 @@ def summary_markdown(
     pages: str | None,
     most_bytes: int = MOST_BYTES,
 ) -> str:
-    """Return the summary.
-
-    Args:
-        folded: the grid.
-        summary: the grid's summary.
-        failures: the stored failures of its cells.
-        pages: prefix of the addresses of the site's pages; None if there are no pages.
-        most_bytes: maximum size.
-    """
+    """Return the summary; `pages` is the prefix of the addresses of the site's pages, None if there are no pages."""
     found = violations_of(folded, failures, pages=pages)
     bounded = BoundedText(most_bytes - _KEPT_FOR_END)
     bounded.add(list(_head(summary)))

@@ -10,7 +10,7 @@ import csv
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from datetime import UTC, datetime
+from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -86,8 +86,7 @@ def _table(name: str, rows: Iterable[Any], row_type: type, inputs_sha256: str) -
 def _json_value(value: object) -> object:
     """Return a value as JSON has it."""
     if isinstance(value, datetime):
-        # The roll-up's times are UTC, but some of its columns have no time zone.
-        return value.replace(tzinfo=value.tzinfo or UTC).isoformat()
+        return value.isoformat()
     if isinstance(value, CellFailure):
         return asdict(value)
     if isinstance(value, tuple):

@@ -40,7 +40,6 @@ class ViolatedClause:
 
     Attributes:
         key: its stable name, "CLAUSE on PRODUCT"; for an operation, its row alone.
-        clause: the clause's id.
         target: the id of the product that violates it.
         role: what was judged: broker, client or operation.
         level: the clause's level, such as MUST.

@@ -55,9 +55,7 @@ class LeftOut:
 
     Attributes:
         listener: as in `Change`.
-        release: the release.
         reason: why they were not compared.
-        inputs: their names.
     """
 
     listener: str
@@ -71,7 +69,6 @@ class ChangedEntry:
     """An entry of a version table that changed.
 
     Attributes:
-        api_key: the API.
         api: its name, as far as the build knows it.
         was: the lowest and the highest version before; None if it was not listed.
         became: the same of the build.
@@ -90,9 +87,7 @@ class ChangedTable:
     """What a build's version table lists other than that of the target before it.
 
     Attributes:
-        listener: the listener.
         before: the target before it.
-        since: the build.
         entries: the entries that changed, by key ascending.
     """
 

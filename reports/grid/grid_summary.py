@@ -44,10 +44,7 @@ def summarise(
 ) -> GridSummary:
     """Count a grid's cells and put the most important result into one sentence.
 
-    Args:
-        folded: the grid.
-        page: the path of the rendered home page.
-        failures: the stored failures of its cells; None if they were not read: then it counts no bugs.
+    If the stored failures of the cells were not read, it counts no bugs. `page` is the path of the rendered home page.
     """
     products = products_of(folded, failures)
     counts = Counter(own.cell.verdict for product in products for own in product.cells)

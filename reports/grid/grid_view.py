@@ -85,10 +85,7 @@ class FoldedCell:
     """One clause on one target, over all listeners.
 
     Attributes:
-        clause: the clause's id.
-        target: the target's id.
         worst: the cell of the listener with the worst verdict; of equal ones the first in `LISTENERS`.
-        listeners: the cells of all listeners.
         since: the oldest release from which on the verdict is the same, among the releases in the grid;
             empty if the grid has only one release of the implementation.
     """
@@ -120,7 +117,6 @@ class TargetColumn:
     """One target: a column of the grid.
 
     Attributes:
-        target: its id.
         name: its display name: "Apache Kafka 4.4.0".
         short: its name within its group: "4.4.0".
         group: name of its group: "Kafka 4.x", "kafka-clients (Java)".

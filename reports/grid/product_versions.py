@@ -66,8 +66,6 @@ class ProductVersions:
 
     Attributes:
         id: the product's id: "confluent-kafka".
-        name: its display name.
-        products: its versions.
         shorts: the name of each version without that of the product.
         carries: the version of librdkafka that each version sends with its own; empty for other products.
         bugs: its bugs: those that most versions show first.

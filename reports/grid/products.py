@@ -45,7 +45,6 @@ class Product:
 
     Attributes:
         id: the target's id; the client's name if only operations were tried with it.
-        name: its display name.
         role: broker or client.
         column: its column in the grid of its role; None if only operations were tried with it.
         cells: its cells, without blank ones: those of its own role, then the operations that it tried.
@@ -149,11 +148,9 @@ class BrokenRules:
 def products_of(
     folded: FoldedGrid, failures: Sequence[KeptFailure] | None = None
 ) -> tuple[Product, ...]:
-    """Return every product of a grid: brokers first, in the order of the columns.
+    """Return every product of a grid of all roles: brokers first, in the order of the columns.
 
-    Args:
-        folded: the grid of all roles.
-        failures: the stored failures of its cells; None if they were not read, and then the number of bugs is not known.
+    If the stored failures of its cells were not read, the number of bugs is not known.
     """
     kept = failures_by_run(failures or ())
     columns: dict[str, TargetColumn] = {}
@@ -212,12 +209,7 @@ def evidence_of(
     """Yield each failure by which a cell has one of some verdicts, with the row of its listener.
 
     A failure whose repeats leave open whether the target is at fault is no evidence. If a violation of the cell is not stored, and
-    no stored one is evidence, it yields one without a stored failure.
-
-    Args:
-        own: the cell.
-        kept: the stored failures, as `failures_by_run` returns them.
-        verdicts: the verdicts.
+    no stored one is evidence, it yields one without a stored failure. `kept` are the stored failures, as `failures_by_run` returns them.
     """
     for listener in own.cell.listeners:
         if listener.verdict not in verdicts or listener.row is None:

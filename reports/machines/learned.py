@@ -25,7 +25,6 @@ class MachineDifference:
     """The shortest word that distinguishes a target from its model.
 
     Attributes:
-        word: the word.
         seen: what the target did, letter by letter.
         expected: what the model does.
     """
@@ -44,7 +43,6 @@ class Unstable:
     """A word that did not always get the same outputs.
 
     Attributes:
-        word: the word.
         seen: how often each output of its last letter came.
     """
 
@@ -62,8 +60,6 @@ class Learned:
     """What was learned of one listener.
 
     Attributes:
-        target: the target's id.
-        listener: the listener's name.
         letters: the names of the letters.
         machine: the target's machine; None if it could not be learned.
         difference: the shortest word that distinguishes it from the machine of its model; None if the two are equal.

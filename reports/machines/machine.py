@@ -78,7 +78,10 @@ class Machine:
         Raises:
             ValueError: there is none.
         """
-        return _separating(self, first, self, second, self.letters)
+        word = next(_separating(self, first, self, second, self.letters), None)
+        if word is None:
+            raise ValueError(f"states {first} and {second} are the same")
+        return word
 
     def restricted_to(self, letters: Sequence[str]) -> Machine:
         """Return the minimal machine for some of the letters."""
@@ -87,32 +90,27 @@ class Machine:
 
 
 def distinguishing_word(first: Machine, second: Machine) -> Word | None:
-    """Return the shortest word to which two machines respond differently; None if they are equal.
+    """Return the shortest word to which two machines respond differently; None if they are equal."""
+    return next(distinguishing_words(first, second), None)
+
+
+def distinguishing_words(first: Machine, second: Machine) -> Iterator[Word]:
+    """Yield words to which two machines respond differently, the shortest first, one for each pair of states and letter.
 
     Only letters that both have are used.
     """
     shared = tuple(letter for letter in first.letters if letter in second.letters)
-    try:
-        return _separating(first, 0, second, 0, shared)
-    except ValueError:
-        return None
+    return _separating(first, 0, second, 0, shared)
 
 
-def distinguishing_words(first: Machine, second: Machine) -> Iterator[Word]:
-    """Yield words to which two machines respond differently, the shortest first, one for each pair of states and letter."""
-    shared = tuple(letter for letter in first.letters if letter in second.letters)
-    for word, (one, other) in _pairs(first, 0, second, 0, shared):
-        for letter in shared:
-            if first.moves[one][letter].output != second.moves[other][letter].output:
-                yield (*word, letter)
-
-
-def _separating(one: Machine, first: int, other: Machine, second: int, letters: Word) -> Word:
+def _separating(
+    one: Machine, first: int, other: Machine, second: int, letters: Word
+) -> Iterator[Word]:
+    """Yield words to which two states respond differently, the shortest first."""
     for word, (left, right) in _pairs(one, first, other, second, letters):
         for letter in letters:
             if one.moves[left][letter].output != other.moves[right][letter].output:
-                return (*word, letter)
-    raise ValueError(f"states {first} and {second} are the same")
+                yield (*word, letter)
 
 
 def _pairs(

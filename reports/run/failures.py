@@ -80,13 +80,7 @@ def signature_of(
 ) -> str:
     """Return the signature that equal failures of one listener share: 16 hexadecimal digits.
 
-    Args:
-        clause: the clause's id.
-        target: the target's id.
-        listener: the listener's name.
-        property_name: the test function's name.
-        kind: class of the exception.
-        message: its message; only the first line counts, without its numbers.
+    Only the first line of the message counts, without its numbers.
     """
     first_line = message.partition("\n")[0]
     text = "\0".join((clause, target, listener, property_name, kind, _NUMBERS.sub("#", first_line)))
@@ -99,14 +93,10 @@ class Failure:
 
     Attributes:
         signature: see `signature_of`.
-        clause: the clause's id.
         statement: what the clause says.
         property_name: the test function's name.
-        target: the target's id.
-        listener: the listener's name.
         verdict: the verdict of its example: `violates` or `informational`.
         kind: class of the exception.
-        message: its message.
         example: the drawn values.
         steps: what was done on the connections, in order.
         repeats: how often it recurred when repeated alone; None if it was not repeated.

@@ -111,9 +111,7 @@ def dump_stray(data: bytes) -> list[str]:
 def dump_request(data: bytes, layout: Layout | None = None) -> list[str]:
     """Dump a request frame, decoded as ApiVersions if it is such a request.
 
-    Args:
-        data: the frame.
-        layout: the layout of another API's request; without it only the header is decoded.
+    Of another API's request only the header is decoded if no layout is given.
     """
     key, version, _ = read_request_start(data[SIZE_BYTES:])
     if key == API_VERSIONS_KEY:

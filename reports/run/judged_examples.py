@@ -29,11 +29,9 @@ class JudgedExample:
     """One example with its verdict.
 
     Attributes:
-        key: its cell.
         property_name: the test function's name.
         number: counted from 1 within the property on this target.
         phase: whether it was drawn to judge or to shrink.
-        verdict: its verdict.
         steps: what was done on the connections, in order.
         failure: the failure, for a violation or an informational difference.
     """

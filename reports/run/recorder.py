@@ -115,10 +115,8 @@ class RunRecorder:
     Attributes:
         cells: the planned cells, in the order of the plan.
         targets: the targets by id; `launcher` is `NOT_STARTED` until one runs.
-        stopped: whether the run was interrupted.
         stale_expectations: declared violations that are out of date, one sentence each.
         matched_expectations: declared violations that a failure matched, each with its target.
-        tier: the run's tier.
         keep_machine: writes what was learned of a listener, as `reports.machines.learned.as_json` returns it.
         role: what its targets are judged as: "broker", "client" or "operation".
         client_commands: what a user said about each client that is a command, by its id.

@@ -27,12 +27,7 @@ MEANINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """The repeats under one condition.
-
-    Attributes:
-        failed: how many failed.
-        repeats: how many were made.
-    """
+    """The repeats under one condition."""
 
     failed: int
     repeats: int

@@ -17,6 +17,7 @@ from reports.records import (
     EXAMPLE_FIELDS,
     EXAMPLE_VERDICTS,
     GATING_LEVELS,
+    REFUSAL_OF_UNKNOWN,
     ColumnType,
     Phase,
     RunRefusal,
@@ -88,17 +89,12 @@ def _faults(
         (cell["clause"], cell["target"], cell["listener"]): cell for cell in header["planned_cells"]
     }
     cell_of = {kind: cells.get((kind.clause, kind.target, kind.listener)) for kind in kinds}
-    for name, refusal in (
-        ("clause", RunRefusal.UNKNOWN_CLAUSE),
-        ("target", RunRefusal.UNKNOWN_TARGET),
-    ):
+    for name, refusal in REFUSAL_OF_UNKNOWN.items():
         listed = {entry["id"] for entry in header[f"{name}s"]}
         unlisted = {getattr(kind, name) for kind, cell in cell_of.items() if cell is None} - listed
         if unlisted:
-            yield (
-                refusal,
-                (f"it has rows of a {name} that its run.json does not list: {_named(unlisted)}"),
-            )
+            found = _named(unlisted)
+            yield refusal, f"it has rows of a {name} that its run.json does not list: {found}"
     wrong = incomplete + sum(
         rows
         for kind, rows in kinds.items()

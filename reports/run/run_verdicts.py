@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 
@@ -15,12 +16,7 @@ _COLUMNS = ["clause", "target", "listener", "verdict", "phase"]
 
 
 def run_verdicts(folder: Path, header: Header) -> Mapping[CellKey, Verdict]:
-    """Return the verdict of each planned cell of a run.
-
-    Args:
-        folder: the run folder.
-        header: its `run.json`, as `reports.run.run_folder.read_run_header` returns it.
-    """
+    """Return the verdict of each planned cell of a run, given its folder and its header."""
     judged: dict[CellKey, set[Verdict]] = {}
     for part in sorted(folder.glob("examples/*.parquet")):
         rows = pq.read_table(part, columns=_COLUMNS).group_by(_COLUMNS).aggregate([])
@@ -29,13 +25,18 @@ def run_verdicts(folder: Path, header: Header) -> Mapping[CellKey, Verdict]:
                 key = CellKey(row["clause"], row["target"], row["listener"])
                 judged.setdefault(key, set()).add(Verdict(row["verdict"]))
     return {
-        key: cell_verdict(
-            judged.get(key, set()),
-            applicable=cell["applicable"],
-            known_violation=bool(cell["known_violation"]),
-            flaky=cell.get("flaky") is not None,
-            unproven=bool(cell.get("unproven")),
-        )
+        key: verdict_of(cell, judged.get(key, set()))
         for cell in header["planned_cells"]
         for key in [CellKey(cell["clause"], cell["target"], cell["listener"])]
     }
+
+
+def verdict_of(planned: Mapping[str, Any], verdicts: Collection[Verdict]) -> Verdict:
+    """Return the verdict of a planned cell, as a header has it, given those of its examples."""
+    return cell_verdict(
+        verdicts,
+        applicable=planned["applicable"],
+        known_violation=bool(planned["known_violation"]),
+        flaky=planned.get("flaky") is not None,
+        unproven=bool(planned.get("unproven")),
+    )

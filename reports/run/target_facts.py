@@ -20,7 +20,6 @@ class TargetFacts:
     Attributes:
         id: the registry's id.
         implementation: family of the target.
-        release: its release.
         launcher: how it was started.
         artefacts: the pinned artefacts that ran, name to SHA-256.
         file_sha256: hash of its file in the registry; None if it has none.

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from reference_model.profiles.known_apis import Range, label_of
+from reference_model.profiles.known_apis import label_of
 from reference_model.profiles.listeners import CONTROLLER, PLAINTEXT
 from reference_model.profiles.profile import FOLDER, RECORDED_RELEASES
 from reference_model.profiles.release_tables import RecordedRelease, recorded_releases
@@ -19,6 +19,7 @@ from reports.exports.table_files import ExportedTable, write_tables
 from reports.site.rendering import Site
 from reports.upgrade.client_versions import served_clients
 from reports.upgrade.kafka_statement import SOURCES
+from reports.upgrade.way import features_of
 
 _LISTENER_COLUMNS = {"release": str, "quorum": str, "listener": str}
 _RANGE = {"min_version": int, "max_version": int}
@@ -130,19 +131,10 @@ def api_table(listener: str) -> AdvertisedTable:
 def feature_table() -> AdvertisedTable:
     """Return which features each release supports, and the level that a fresh cluster sets, newest release first."""
     texts: dict[str, dict[RecordedRelease, str]] = {}
-    releases = [
-        release for release in reversed(recorded_releases()) if release.profile().supported_features
-    ]
+    releases = [release for release in reversed(recorded_releases()) if features_of(release)]
     for release in releases:
-        levels = {
-            each.name: each.max_version_level for each in release.profile().finalized_features
-        }
-        for each in release.profile().supported_features:
-            span = Range(each.min_version, each.max_version).in_words(between=DASH)
-            level = levels.get(each.name)
-            texts.setdefault(each.name, {})[release] = (
-                f"{span}, level {level}" if level else f"{span}, not set"
-            )
+        for name, text in features_of(release, between=DASH).items():
+            texts.setdefault(name, {})[release] = text
     return AdvertisedTable(
         id="features",
         title="Features: supported versions, and the level that a fresh cluster sets",

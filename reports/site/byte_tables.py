@@ -25,7 +25,6 @@ class ByteRow:
 
     Attributes:
         offset: of the first byte in the frame, counted from 0.
-        data: the bytes.
         path: the field that they encode; empty if unknown.
         value: its value, or a note instead.
         marked: whether decoding the frame fails here.
@@ -49,9 +48,7 @@ class Part:
     """One frame of the conversation, or an event in between (then without rows).
 
     Attributes:
-        connection: the connection's number.
         what: what happened: "sent", "answer", "closed", "silent"; for a client "client sent", "broker answered" and so on.
-        rows: the bytes.
         notes: the dump's other lines about it.
     """
 

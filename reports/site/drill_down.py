@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Protocol
+from typing import Any
 
 from reports.grid import addresses
 from reports.grid.grid_tables import CellFailure, GridClause
@@ -18,14 +18,6 @@ from reports.grid.grid_view import (
 from reports.grid.history_tables import KeptFailure
 from reports.records import OPERATION
 from reports.site.rendering import Site
-
-
-class OfClause(Protocol):
-    """A table's row that names a clause."""
-
-    @property
-    def clause(self) -> str:
-        """The clause's id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +44,7 @@ class ClauseHistory:
         }
 
 
-def by_clause(rows: Iterable[OfClause] | None) -> Mapping[str, list[Any]] | None:
+def by_clause(rows: Iterable[Any] | None) -> Mapping[str, list[Any]] | None:
     """Group the rows of a table by their clause; None stays None."""
     if rows is None:
         return None

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from clauses.catalogue import Role
 from reports.grid import addresses
@@ -63,9 +63,6 @@ class Filters:
     """The choices of each filter, in the order of the page.
 
     Attributes:
-        states: the verdicts that occur.
-        levels: the levels that occur.
-        sources: the sources of the rules.
         products: the blocks of columns.
         opened: the blocks that are folded until they are chosen here.
     """
@@ -84,15 +81,7 @@ def filters_of(role: str, folded: FoldedGrid, blocks: Sequence[Block]) -> Filter
     )
     return Filters(
         states=tuple(
-            FilterOption(
-                name="state",
-                index=index,
-                value=verdict.value,
-                text=verdict_text(verdict, role=role),
-                style="na" if verdict is Verdict.NOT_APPLICABLE else verdict.value,
-                count=counts[verdict],
-            )
-            for index, verdict in enumerate(each for each in WORST_FIRST if counts[each])
+            replace(each, count=counts[Verdict(each.value)]) for each in states_of(counts, role)
         ),
         levels=choices("level", dict.fromkeys(each.level for each in folded.grid.clauses)),
         sources=choices("source", (source for source, _ in folded.sources)),
@@ -106,6 +95,20 @@ def filters_of(role: str, folded: FoldedGrid, blocks: Sequence[Block]) -> Filter
             )
             for index, block in enumerate(block for block in blocks if block.is_folded)
         ),
+    )
+
+
+def states_of(verdicts: Collection[Verdict], role: str = "") -> tuple[FilterOption, ...]:
+    """Return the filter of the verdicts that occur in a grid, the worst first."""
+    return tuple(
+        FilterOption(
+            name="state",
+            index=index,
+            value=verdict.value,
+            text=verdict_text(verdict, role=role),
+            style="na" if verdict is Verdict.NOT_APPLICABLE else verdict.value,
+        )
+        for index, verdict in enumerate(each for each in WORST_FIRST if each in verdicts)
     )
 
 

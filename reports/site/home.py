@@ -24,8 +24,6 @@ class Card:
     """One product on the home page, or all releases of Apache Kafka.
 
     Attributes:
-        name: its display name.
-        href: the address of its page.
         verdict: what its colour and symbol say.
         count: what stands next to the symbol: "10 MUST + 3 SHOULD, 7 bugs".
         words: the result in one or two sentences.

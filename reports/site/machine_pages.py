@@ -29,9 +29,7 @@ class Group:
     """Targets with equal machines on one listener.
 
     Attributes:
-        listener: the listener's name.
         members: what was learned of each target, the newest first.
-        machine: their machine.
     """
 
     listener: str
@@ -101,7 +99,6 @@ class ShownGroup:
 
     Attributes:
         number: its number on its listener, from 1 on; the newest group has it.
-        group: the group.
         picture: the address of the picture, from the site's root; empty if there is none.
         boundary: what distinguishes it from the next older group; None for the oldest one.
     """

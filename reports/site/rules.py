@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from proposals import proposals
 from reports.grid import addresses
 from reports.grid.grid_tables import GridClause, implementation_name
-from reports.grid.grid_view import WITHOUT_FINDING, FoldedCell, FoldedGrid, verdict_text
+from reports.grid.grid_view import WITHOUT_FINDING, FoldedCell, FoldedGrid
 from reports.records import OPERATION, WORST_FIRST, Verdict
 from reports.site.grid_columns import worst_of
-from reports.site.grid_filters import FilterOption, choices, unless
+from reports.site.grid_filters import FilterOption, choices, states_of, unless
 from reports.site.rendering import Site
 
 
@@ -28,7 +28,6 @@ class RuleRow:
     """One rule.
 
     Attributes:
-        clause: the rule.
         roles: whom it binds: "broker", "broker, client".
         verdicts: each verdict that is the worst of some implementation, with these; the worst first. An implementation
             to which the rule does not apply is left out.
@@ -57,19 +56,7 @@ def write_rules(site: Site) -> None:
         sources.setdefault(row.clause.source, []).append(row)
     found = {verdict for row in rows for verdict, _ in row.verdicts}
     filters = (
-        (
-            "Verdict",
-            tuple(
-                FilterOption(
-                    name="state",
-                    index=index,
-                    value=each.value,
-                    text=verdict_text(each),
-                    style=each.value,
-                )
-                for index, each in enumerate(each for each in WORST_FIRST if each in found)
-            ),
-        ),
+        ("Verdict", states_of(found)),
         ("Level", choices("level", dict.fromkeys(row.clause.level for row in rows))),
         ("Binds", choices("role", dict.fromkeys(row.roles.split(", ")[0] for row in rows))),
         ("Source", choices("source", sources)),

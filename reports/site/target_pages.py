@@ -43,7 +43,6 @@ class ShownBug:
     """A bug as its product's page shows it.
 
     Attributes:
-        bug: the bug.
         title: the title of an issue about it.
         text: the body of the issue, without its script if that makes it too long for the page; empty if it is too long even so.
         file: the address of the file with title and body, from the site's root.

@@ -27,10 +27,7 @@ class UpgradeRow:
     """The upgrades from one release that people ask for; None if there is none.
 
     Attributes:
-        before: the release.
         to_next: to the next one with the same quorum; from the last one with ZooKeeper to the same release with KRaft.
-        to_last_with_zookeeper: to the last release with ZooKeeper.
-        to_newest: to the newest release.
     """
 
     before: RecordedRelease

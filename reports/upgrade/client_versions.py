@@ -55,7 +55,6 @@ class TriedVersion:
     """What a client of one version did with a release.
 
     Attributes:
-        client: the client's version.
         text: the text of the cell: "✓ works".
         contradicts: what it contradicts: "Kafka's statement", "the tables", or both; empty if nothing.
     """
@@ -70,14 +69,12 @@ class ServedClients:
     """The clients that one release serves.
 
     Attributes:
-        release: the release.
         stated: the clients that Kafka supports with it, in words.
         partly: those that its compatibility tables call partly compatible, oldest first.
         oldest: by the tables, the oldest version of Kafka's client that can use it.
         newest: the newest one.
         beyond: by the tables, the versions that can use it although Kafka does not support that, oldest first.
         missing: the versions that Kafka supports and that by the tables cannot use it.
-        tried: what was tried.
     """
 
     release: str
@@ -104,12 +101,7 @@ def serves(release: str, client: str) -> bool:
 
 
 def served_clients(release: str, grid: FoldedGrid | None = None) -> ServedClients:
-    """Return the clients that a release serves.
-
-    Args:
-        release: the release.
-        grid: a grid that may have operations, which confirm the computed versions; None for none.
-    """
+    """Return the clients that a release serves; operations in a grid confirm the computed versions."""
     tried = {} if grid is None else _tried(grid)
     return replace(_stated_and_computed(release), tried=tuple(tried.get(release, ())))
 

@@ -68,7 +68,6 @@ class RuleChange:
     """One rule whose verdict differs.
 
     Attributes:
-        clause: the rule.
         kind: how its verdict differs.
         before: the verdict of the older release, over the listeners that both have.
         after: that of the newer one.

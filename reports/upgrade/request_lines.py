@@ -12,12 +12,11 @@ from functools import cache
 
 from reference_model.profiles.java_requests import is_sent_by_clients
 from reference_model.profiles.known_apis import label_of
-from reference_model.profiles.profile import ZOOKEEPER, line_of
+from reference_model.profiles.profile import line_of
 from reference_model.profiles.release_tables import (
     SWITCHED_OFF,
     RecordedRelease,
     missing_feature,
-    recorded_release,
     recorded_releases,
 )
 from reference_model.profiles.version_tables import (
@@ -27,6 +26,7 @@ from reference_model.profiles.version_tables import (
     request_changes,
     served_ranges,
 )
+from reports.upgrade.way import last_with_zookeeper
 
 LOSSES = (
     RequestKind.GONE,
@@ -173,11 +173,6 @@ def _keys_of_quorum(before: RecordedRelease, after: RecordedRelease) -> frozense
     """Return the APIs that come or go with the quorum; none if both ends have the same one."""
     if before.quorum == after.quorum:
         return frozenset()
-    with_both = next(each for each in recorded_releases() if not each.is_only_one)
-    zookeeper = next(
-        each
-        for each in recorded_releases()
-        if each.release == with_both.release and each.quorum == ZOOKEEPER
-    )
-    kraft = min(recorded_release(with_both.release), after, key=lambda each: each.order)
-    return frozenset(_served(zookeeper).keys() ^ _served(kraft).keys())
+    zookeeper, kraft = last_with_zookeeper()
+    earliest = min(kraft, after, key=lambda each: each.order)
+    return frozenset(_served(zookeeper).keys() ^ _served(earliest).keys())

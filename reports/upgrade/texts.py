@@ -41,12 +41,7 @@ class TextLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """One part of the report.
-
-    Attributes:
-        title: its heading.
-        lines: what stands below it.
-    """
+    """One part of the report."""
 
     title: str
     lines: tuple[TextLine, ...] = ()

@@ -36,10 +36,6 @@ class Upgrade:
     """All that changes from one release to another.
 
     Attributes:
-        before: the older release.
-        after: the newer one.
-        requests: the requests that change.
-        features: the features that change.
         steps: what stands in between.
         served: the Java clients that the newer release serves.
         clients: what clients did with both releases; None if no grid was given.

@@ -141,7 +141,7 @@ def _first_with_level(level: int) -> str:
 
 def feature_changes(before: RecordedRelease, after: RecordedRelease) -> tuple[FeatureChange, ...]:
     """Return the features that differ, by name."""
-    old, new = _features(before), _features(after)
+    old, new = features_of(before), features_of(after)
     return tuple(
         FeatureChange(name=name, before=old.get(name, ""), after=new.get(name, ""))
         for name in sorted(old.keys() | new.keys())
@@ -149,10 +149,11 @@ def feature_changes(before: RecordedRelease, after: RecordedRelease) -> tuple[Fe
     )
 
 
-def _features(release: RecordedRelease) -> dict[str, str]:
-    levels = _levels(release)
+def features_of(release: RecordedRelease, *, between: str = "-") -> dict[str, str]:
+    """Return the versions and the level of each feature in words, with a sign between the ends of a range."""
+    levels = {name: f"level {level}" for name, level in _levels(release).items()}
     return {
-        name: f"{range_}, level {levels[name]}" if name in levels else f"{range_}, not set"
+        name: f"{range_.in_words(between=between)}, {levels.get(name, 'not set')}"
         for name, range_ in _supported(release).items()
     }
 

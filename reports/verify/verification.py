@@ -113,13 +113,7 @@ def differing_runs(published: Path, folders: Sequence[Path]) -> Iterator[GridDif
 def differing_rows(
     published: Path, recomputed: Path, taken_over: Collection[str] = GIVEN_TABLES
 ) -> Iterator[GridDifference]:
-    """Compare the tables of two grids row by row, ignoring the order of rows.
-
-    Args:
-        published: the folder of the published grid.
-        recomputed: the folder of the recomputed grid.
-        taken_over: tables that are not compared.
-    """
+    """Compare the tables of two grids row by row, ignoring the order of rows; those taken over are not compared."""
     for table, key in ROW_KEYS.items():
         if table in taken_over:
             continue

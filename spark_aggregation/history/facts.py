@@ -10,18 +10,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     BinaryType,
     BooleanType,
+    DataType,
     DateType,
     DoubleType,
     IntegerType,
     LongType,
     ShortType,
     StringType,
-    StructField,
     StructType,
     TimestampType,
 )
@@ -29,72 +29,63 @@ from pyspark.sql.types import (
 from spark_aggregation.history.ingest import Ingested
 from spark_aggregation.reading.frames import as_table
 from spark_aggregation.reading.run_files import planned_cells
-from spark_aggregation.reading.schema import HEADER
+from spark_aggregation.reading.schema import HEADER, schema, texts
 from spark_aggregation.tables.cell_tables import judged_cells
 from spark_aggregation.tables.evidence import first_examples
 from spark_aggregation.tables.table_schemas import JUDGED_CELLS
 
-_DAY = StructField("day", DateType())
-_TEXT = StringType()
 
-
-def _texts(*names: str) -> list[StructField]:
-    return [StructField(name, _TEXT) for name in names]
+def _facts(columns: Mapping[str, DataType]) -> StructType:
+    """Return the schema of facts that are stored by day."""
+    return schema({}, {**columns, "day": DateType()})
 
 
 FACTS: Mapping[str, StructType] = MappingProxyType(
     {
-        "headers": StructType(
-            [*_texts("run_id", "folder", "sha256"), StructField("header", HEADER), _DAY]
+        "headers": _facts({**texts("run_id", "folder", "sha256"), "header": HEADER}),
+        "cells": StructType([*JUDGED_CELLS, *_facts({"started_at": TimestampType()})]),
+        "partials": _facts(
+            {
+                **texts("run_id", "clause", "target", "listener", "phase"),
+                **texts("verdict", "failure_signature"),
+                "examples": LongType(),
+                "smallest_example": IntegerType(),
+                "first_seen": DateType(),
+                "last_seen": DateType(),
+            }
         ),
-        "cells": StructType([*JUDGED_CELLS, StructField("started_at", TimestampType()), _DAY]),
-        "partials": StructType(
-            [
-                *_texts("run_id", "clause", "target", "listener", "phase"),
-                *_texts("verdict", "failure_signature"),
-                StructField("examples", LongType()),
-                StructField("smallest_example", IntegerType()),
-                StructField("first_seen", DateType()),
-                StructField("last_seen", DateType()),
-                _DAY,
-            ]
+        "reached": _facts(
+            {
+                **texts("run_id", "clause", "target", "listener", "property"),
+                **texts("request", "outcome"),
+                "error_code": ShortType(),
+                "examples": LongType(),
+            }
         ),
-        "reached": StructType(
-            [
-                *_texts("run_id", "clause", "target", "listener", "property"),
-                *_texts("request", "outcome"),
-                StructField("error_code", ShortType()),
-                StructField("examples", LongType()),
-                _DAY,
-            ]
+        "latencies": _facts(
+            {
+                **texts("run_id", "target", "listener"),
+                "latency_bucket": ShortType(),
+                "examples": LongType(),
+            }
         ),
-        "latencies": StructType(
-            [
-                *_texts("run_id", "target", "listener"),
-                StructField("latency_bucket", ShortType()),
-                StructField("examples", LongType()),
-                _DAY,
-            ]
+        "examples": _facts(
+            {
+                **texts("run_id", "clause", "target", "listener", "property"),
+                "example_number": IntegerType(),
+                "pinned": BooleanType(),
+                **texts("outcome"),
+                "error_code": ShortType(),
+                **texts("verdict", "failure_signature", "sent_sha256", "answer_sha256"),
+            }
         ),
-        "examples": StructType(
-            [
-                *_texts("run_id", "clause", "target", "listener", "property"),
-                StructField("example_number", IntegerType()),
-                StructField("pinned", BooleanType()),
-                *_texts("outcome"),
-                StructField("error_code", ShortType()),
-                *_texts("verdict", "failure_signature", "sent_sha256", "answer_sha256"),
-                _DAY,
-            ]
+        "failures": _facts(
+            {
+                **texts("run_id", "signature", "facts", "hex_dump", "reproducer"),
+                "pcap": BinaryType(),
+            }
         ),
-        "failures": StructType(
-            [
-                *_texts("run_id", "signature", "facts", "hex_dump", "reproducer"),
-                StructField("pcap", BinaryType()),
-                _DAY,
-            ]
-        ),
-        "machines": StructType([*_texts("run_id", "target", "listener", "machine"), _DAY]),
+        "machines": _facts(texts("run_id", "target", "listener", "machine")),
     }
 )
 """Columns of the facts; `day` is the day on which the run started, in UTC."""
@@ -156,43 +147,39 @@ def facts_of(ingested: Ingested) -> Facts:
 
 
 _OF_HOST = ("system", "machine", "cpus", "load_at_start", "highest_load")
-RUNS = StructType(
-    [
-        *_texts("run_id", "batch", "folder", "run_json_sha256"),
-        _DAY,
-        StructField("started_at", TimestampType()),
-        StructField("finished_at", TimestampType()),
-        StructField("exit_status", IntegerType()),
-        StructField("example_rows", LongType()),
-        StructField("exchange_rows", LongType()),
-        *_texts("tier"),
-        StructField("whole", BooleanType()),
-        *_texts("corrects"),
-        StructField("seed", LongType()),
-        *_texts("suite_version", "suite_commit", "catalogue_sha256", "python", "hypothesis"),
-        *_texts("system", "machine"),
-        StructField("cpus", IntegerType()),
-        StructField("load_at_start", DoubleType()),
-        StructField("highest_load", DoubleType()),
-    ]
+RUNS = schema(
+    {},
+    {
+        **texts("run_id", "batch", "folder", "run_json_sha256"),
+        "day": DateType(),
+        "started_at": TimestampType(),
+        "finished_at": TimestampType(),
+        "exit_status": IntegerType(),
+        "example_rows": LongType(),
+        "exchange_rows": LongType(),
+        "tier": StringType(),
+        "whole": BooleanType(),
+        "corrects": StringType(),
+        "seed": LongType(),
+        **texts("suite_version", "suite_commit", "catalogue_sha256", "python", "hypothesis"),
+        **texts("system", "machine"),
+        "cpus": IntegerType(),
+        "load_at_start": DoubleType(),
+        "highest_load": DoubleType(),
+    },
 )
 
 
 def describe_runs(headers: DataFrame, batch: str) -> DataFrame:
-    """Describe each run in one row, which is kept for good.
-
-    Args:
-        headers: as `Facts.headers`.
-        batch: name of the batch that the runs came with.
-    """
+    """Describe each run in one row, which is kept for good, with the name of the batch that it came with."""
     described = headers.select(
         "run_id",
         F.lit(batch).alias("batch"),
         "folder",
         F.col("sha256").alias("run_json_sha256"),
         "day",
-        _instant("header.started_at").alias("started_at"),
-        _instant("header.footer.finished_at").alias("finished_at"),
+        F.try_to_timestamp("header.started_at").alias("started_at"),
+        F.try_to_timestamp("header.footer.finished_at").alias("finished_at"),
         *(f"header.footer.{name}" for name in ("exit_status", "example_rows", "exchange_rows")),
         "header.tier",
         F.coalesce("header.whole", F.lit(True)).alias("whole"),
@@ -204,7 +191,3 @@ def describe_runs(headers: DataFrame, batch: str) -> DataFrame:
         *(f"header.host.{name}" for name in _OF_HOST),
     )
     return as_table(described, RUNS)
-
-
-def _instant(name: str) -> Column:
-    return F.try_to_timestamp(name)

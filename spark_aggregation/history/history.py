@@ -156,11 +156,7 @@ class RunHistory:
         return reader.parquet(*folders).select(FACTS[table].fieldNames())
 
     def all_cells(self, runs: DataFrame) -> DataFrame:
-        """Read the cells of all runs ever.
-
-        Args:
-            runs: as `State.runs`.
-        """
+        """Read the cells of all runs ever, given `State.runs`."""
         return self._facts_table("cells", batches_of(runs))
 
     def commit(self, batch: Batch, state: State) -> None:

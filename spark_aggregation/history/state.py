@@ -19,6 +19,7 @@ from pyspark.sql.types import (
 
 from spark_aggregation.history.facts import RUNS, Facts, describe_runs
 from spark_aggregation.reading.frames import as_table, checkpointed, empty_frame
+from spark_aggregation.reading.schema import schema, texts
 from spark_aggregation.tables.count_tables import flaky_cells, speed
 from spark_aggregation.tables.run_selection import (
     COLUMN,
@@ -33,27 +34,27 @@ from spark_aggregation.tables.transitions import (
     transitions_between,
 )
 
-_TEXT = StringType()
-
 STATE: Mapping[str, StructType] = MappingProxyType(
     {
         "runs": StructType([*RUNS, StructField("kept", BooleanType())]),
-        "columns": StructType(
-            [
-                *(StructField(name, _TEXT) for name in ("run_id", *COLUMN, "role", "client")),
-                StructField("started_at", TimestampType()),
-                StructField("run_class", IntegerType()),
-                StructField("corrects", _TEXT),
-                StructField("supplies", BooleanType()),
-            ]
+        "columns": schema(
+            {},
+            {
+                **texts("run_id", *COLUMN, "role", "client"),
+                "started_at": TimestampType(),
+                "run_class": IntegerType(),
+                "corrects": StringType(),
+                "supplies": BooleanType(),
+            },
         ),
         "transitions": TABLES["transitions"],
-        "flaky": StructType(
-            [
-                *(StructField(name, _TEXT) for name in ("run_id", "clause", *COLUMN)),
-                StructField("failed", IntegerType()),
-                StructField("repeats", IntegerType()),
-            ]
+        "flaky": schema(
+            {},
+            {
+                **texts("run_id", "clause", *COLUMN),
+                "failed": IntegerType(),
+                "repeats": IntegerType(),
+            },
         ),
         "speed": TABLES["speed"],
     }

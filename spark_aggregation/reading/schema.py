@@ -7,7 +7,7 @@ that.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from pyspark.sql.types import (
@@ -47,13 +47,20 @@ def spark_schema(fields: Sequence[records.Column]) -> StructType:
     )
 
 
-def _struct(**fields: DataType) -> StructType:
-    return StructType([StructField(name, type_, nullable=False) for name, type_ in fields.items()])
+def texts(*names: str) -> dict[str, DataType]:
+    """Return columns of texts."""
+    return dict.fromkeys(names, StringType())
 
 
-def _optional(struct: StructType, **fields: DataType) -> StructType:
+def schema(
+    columns: Mapping[str, DataType], optional: Mapping[str, DataType] | None = None
+) -> StructType:
+    """Return a schema of columns that are never null, followed by those that may be."""
     return StructType(
-        [*struct, *(StructField(name, type_, nullable=True) for name, type_ in fields.items())]
+        [
+            *(StructField(name, type_, nullable=False) for name, type_ in columns.items()),
+            *(StructField(name, type_, nullable=True) for name, type_ in (optional or {}).items()),
+        ]
     )
 
 
@@ -61,100 +68,74 @@ EXAMPLES = spark_schema(records.EXAMPLE_FIELDS)
 EXCHANGES = spark_schema(records.EXCHANGE_FIELDS)
 ANSWERS = spark_schema(records.ANSWER_FIELDS)
 
-HEADER = _optional(
-    _struct(
-        record_schema_version=IntegerType(),
-        run_id=StringType(),
-        started_at=StringType(),
-        suite=_optional(
-            _struct(
-                version=StringType(),
-                catalogue_sha256=StringType(),
-                python=StringType(),
-                hypothesis=StringType(),
-            ),
-            commit=StringType(),
-            code_sha256=StringType(),
+HEADER = schema(
+    {
+        "record_schema_version": IntegerType(),
+        **texts("run_id", "started_at"),
+        "suite": schema(
+            texts("version", "catalogue_sha256", "python", "hypothesis"),
+            texts("commit", "code_sha256"),
         ),
-        tier=StringType(),
-        host=_optional(
-            _struct(system=StringType(), machine=StringType(), cpus=IntegerType()),
-            load_at_start=DoubleType(),
-            highest_load=DoubleType(),
+        **texts("tier"),
+        "host": schema(
+            {**texts("system", "machine"), "cpus": IntegerType()},
+            {"load_at_start": DoubleType(), "highest_load": DoubleType()},
         ),
-        targets=ArrayType(
-            _optional(
-                _struct(
-                    id=StringType(),
-                    implementation=StringType(),
-                    release=StringType(),
-                    launcher=StringType(),
-                    artefacts=MapType(StringType(), StringType()),
-                ),
-                file_sha256=StringType(),
-                language=StringType(),
-                like=StringType(),
-                folder=StringType(),
-                commit=StringType(),
+        "targets": ArrayType(
+            schema(
+                {
+                    **texts("id", "implementation", "release", "launcher"),
+                    "artefacts": MapType(StringType(), StringType()),
+                },
+                texts("file_sha256", "language", "like", "folder", "commit"),
             )
         ),
-        clauses=ArrayType(
-            _struct(
-                id=StringType(),
-                role=StringType(),
-                level=StringType(),
-                source=StringType(),
-                statement=StringType(),
-                location=StringType(),
-                meaning=StringType(),
+        "clauses": ArrayType(
+            schema(texts("id", "role", "level", "source", "statement", "location", "meaning"))
+        ),
+        "planned_cells": ArrayType(
+            schema(
+                {
+                    **texts("clause", "target", "listener"),
+                    "applicable": BooleanType(),
+                    **texts("reason", "known_violation"),
+                },
+                {
+                    "flaky": schema(
+                        {
+                            "failed": IntegerType(),
+                            "repeats": IntegerType(),
+                            "rate": DoubleType(),
+                            "low": DoubleType(),
+                            "high": DoubleType(),
+                        }
+                    ),
+                    **texts("unproven"),
+                },
             )
         ),
-        planned_cells=ArrayType(
-            _optional(
-                _struct(
-                    clause=StringType(),
-                    target=StringType(),
-                    listener=StringType(),
-                    applicable=BooleanType(),
-                    reason=StringType(),
-                    known_violation=StringType(),
-                ),
-                flaky=_struct(
-                    failed=IntegerType(),
-                    repeats=IntegerType(),
-                    rate=DoubleType(),
-                    low=DoubleType(),
-                    high=DoubleType(),
-                ),
-                unproven=StringType(),
-            )
+    },
+    {
+        "whole": BooleanType(),
+        **texts("corrects"),
+        "pinned_examples": MapType(StringType(), IntegerType()),
+        "seed": LongType(),
+        "footer": schema(
+            {
+                **texts("finished_at"),
+                "exit_status": IntegerType(),
+                "example_rows": LongType(),
+                "exchange_rows": LongType(),
+            },
+            {"files": MapType(StringType(), StringType())},
         ),
-    ),
-    whole=BooleanType(),
-    corrects=StringType(),
-    pinned_examples=MapType(StringType(), IntegerType()),
-    seed=LongType(),
-    footer=_optional(
-        _struct(
-            finished_at=StringType(),
-            exit_status=IntegerType(),
-            example_rows=LongType(),
-            exchange_rows=LongType(),
-        ),
-        files=MapType(StringType(), StringType()),
-    ),
+    },
 )
 """A complete `run.json`; a run that was cut off has no `footer`."""
 
 
-FAILURE_FACTS = _optional(
-    _struct(),
-    property_name=StringType(),
-    kind=StringType(),
-    message=StringType(),
-    example=StringType(),
-    verdict=StringType(),
-    known_violation=StringType(),
+FAILURE_FACTS = schema(
+    {}, texts("property_name", "kind", "message", "example", "verdict", "known_violation")
 )
 """The fields that are read from a failure's `failure.json`."""
 

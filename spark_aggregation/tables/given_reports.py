@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -17,57 +17,52 @@ from pyspark.sql.types import (
     DoubleType,
     IntegerType,
     StringType,
-    StructField,
     StructType,
 )
 
 from spark_aggregation.errors import UnreadableReport
 from spark_aggregation.reading.frames import as_table, empty_frame
+from spark_aggregation.reading.schema import schema, texts
 from spark_aggregation.reading.storage import Storage
 from spark_aggregation.tables.table_schemas import TABLES
 from wire.foreign_json import read_foreign_json
 
-
-def _list_of(optional: Sequence[str] = (), **columns: DataType) -> ArrayType:
-    return ArrayType(
-        StructType([StructField(name, type_, name in optional) for name, type_ in columns.items()])
-    )
-
-
-def _report(**lists: ArrayType) -> StructType:
-    return StructType([StructField(name, type_, nullable=False) for name, type_ in lists.items()])
-
-
-_SCORE = _report(
-    kills=_list_of(
-        clause=StringType(),
-        defect=StringType(),
-        median=DoubleType(),
-        percentile_95=DoubleType(),
-        seeds=IntegerType(),
-        survived_seeds=IntegerType(),
-        pinned=BooleanType(),
-        optional=("median", "percentile_95"),
-    )
+_SCORE = schema(
+    {
+        "kills": ArrayType(
+            schema(
+                {
+                    **texts("clause", "defect"),
+                    "seeds": IntegerType(),
+                    "survived_seeds": IntegerType(),
+                    "pinned": BooleanType(),
+                },
+                {"median": DoubleType(), "percentile_95": DoubleType()},
+            )
+        )
+    }
 )
-_CHANGES = _report(
-    changes=_list_of(
-        listener=StringType(),
-        before=StringType(),
-        since=StringType(),
-        was=StringType(),
-        became=StringType(),
-        clauses=ArrayType(StringType()),
-        predicted=BooleanType(),
-        inputs=IntegerType(),
-        shortest=StringType(),
-    ),
-    left_out=_list_of(
-        listener=StringType(),
-        release=StringType(),
-        reason=StringType(),
-        inputs=ArrayType(StringType()),
-    ),
+_CHANGES = schema(
+    {
+        "changes": ArrayType(
+            schema(
+                {
+                    **texts("listener", "before", "since", "was", "became", "shortest"),
+                    "clauses": ArrayType(StringType()),
+                    "predicted": BooleanType(),
+                    "inputs": IntegerType(),
+                }
+            )
+        ),
+        "left_out": ArrayType(
+            schema(
+                {
+                    **texts("listener", "release", "reason"),
+                    "inputs": ArrayType(StringType()),
+                }
+            )
+        ),
+    }
 )
 
 _KINDS: Mapping[type[DataType], tuple[type, ...]] = MappingProxyType(

@@ -19,47 +19,38 @@ from pyspark.sql.types import (
     MapType,
     ShortType,
     StringType,
-    StructField,
     StructType,
     TimestampType,
 )
 
+from spark_aggregation.reading.schema import schema, texts
+
 _TEXT, _FLAG, _INSTANT = StringType(), BooleanType(), TimestampType()
 _COUNT, _NUMBER, _RATIO = LongType(), IntegerType(), DoubleType()
-_CELL: Mapping[str, DataType] = {"clause": _TEXT, "target": _TEXT, "listener": _TEXT}
 
 
-def _schema(
-    columns: Mapping[str, DataType], optional: Mapping[str, DataType] | None = None
-) -> StructType:
-    return StructType(
-        [
-            *(StructField(name, type_, nullable=False) for name, type_ in columns.items()),
-            *(StructField(name, type_, nullable=True) for name, type_ in (optional or {}).items()),
-        ]
-    )
+def _counts(*names: str) -> dict[str, DataType]:
+    return dict.fromkeys(names, _COUNT)
 
+
+def _ratios(*names: str) -> dict[str, DataType]:
+    return dict.fromkeys(names, _RATIO)
+
+
+_CELL = texts("clause", "target", "listener")
 
 FAILURES_OF_A_CELL = ArrayType(
-    _schema(
-        {"signature": _TEXT, "verdict": _TEXT, "smallest_example": _NUMBER, "examples": _COUNT}
-    ),
+    schema({**texts("signature", "verdict"), "smallest_example": _NUMBER, "examples": _COUNT}),
     containsNull=False,
 )
 
-JUDGED_CELLS = _schema(
+JUDGED_CELLS = schema(
     {
         **_CELL,
-        "run_id": _TEXT,
-        "verdict": _TEXT,
+        **texts("run_id", "verdict"),
         "applicable": _FLAG,
-        "reason": _TEXT,
-        "known_violation": _TEXT,
-        "examples": _COUNT,
-        "conforms": _COUNT,
-        "violates": _COUNT,
-        "informational": _COUNT,
-        "inconclusive": _COUNT,
+        **texts("reason", "known_violation"),
+        **_counts("examples", "conforms", "violates", "informational", "inconclusive"),
         "distinct_failures": _COUNT,
         "failures": FAILURES_OF_A_CELL,
     }
@@ -69,17 +60,12 @@ TABLES: Mapping[str, StructType] = {
     "cells": StructType(
         [
             *JUDGED_CELLS,
-            *_schema(
-                {"first_seen": _INSTANT, "last_changed": _INSTANT}, {"previous_verdict": _TEXT}
-            ),
+            *schema({"first_seen": _INSTANT, "last_changed": _INSTANT}, texts("previous_verdict")),
         ]
     ),
-    "targets": _schema(
+    "targets": schema(
         {
-            "target": _TEXT,
-            "listener": _TEXT,
-            "implementation": _TEXT,
-            "release": _TEXT,
+            **texts("target", "listener", "implementation", "release"),
             "release_order": ArrayType(_NUMBER, containsNull=False),
             "launcher": _TEXT,
             "artefacts": MapType(_TEXT, _TEXT, valueContainsNull=False),
@@ -87,152 +73,102 @@ TABLES: Mapping[str, StructType] = {
             "started_at": _INSTANT,
             "role": _TEXT,
         },
-        {"language": _TEXT, "like": _TEXT, "commit": _TEXT},
+        texts("language", "like", "commit"),
     ),
-    "clauses": _schema(
+    "clauses": schema(
         {
             "position": _NUMBER,
-            "clause": _TEXT,
-            "role": _TEXT,
-            "level": _TEXT,
-            "source": _TEXT,
-            "statement": _TEXT,
-            "location": _TEXT,
-            "meaning": _TEXT,
+            **texts("clause", "role", "level", "source", "statement", "location", "meaning"),
         }
     ),
-    "runs": _schema(
+    "runs": schema(
         {
-            "run_id": _TEXT,
-            "folder": _TEXT,
+            **texts("run_id", "folder"),
             "in_grid": _FLAG,
             "started_at": _INSTANT,
             "finished_at": _INSTANT,
             "exit_status": _NUMBER,
-            "example_rows": _COUNT,
-            "exchange_rows": _COUNT,
+            **_counts("example_rows", "exchange_rows"),
             "tier": _TEXT,
             "whole": _FLAG,
-            "suite_version": _TEXT,
-            "catalogue_sha256": _TEXT,
-            "python": _TEXT,
-            "hypothesis": _TEXT,
-            "system": _TEXT,
-            "machine": _TEXT,
+            **texts("suite_version", "catalogue_sha256", "python", "hypothesis"),
+            **texts("system", "machine"),
             "cpus": _NUMBER,
         },
         {
             "corrects": _TEXT,
             "seed": _COUNT,
             "suite_commit": _TEXT,
-            "load_at_start": _RATIO,
-            "highest_load": _RATIO,
+            **_ratios("load_at_start", "highest_load"),
         },
     ),
-    "transitions": _schema(
-        {**_CELL, "at": _INSTANT, "run_id": _TEXT, "to_verdict": _TEXT, "kind": _TEXT},
-        {"from_verdict": _TEXT},
+    "transitions": schema(
+        {**_CELL, "at": _INSTANT, **texts("run_id", "to_verdict", "kind")}, texts("from_verdict")
     ),
-    "release_steps": _schema(
+    "release_steps": schema(
         {
-            "clause": _TEXT,
-            "implementation": _TEXT,
-            "listener": _TEXT,
-            "from_target": _TEXT,
-            "to_target": _TEXT,
-            "from_verdict": _TEXT,
-            "to_verdict": _TEXT,
+            **texts("clause", "implementation", "listener"),
+            **texts("from_target", "to_target", "from_verdict", "to_verdict"),
         }
     ),
-    "flakes": _schema(
+    "flakes": schema(
         {
             **_CELL,
-            "failed": _COUNT,
-            "repeats": _COUNT,
-            "rate": _RATIO,
-            "low": _RATIO,
-            "high": _RATIO,
+            **_counts("failed", "repeats"),
+            **_ratios("rate", "low", "high"),
             "runs": _COUNT,
         }
     ),
-    "coverage": _schema(
+    "coverage": schema(
         {
-            "clause": _TEXT,
-            "property": _TEXT,
-            "listener": _TEXT,
-            "request": _TEXT,
-            "targets": _COUNT,
-            "examples": _COUNT,
-            "answered": _COUNT,
-            "closed": _COUNT,
-            "ignored": _COUNT,
-            "silent": _COUNT,
-            "none": _COUNT,
+            **texts("clause", "property", "listener", "request"),
+            **_counts("targets", "examples", "answered", "closed", "ignored", "silent", "none"),
             "error_codes": ArrayType(ShortType(), containsNull=False),
         }
     ),
-    "latency": _schema(
-        {"target": _TEXT, "listener": _TEXT, "bucket": ShortType(), "examples": _COUNT}
-    ),
-    "speed": _schema(
+    "latency": schema({**texts("target", "listener"), "bucket": ShortType(), "examples": _COUNT}),
+    "speed": schema(
         {
-            "run_id": _TEXT,
-            "target": _TEXT,
-            "tier": _TEXT,
-            "launcher": _TEXT,
+            **texts("run_id", "target", "tier", "launcher"),
             "started_at": _INSTANT,
             "duration_s": _RATIO,
             "examples": _COUNT,
             "examples_per_s": _RATIO,
         }
     ),
-    "mutation": _schema(
-        {"clause": _TEXT, "defect": _TEXT, "seeds": _NUMBER, "killed": _NUMBER, "certain": _FLAG},
-        {"median_examples": _RATIO, "p95_examples": _RATIO},
+    "mutation": schema(
+        {**texts("clause", "defect"), "seeds": _NUMBER, "killed": _NUMBER, "certain": _FLAG},
+        _ratios("median_examples", "p95_examples"),
     ),
-    "release_changes": _schema(
+    "release_changes": schema(
         {
-            "listener": _TEXT,
-            "clause": _TEXT,
-            "from_release": _TEXT,
-            "to_release": _TEXT,
+            **texts("listener", "clause", "from_release", "to_release"),
             "predicted": _FLAG,
             "inputs": _NUMBER,
-            "shortest": _TEXT,
-            "before": _TEXT,
-            "after": _TEXT,
+            **texts("shortest", "before", "after"),
         }
     ),
-    "inputs_left_out": _schema(
-        {"listener": _TEXT, "release": _TEXT, "reason": _TEXT, "inputs": _NUMBER, "names": _TEXT}
+    "inputs_left_out": schema(
+        {**texts("listener", "release", "reason"), "inputs": _NUMBER, "names": _TEXT}
     ),
-    "failures": _schema(
-        {"run_id": _TEXT, "signature": _TEXT, **_CELL, "smallest_example": _NUMBER},
+    "failures": schema(
+        {**texts("run_id", "signature"), **_CELL, "smallest_example": _NUMBER},
         {
-            "property": _TEXT,
-            "kind": _TEXT,
-            "message": _TEXT,
-            "example": _TEXT,
-            "verdict": _TEXT,
-            "facts": _TEXT,
-            "hex_dump": _TEXT,
-            "reproducer": _TEXT,
+            **texts("property", "kind", "message", "example", "verdict"),
+            **texts("facts", "hex_dump", "reproducer"),
             "pcap": BinaryType(),
             "known_violation": _TEXT,
         },
     ),
-    "neighbours": _schema(
+    "neighbours": schema(
         {
-            "signature": _TEXT,
-            "target": _TEXT,
-            "listener": _TEXT,
+            **texts("signature", "target", "listener"),
             "release_order": ArrayType(_NUMBER, containsNull=False),
-            "outcome": _TEXT,
-            "verdict": _TEXT,
+            **texts("outcome", "verdict"),
         },
         {"error_code": ShortType(), "answer_sha256": _TEXT},
     ),
-    "machines": _schema({"run_id": _TEXT, "target": _TEXT, "listener": _TEXT, "machine": _TEXT}),
-    "inputs": _schema({"run_id": _TEXT, "folder": _TEXT, "run_json_sha256": _TEXT}),
+    "machines": schema(texts("run_id", "target", "listener", "machine")),
+    "inputs": schema(texts("run_id", "folder", "run_json_sha256")),
 }
 """Every table by name. The function that makes a table documents its rows."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,6 +24,8 @@ from wire.exchange import Exchange, Outcome, Step
 CLAUSE = "KIP-35.keys-unique"
 TARGET = "reference"
 PROPERTY = "test_no_key_stands_twice"
+SIGNATURE = "0123456789abcdef"
+"""Signature of a failure, unless a test gives it another one."""
 
 
 def key_of(clause: str = CLAUSE, target: str = TARGET) -> CellKey:
@@ -75,7 +78,7 @@ def answered_step() -> Step:
 def failure_of(
     key: CellKey,
     message: str,
-    signature: str = "0123456789abcdef",
+    signature: str = SIGNATURE,
     verdict: Verdict = Verdict.VIOLATES,
 ) -> Failure:
     """Return a failure of a cell with one answered step."""
@@ -101,9 +104,11 @@ def example_of(
     number: int = 1,
     phase: Phase = Phase.GENERATE,
     message: str = "",
+    **changes: Any,
 ) -> JudgedExample:
-    """Return a judged example; one with a message has a failure."""
+    """Return a judged example; one with a message has a failure, with some of its fields changed."""
     key = key or key_of()
+    failure = replace(failure_of(key, message, verdict=verdict), **changes) if message else None
     return JudgedExample(
         key=key,
         property_name=PROPERTY,
@@ -111,7 +116,7 @@ def example_of(
         phase=phase,
         verdict=verdict,
         steps=(answered_step(),),
-        failure=failure_of(key, message, verdict=verdict) if message else None,
+        failure=failure,
     )
 
 

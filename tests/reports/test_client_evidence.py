@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reference_model.clients.scripts.recording import Recording, SeenConnection, SeenRequest
-from reference_model.clients.scripts.script import HEALTHY_SCRIPT
+from reference_model.clients.scripts.recording import SeenRequest
 from reference_model.clients.scripts.steps import steps_of
 from reports.run import failures
 from reports.run.exchange_dump import FIRST_STEPS, LAST_STEPS, render_play
@@ -17,7 +16,9 @@ from reports.run.failures import Failure, render_dump
 from reports.run.packet_capture import render_capture
 from reports.site.byte_tables import read_dump
 from strategies.api_versions import build_request
+from tests.reference_model.clients.recordings import asked, opened, recorded
 from tests.reports.captures import segments_of, stream_of
+from tests.reports.recorders import failure_of, key_of
 from tests.written_failures import write_failure
 from wire.exchange import Step
 from wire.frames import encode_frame
@@ -26,65 +27,26 @@ REQUEST = build_request(version=0).data
 RESPONSE = encode_frame(bytes.fromhex("00000007 0000 00000001 0012 0000 0005"))
 
 
-def asked(connection: int = 0, at_ms: int = 0, *, response: bytes = RESPONSE) -> SeenRequest:
+def asks(connection: int = 0, at_ms: int = 0, *, response: bytes = RESPONSE) -> SeenRequest:
     """Return an ApiVersions request."""
-    return SeenRequest(
-        connection=connection,
-        at_ms=at_ms,
-        data=REQUEST,
-        api_key=18,
-        api_version=0,
-        correlation_id=7,
-        response=response,
-    )
+    request = asked(0, connection=connection, at_ms=at_ms, response=response)
+    return replace(request, data=REQUEST)
 
 
 def steps() -> tuple[Step, ...]:
     """Return a play with three connections: the broker ends one, the client one, the last stays open."""
-    recording = Recording(
-        script=HEALTHY_SCRIPT,
-        connections=(
-            SeenConnection(
-                number=0, node=0, opened_ms=0, closed_ms=2, closed_by="broker", requests=2
-            ),
-            SeenConnection(
-                number=1,
-                node=1,
-                opened_ms=3,
-                closed_ms=5,
-                closed_by="client",
-                requests=1,
-                unreadable=b"\0",
-            ),
-            SeenConnection(number=2, node=0, opened_ms=6, requests=1),
-        ),
-        requests=(
-            asked(),
-            asked(at_ms=1, response=b""),
-            asked(1, 4),
-            asked(2, 7, response=b""),
-        ),
-        duration_ms=9,
+    connections = (
+        opened(0, closed_ms=2, closed_by="broker", requests=2),
+        opened(1, node=1, at_ms=3, closed_ms=5, requests=1, unreadable=b"\0"),
+        opened(2, at_ms=6, closed_ms=None, closed_by="", requests=1),
     )
-    return steps_of(recording)
+    requests = (asks(), asks(at_ms=1, response=b""), asks(1, 4), asks(2, 7, response=b""))
+    return steps_of(recorded(*requests, connections=connections, duration_ms=9))
 
 
 def failure() -> Failure:
     """Return a failure of a client without a script."""
-    return Failure(
-        signature="0123456789abcdef",
-        clause="KIP-511.client-falls-back",
-        statement="A client falls back.",
-        property_name="test_fallback",
-        target="some-client-1.0",
-        listener="plaintext",
-        verdict="violates",
-        kind="AssertionError",
-        message="it closes",
-        example="",
-        steps=steps(),
-        role="client",
-    )
+    return replace(failure_of(key_of(), "it closes"), example="", steps=steps(), role="client")
 
 
 def test_dump_names_both_sides() -> None:
@@ -107,11 +69,7 @@ def test_dump_names_both_sides() -> None:
 def test_error_of_a_response_is_named() -> None:
     """The heading of a response to ApiVersions names its error code."""
     refused = encode_frame(bytes.fromhex("00000007 0023 00000001 0012 0000 0005"))
-    connection = SeenConnection(number=0, node=0, opened_ms=0, requests=1)
-    recording = Recording(
-        script=HEALTHY_SCRIPT, connections=(connection,), requests=(asked(response=refused),)
-    )
-    dump = render_play(steps_of(recording))
+    dump = render_play(steps_of(recorded(asks(response=refused))))
     assert "connection 0: broker answered with UNSUPPORTED_VERSION (35)\n" in dump
 
 

@@ -17,20 +17,17 @@ def _git(folder: Path, *arguments: str) -> str:
 
 
 def test_commit_is_that_of_the_checkout(tmp_path: Path) -> None:
-    """A folder within another project's checkout has no commit, and neither has a checkout without commits."""
-    _git(tmp_path, "init", "--quiet")
+    """An installed package, a folder within another project's checkout, and a checkout without commits have none."""
     inside = tmp_path / "inside"
     inside.mkdir()
+    assert commit_of_checkout(inside) is None
+    commit_of_checkout.cache_clear()
+    _git(tmp_path, "init", "--quiet")
     assert commit_of_checkout(inside) is None
     _git(tmp_path, "commit", "--quiet", "--allow-empty", "--message", "First")
     assert commit_of_checkout(tmp_path) == _git(tmp_path, "rev-parse", "HEAD")
     commit_of_checkout.cache_clear()
     assert commit_of_checkout(inside) is None
-
-
-def test_folder_that_is_no_checkout_has_no_commit(tmp_path: Path) -> None:
-    """The folder may be an installed package."""
-    assert commit_of_checkout(tmp_path) is None
 
 
 def test_commit_of_another_project_is_not_the_suites(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,9 @@ import pytest
 
 from reports.records import Verdict
 from reports.run.exit_status import exit_status_of
+from reports.run.recorder import RunRecorder
 from reports.run.repeats import Repeats, Tally
-from tests.reports.recorders import example_of, finished_session, key_of, recorder_for
+from tests.reports.recorders import SIGNATURE, example_of, finished_session, key_of, recorder_for
 
 OTHER = "KIP-511.names-accepted"
 CONFORMS, VIOLATES, DOUBT = Verdict.CONFORMS, Verdict.VIOLATES, Verdict.INCONCLUSIVE
@@ -44,25 +45,22 @@ def test_cell_decides_the_status(
 
 
 @pytest.mark.parametrize(
-    ("known", "verdict", "status"),
-    [("reason", VIOLATES, 0), ("reason", CONFORMS, 1), ("", CONFORMS, 0)],
+    ("known", "verdicts", "status"),
+    [
+        ("reason", [VIOLATES], 0),
+        ("reason", [CONFORMS], 1),
+        ("", [CONFORMS], 0),
+        ("reason", [VIOLATES, DOUBT], 10),
+    ],
 )
 def test_declared_violation_excuses_just_itself(
-    known: str, verdict: Verdict, status: int, tmp_path: Path
+    known: str, verdicts: list[Verdict], status: int, tmp_path: Path
 ) -> None:
-    """A declared violation does not fail the run, but one that is gone does."""
+    """A declared violation does not fail the run, but one that is gone, or what could not be judged, does."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"}, known_violation=known)
-    recorder.judged(example_of(verdict))
+    for verdict in verdicts:
+        recorder.judged(example_of(verdict))
     assert exit_status_of(recorder, pytest_status=0, strict=False) == status
-
-
-def test_doubt_beside_a_declared_violation_is_a_doubt(tmp_path: Path) -> None:
-    """An expected violation says nothing about examples that could not be judged."""
-    recorder = recorder_for(tmp_path, {key_of(): "MUST"}, known_violation="reason")
-    recorder.judged(example_of(VIOLATES))
-    recorder.judged(example_of(DOUBT))
-    assert recorder.cells[key_of()].verdict is DOUBT
-    assert exit_status_of(recorder, pytest_status=1, strict=False) == 10
 
 
 def test_violated_must_is_said_whatever_could_not_be_judged(tmp_path: Path) -> None:
@@ -75,27 +73,24 @@ def test_violated_must_is_said_whatever_could_not_be_judged(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("failed", [0, 1, 3])
-def test_violation_that_never_recurs_is_no_violated_must(failed: int, tmp_path: Path) -> None:
+def test_violation_that_never_recurs_is_no_violated_must(
+    failed: int, recorder: RunRecorder
+) -> None:
     """It ends a run as anything that could not be judged; one that recurs at all fails it."""
-    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
-    example = example_of(VIOLATES, message="seen")
-    recorder.judged(example)
-    assert example.failure is not None
-    recorder.repeated(key_of(), example.failure.signature, Repeats(used=Tally(failed, 3)))
+    recorder.judged(example_of(VIOLATES, message="seen"))
+    recorder.repeated(key_of(), SIGNATURE, Repeats(used=Tally(failed, 3)))
     assert exit_status_of(recorder, pytest_status=1, strict=True) == (1 if failed else 10)
 
 
-def test_failure_that_no_cell_explains_is_no_violation(tmp_path: Path) -> None:
+def test_failure_that_no_cell_explains_is_no_violation(recorder: RunRecorder) -> None:
     """A test that fails outside every verdict, for example in its teardown, never ends as a success either."""
-    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.judged(example_of(CONFORMS))
     assert exit_status_of(recorder, pytest_status=1, strict=False) == 10
 
 
 @pytest.mark.parametrize("pytest_status", range(4))
-def test_interrupted_run_has_no_other_status(pytest_status: int, tmp_path: Path) -> None:
+def test_interrupted_run_has_no_other_status(pytest_status: int, recorder: RunRecorder) -> None:
     """Whatever was judged by then, and whatever pytest knows of the interrupt."""
-    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.judged(example_of(VIOLATES, message="seen"))
     recorder.stop()
     assert finished_session(recorder, pytest_status).exitstatus == 2
@@ -111,19 +106,17 @@ def test_other_failure_than_the_declared_one_fails(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("verdict", "status"), [(CONFORMS, 12), (VIOLATES, 1), (DOUBT, 10)])
 def test_stale_expectation_is_the_last_to_be_said(
-    verdict: Verdict, status: int, tmp_path: Path
+    verdict: Verdict, status: int, recorder: RunRecorder
 ) -> None:
     """A stale expectation decides the status only if nothing graver does."""
-    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.stale_expectations = ["one"]
     recorder.judged(example_of(verdict))
     assert exit_status_of(recorder, pytest_status=0, strict=False) == status
 
 
 @pytest.mark.parametrize("pytest_status", [2, 3, 4, 5])
-def test_pytest_keeps_its_own_statuses(pytest_status: int, tmp_path: Path) -> None:
+def test_pytest_keeps_its_own_statuses(pytest_status: int, recorder: RunRecorder) -> None:
     """Pytest's statuses for interrupted, internal error, usage error and nothing collected stay unchanged."""
-    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     assert exit_status_of(recorder, pytest_status=pytest_status, strict=False) == pytest_status
 
 
@@ -132,9 +125,8 @@ def test_no_cell_is_never_green(tmp_path: Path) -> None:
     assert exit_status_of(recorder_for(tmp_path, {}), pytest_status=0, strict=False) == 5
 
 
-def test_cell_that_does_not_apply_is_green(tmp_path: Path) -> None:
+def test_cell_that_does_not_apply_is_green(recorder: RunRecorder) -> None:
     """A cell that is not applicable neither fails the run nor makes it incomplete."""
-    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.not_applicable(key_of(), "the target serves up to v0")
     assert exit_status_of(recorder, pytest_status=0, strict=False) == 0
 
@@ -154,17 +146,15 @@ def test_records_that_are_not_kept_turn_nothing_red(
     assert exit_status_of(recorder, pytest_status=pytest_status, strict=False) == status
 
 
-def test_internal_error_stays_one_where_nothing_is_kept(tmp_path: Path) -> None:
+def test_internal_error_stays_one_where_nothing_is_kept(recorder: RunRecorder) -> None:
     """3 is what a fault inside pytest or a plugin ends with."""
-    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.writer.fault = "the records could not be written"
     assert exit_status_of(recorder, pytest_status=3, strict=False) == 3
 
 
 @pytest.mark.parametrize("status", [2, 10])
-def test_run_that_pytest_ended_early_is_not_complete(status: int, tmp_path: Path) -> None:
+def test_run_that_pytest_ended_early_is_not_complete(status: int, recorder: RunRecorder) -> None:
     """Interrupted, or ended because nothing can be started: without a footer no reader takes it for a run."""
-    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     session = finished_session(recorder, status)
     assert session.exitstatus == status
     assert recorder.stopped

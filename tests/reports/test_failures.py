@@ -23,7 +23,9 @@ from reports.run.packet_capture import render_capture
 from strategies.api_versions import build_request
 from strategies.minimal_requests import minimal_request
 from tests.described_apis import described_api
-from tests.reports.dumps import LIST_GROUPS, LIST_GROUPS_V3_NOTES, LIST_GROUPS_V3_PAYLOAD, notes_of
+from tests.reports.dumps import LIST_GROUPS, notes_of
+from tests.reports.recorders import SIGNATURE, key_of
+from tests.reports.recorders import failure_of as recorded_failure
 from tests.written_failures import write_failure
 from wire.api_keys import API_VERSIONS_KEY
 from wire.errors import FrameTooLarge
@@ -71,19 +73,8 @@ def dump_of(request: Request, answer: str, *, stray: bytes = b"") -> list[str]:
 
 def failure_of(*steps: Step, message: str = "seen") -> Failure:
     """Return a failure with these steps."""
-    return Failure(
-        signature="0123456789abcdef",
-        clause=PARTS["clause"],
-        statement="No API key stands twice.",
-        property_name=PARTS["property_name"],
-        target=PARTS["target"],
-        listener=PARTS["listener"],
-        verdict="violates",
-        kind=PARTS["kind"],
-        message=message,
-        example="{'sent': 1}",
-        steps=steps,
-    )
+    failure = recorded_failure(key_of(), message)
+    return replace(failure, example="{'sent': 1}", steps=steps)
 
 
 def test_signature_is_the_one_it_was() -> None:
@@ -249,12 +240,18 @@ def test_stray_bytes_are_no_part_of_an_answer() -> None:
 def test_fields_of_other_apis_are_named() -> None:
     """Request and response are dumped in the layout that the request names, including the headers' tags."""
     request = minimal_request(LIST_GROUPS, 3)
-    lines = dump_of(request, LIST_GROUPS_V3_PAYLOAD)
+    lines = dump_of(request, "00000007 00 00000000 000f 01 00")
     assert [note for note in notes_of(lines) if note][4:] == [
         "client_id = 'kafka-conformance'",
         "header.tagged_fields = 0",
         "tagged_fields = 0",
-        *LIST_GROUPS_V3_NOTES,
+        "size = 13",
+        "correlation_id = 7",
+        "header.tagged_fields = 0",
+        "throttle_time_ms = 0",
+        "error_code = COORDINATOR_NOT_AVAILABLE (15)",
+        "groups = 0",
+        "tagged_fields = 0",
     ]
 
 
@@ -293,7 +290,7 @@ def test_failure_is_a_folder_of_files(tmp_path: Path) -> None:
     failure = failure_of(step_of(answered(ANSWER)))
     for _ in range(2):
         folder = write_failure(tmp_path, failure)
-    assert folder == tmp_path / "0123456789abcdef"
+    assert folder == tmp_path / SIGNATURE
     assert sorted(file.name for file in folder.iterdir()) == [
         "example.txt",
         "exchange.pcap",

@@ -17,6 +17,7 @@ from reports.errors import RunRefused
 from reports.records import Verdict
 from reports.run import run_writer
 from reports.run.exit_status import exit_status_of
+from reports.run.recorder import RunRecorder
 from reports.run.run_folder import read_run_header
 from tests.reports.recorders import example_of, finished_session, key_of, recorder_for
 
@@ -45,10 +46,9 @@ def full_for(write: Callable[..., Any], *names: str) -> Callable[..., Any]:
     ],
 )
 def test_end_that_cannot_be_written_is_a_fault_of_ours(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, recorder: RunRecorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A conforming run ends with 10 and one sentence, and its folder is refused for want of a footer."""
-    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.judged(example_of(Verdict.CONFORMS))
     monkeypatch.setattr(Path, "write_text", full_for(Path.write_text, name))
     monkeypatch.setattr(Path, "write_bytes", full_for(Path.write_bytes, name))
@@ -69,10 +69,9 @@ def test_end_that_cannot_be_written_is_a_fault_of_ours(
 
 
 def test_nothing_is_kept_after_a_write_that_failed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    recorder: RunRecorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A full batch that cannot be written raises nothing into the example, and no footer counts the others."""
-    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     monkeypatch.setattr(run_writer, "ROWS_PER_PART", 2)
     full = full_for(Path.write_bytes, "part-00000.unfinished")
     monkeypatch.setattr(Path, "write_bytes", full)
@@ -86,12 +85,11 @@ def test_nothing_is_kept_after_a_write_that_failed(
 
 
 def test_failure_that_cannot_be_kept_leaves_the_run_without_a_footer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    recorder: RunRecorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The folders of the failures are part of the records."""
     full = full_for(Path.write_bytes, "failure.unfinished")
     monkeypatch.setattr(Path, "write_bytes", full)
-    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.judged(example_of(Verdict.VIOLATES, message="seen"))
     recorder.write_failures(key_of())
     recorder.finish(1)
@@ -108,10 +106,9 @@ def test_folder_that_cannot_be_made_is_noted(tmp_path: Path) -> None:
 
 
 def test_records_that_cannot_be_read_again_are_a_fault_of_ours(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    recorder: RunRecorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A client may have taken the permission away: the run ends with 10 and a sentence, and with no traceback."""
-    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.judged(example_of(Verdict.CONFORMS))
     closed = Mock(side_effect=PermissionError(errno.EACCES, os.strerror(errno.EACCES), "x"))
     monkeypatch.setattr("reports.hash_list.sha256_of", closed)
@@ -123,9 +120,8 @@ def test_records_that_cannot_be_read_again_are_a_fault_of_ours(
     assert exit_status_of(recorder, pytest_status=0, strict=False) == HARNESS_ERROR
 
 
-def test_run_without_records_judges_no_further(tmp_path: Path) -> None:
+def test_run_without_records_judges_no_further(recorder: RunRecorder) -> None:
     """Before the first test it ends with 10 and the sentence; later it stops after the running property."""
-    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     config = SimpleNamespace(stash=pytest.Stash(), getoption=lambda option: None)
     config.stash[plugin.RECORDER] = recorder
     session = SimpleNamespace(config=config, shouldstop=False)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 
 from reports.run.hex_dump import dump_answer, dump_answer_of, dump_request, layout_of_answer
 from strategies.api_versions import build_request
 from strategies.minimal_requests import minimal_request
-from tests.reports.dumps import LIST_GROUPS, LIST_GROUPS_V3_NOTES, LIST_GROUPS_V3_PAYLOAD, notes_of
-from wire.frames import encode_frame
+from tests.reports.dumps import LIST_GROUPS, notes_of
 from wire.sasl import handshake_request
 from wire.startup_messages import SASL_HANDSHAKE
 
@@ -119,33 +121,19 @@ def test_tags_of_header_and_body_are_distinguished() -> None:
     assert in_header.startswith("<-- header.tagged_fields")
 
 
-def test_answer_with_a_flexible_header_is_dumped_whole() -> None:
-    """The correlation id is followed by the tags of the response's header."""
-    answer = encode_frame(bytes.fromhex(LIST_GROUPS_V3_PAYLOAD))
-    assert notes_of(dump_answer_of(answer, LIST_GROUPS.layout(3))) == LIST_GROUPS_V3_NOTES
-
-
-@pytest.mark.parametrize("end", range(len(HANDSHAKE_ANSWER)))
-def test_every_beginning_of_another_api_s_answer_is_dumped_whole(end: int) -> None:
-    """However early the response ends, every byte of it is in the dump, once and in order."""
-    lines = dump_answer_of(HANDSHAKE_ANSWER[:end], LAYOUT)
-    assert bytes.fromhex("".join(line[10:57] for line in lines)) == HANDSHAKE_ANSWER[:end]
-
-
-@pytest.mark.parametrize("end", range(len(WHOLE)))
-def test_every_beginning_of_an_answer_is_dumped_whole(end: int) -> None:
-    """However early a response ends, every byte of it is in the dump, once and in order."""
-    lines = dump_answer(WHOLE[:end], api_version=1)
-    dumped = bytes.fromhex("".join(line[10:57] for line in lines))
-    assert dumped == WHOLE[:end]
-
-
-@pytest.mark.parametrize("end", range(len(build_request(version=3).data)))
-def test_every_beginning_of_a_request_is_dumped_whole(end: int) -> None:
-    """However early a request ends, every byte of it is in the dump, once and in order."""
-    data = build_request(version=3).data[:end]
-    dumped = bytes.fromhex("".join(line[10:57] for line in dump_request(data)))
-    assert dumped == data
+@pytest.mark.parametrize(
+    ("whole", "dump"),
+    [
+        pytest.param(WHOLE, partial(dump_answer, api_version=1), id="answer"),
+        pytest.param(HANDSHAKE_ANSWER, partial(dump_answer_of, layout=LAYOUT), id="another-api"),
+        pytest.param(build_request(version=3).data, dump_request, id="request"),
+    ],
+)
+def test_every_beginning_is_dumped_whole(whole: bytes, dump: Callable[[bytes], list[str]]) -> None:
+    """However early a request or response ends, every byte of it is in the dump, once and in order."""
+    for end in range(len(whole)):
+        dumped = "".join(line[10:57] for line in dump(whole[:end]))
+        assert bytes.fromhex(dumped) == whole[:end], end
 
 
 @pytest.mark.parametrize(

@@ -101,15 +101,6 @@ def test_missing_list_is_named(
     ]
 
 
-def test_tables_that_no_page_can_be_made_of_are_named(
-    published: Path, recomputed: Path, tmp_path: Path
-) -> None:
-    """The recomputed tables have a violation without evidence, so the pages cannot have been made from them."""
-    (recomputed / "tables" / "failures.parquet" / "part-0.parquet").unlink()
-    (recomputed / "tables" / "failures.parquet").rmdir()
-    assert _found(published, recomputed, tmp_path) != []
-
-
 def test_statement_without_evidence_is_named(
     published: Path, recomputed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,15 @@ from reports.records import SAMPLED_EXAMPLES_PER_PROPERTY, Phase, Verdict
 from reports.run.judged_examples import latency_bucket
 from reports.run.recorder import RunRecorder
 from reports.run.repeats import Repeats, Tally
-from tests.reports.recorders import PROPERTY, example_of, facts_of, failure_of, key_of, recorder_for
+from tests.reports.recorders import (
+    PROPERTY,
+    SIGNATURE,
+    example_of,
+    facts_of,
+    failure_of,
+    key_of,
+    recorder_for,
+)
 
 
 def header_of(recorder: RunRecorder) -> dict[str, Any]:
@@ -37,9 +44,8 @@ def test_latency_is_a_logarithm(latency_us: int, bucket: int) -> None:
     assert latency_bucket(latency_us) == bucket
 
 
-def test_plan_is_on_disk_before_the_first_example(tmp_path: Path) -> None:
+def test_plan_is_on_disk_before_the_first_example(recorder: RunRecorder) -> None:
     """The planned cells are in `run.json` as soon as they are planned."""
-    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     (cell,) = header_of(recorder)["planned_cells"]
     assert cell == {
         "clause": "KIP-35.keys-unique",
@@ -53,18 +59,16 @@ def test_plan_is_on_disk_before_the_first_example(tmp_path: Path) -> None:
     }
 
 
-def test_started_target_is_on_disk_at_once(tmp_path: Path) -> None:
+def test_started_target_is_on_disk_at_once(recorder: RunRecorder) -> None:
     """A target's facts are in `run.json` as soon as it runs."""
-    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.target_started(facts_of())
     (target,) = header_of(recorder)["targets"]
     assert target["id"] == "reference"
     assert target["launcher"] == "built-in"
 
 
-def test_example_is_one_row(tmp_path: Path) -> None:
+def test_example_is_one_row(recorder: RunRecorder) -> None:
     """An example's row says what was judged, how, and with what outcome."""
-    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.target_started(facts_of())
     recorder.judged(example_of(Verdict.VIOLATES, number=7, message="seen"))
     recorder.finish(1)
@@ -87,14 +91,13 @@ def test_example_is_one_row(tmp_path: Path) -> None:
         "outcome": "answer",
         "error_code": 35,
         "verdict": "violates",
-        "failure_signature": "0123456789abcdef",
+        "failure_signature": SIGNATURE,
         "latency_bucket": 39,
     }
 
 
-def test_shrinking_does_not_count(tmp_path: Path) -> None:
+def test_shrinking_does_not_count(recorder: RunRecorder) -> None:
     """Examples of shrinking have rows, but do not change a cell's count."""
-    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.judged(example_of(Verdict.CONFORMS))
     recorder.judged(example_of(Verdict.VIOLATES, phase=Phase.SHRINK, message="seen"))
     cell = recorder.cells[key_of()]
@@ -103,39 +106,25 @@ def test_shrinking_does_not_count(tmp_path: Path) -> None:
     assert recorder.writer.examples.count == 2
 
 
-def test_note_does_not_make_a_flaky_cell_violate(tmp_path: Path) -> None:
+def test_note_does_not_make_a_flaky_cell_violate(recorder: RunRecorder) -> None:
     """A cell is flaky if all its violations are flaky, whatever else was noted."""
-    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
-    note = failure_of(key_of(), "no schema", "fedcba9876543210", Verdict.INFORMATIONAL)
-    recorder.judged(replace(example_of(Verdict.INFORMATIONAL), failure=note))
-    failed = example_of(Verdict.VIOLATES, message="seen")
-    recorder.judged(failed)
-    assert failed.failure is not None
-    flaky = Repeats(used=Tally(failed=1, repeats=3))
-    recorder.repeated(key_of(), failed.failure.signature, flaky)
+    note = example_of(Verdict.INFORMATIONAL, message="no schema", signature="fedcba9876543210")
+    recorder.judged(note)
+    recorder.judged(example_of(Verdict.VIOLATES, message="seen"))
+    recorder.repeated(key_of(), SIGNATURE, Repeats(used=Tally(failed=1, repeats=3)))
     assert recorder.cells[key_of()].verdict is Verdict.FLAKY
 
 
-def test_reason_of_a_doubt_is_kept_once(tmp_path: Path) -> None:
+def test_reason_of_a_doubt_is_kept_once(recorder: RunRecorder) -> None:
     """A repeated reason is kept once per cell, and the cell is inconclusive."""
-    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     for _ in range(3):
         recorder.inconclusive(key_of(), PROPERTY, "it ended")
     assert list(recorder.cells[key_of()].problems) == ["it ended"]
     assert recorder.cells[key_of()].verdict is Verdict.INCONCLUSIVE
 
 
-def test_everything_that_a_cell_leaves_out_is_kept_once(tmp_path: Path) -> None:
-    """A second note stands next to the first, and the same note again changes nothing."""
-    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
-    for what in ("some APIs", "late examples", "some APIs"):
-        recorder.note_left_out(key_of(), what)
-    assert recorder.cells[key_of()].planned.reason == "some APIs; late examples"
-
-
-def test_exchanges_are_sampled_and_failures_all_kept(tmp_path: Path) -> None:
+def test_exchanges_are_sampled_and_failures_all_kept(recorder: RunRecorder) -> None:
     """The first examples of a property and every failure keep their bytes; equal responses are stored once."""
-    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     for number in range(1, 11):
         recorder.judged(example_of(Verdict.CONFORMS, number=number))
     for number in range(11, 14):
@@ -149,9 +138,8 @@ def test_exchanges_are_sampled_and_failures_all_kept(tmp_path: Path) -> None:
     assert {row["answer_sha256"] for row in exchanges} == {answer["answer_sha256"]}
 
 
-def test_footer_is_written_last(tmp_path: Path) -> None:
+def test_footer_is_written_last(recorder: RunRecorder) -> None:
     """The footer counts the rows, and is not written before the end of the run."""
-    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.judged(example_of(Verdict.CONFORMS))
     assert "footer" not in header_of(recorder)
     recorder.finish(0)
@@ -159,9 +147,8 @@ def test_footer_is_written_last(tmp_path: Path) -> None:
     assert (footer["exit_status"], footer["example_rows"], footer["exchange_rows"]) == (0, 1, 1)
 
 
-def test_smallest_example_of_a_failure_is_the_last(tmp_path: Path) -> None:
+def test_smallest_example_of_a_failure_is_the_last(recorder: RunRecorder) -> None:
     """A shrunk example replaces the earlier one in the failure's folder, and no later drawn one replaces it."""
-    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.judged(example_of(Verdict.VIOLATES, message="assert 100 == 0"))
     recorder.judged(example_of(Verdict.VIOLATES, phase=Phase.SHRINK, message="assert 1 == 0"))
     recorder.judged(example_of(Verdict.VIOLATES, message="assert 200 == 0"))
@@ -171,9 +158,8 @@ def test_smallest_example_of_a_failure_is_the_last(tmp_path: Path) -> None:
     assert kept["message"] == failure_of(key_of(), "assert 1 == 0").message
 
 
-def test_an_inconclusive_cell_says_why(tmp_path: Path) -> None:
+def test_an_inconclusive_cell_says_why(recorder: RunRecorder) -> None:
     """Exports take the reason from the header; a cell that is also violated has no reason, only its failures."""
-    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.inconclusive(key_of(), "test_something", "it kept us waiting")
     recorder.finish(10)
     assert recorder.writer.header["planned_cells"][0]["reason"] == "it kept us waiting"
@@ -190,9 +176,8 @@ def test_a_note_is_no_known_violation(tmp_path: Path) -> None:
     assert cell.verdict_of(failure_of(key_of(), "seen")) is Verdict.KNOWN_VIOLATION
 
 
-def test_a_judged_cell_applies(tmp_path: Path) -> None:
+def test_a_judged_cell_applies(recorder: RunRecorder) -> None:
     """A clause applies where one of its properties was judged, whatever another one needs, in either order."""
-    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     cell = recorder.cells[key_of()]
     recorder.not_applicable(key_of(), "it has no cluster id")
     assert (cell.verdict, cell.reason) == (Verdict.NOT_APPLICABLE, "it has no cluster id")
@@ -205,13 +190,12 @@ def test_a_judged_cell_applies(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "repeats", [Repeats(used=Tally(0, 3)), Repeats(used=Tally(3, 3), too_slow="it is too busy")]
 )
-def test_violation_that_proves_nothing_is_inconclusive(tmp_path: Path, repeats: Repeats) -> None:
+def test_violation_that_proves_nothing_is_inconclusive(
+    recorder: RunRecorder, repeats: Repeats
+) -> None:
     """The cell names the failure and why it does not count, in the header and for the terminal; a new failure counts."""
-    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
-    failed = example_of(Verdict.VIOLATES, message="seen once")
-    recorder.judged(failed)
-    assert failed.failure is not None
-    recorder.repeated(key_of(), failed.failure.signature, repeats)
+    recorder.judged(example_of(Verdict.VIOLATES, message="seen once"))
+    recorder.repeated(key_of(), SIGNATURE, repeats)
     cell = recorder.cells[key_of()]
     assert cell.verdict is Verdict.INCONCLUSIVE
     assert cell.verdict_of(cell.violations[0]) is Verdict.INCONCLUSIVE
@@ -225,24 +209,21 @@ def test_violation_that_proves_nothing_is_inconclusive(tmp_path: Path, repeats: 
 
 
 @pytest.mark.parametrize("first", ["flaky", "deterministic"])
-def test_one_deterministic_failure_makes_a_cell_violate(tmp_path: Path, first: str) -> None:
+def test_one_deterministic_failure_makes_a_cell_violate(recorder: RunRecorder, first: str) -> None:
     """A flaky failure next to it excuses nothing, whichever of the two is repeated first."""
-    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     repeats = {
         "flaky": Repeats(used=Tally(failed=1, repeats=3)),
         "deterministic": Repeats(used=Tally(failed=3, repeats=3)),
     }
     for signature in repeats:
-        failed = failure_of(key_of(), signature, signature)
-        recorder.judged(replace(example_of(Verdict.VIOLATES), failure=failed))
+        recorder.judged(example_of(Verdict.VIOLATES, message=signature, signature=signature))
     for signature in sorted(repeats, key=lambda each: each != first):
         recorder.repeated(key_of(), signature, repeats[signature])
     assert recorder.cells[key_of()].verdict is Verdict.VIOLATES
 
 
-def test_all_that_a_cell_leaves_out_is_kept(tmp_path: Path) -> None:
+def test_all_that_a_cell_leaves_out_is_kept(recorder: RunRecorder) -> None:
     """Each property of a clause may leave something out; why another one does not apply takes no part in it."""
-    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.not_applicable(key_of(), "no v3 is advertised")
     for reason in ("2 of 10 drawn examples", "12 of 20 drawn examples", "2 of 10 drawn examples"):
         recorder.note_left_out(key_of(), reason)

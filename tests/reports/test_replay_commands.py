@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from reports.records import Verdict
-from reports.run.failures import Failure
 from reports.run.judged_examples import CellKey
 from reports.run.terminal_failures import failure_lines
-from tests.reports.recorders import example_of, facts_of, key_of, recorder_for
+from tests.reports.recorders import SIGNATURE, example_of, facts_of, key_of, recorder_for
 
 
 def options_printed(
@@ -28,14 +27,11 @@ def options_printed(
     recorder = recorder_for(runs, {key: "MUST"})
     recorder.options_of_replay = given
     recorder.target_started(dataclasses.replace(facts_of(key.target), launcher=launcher))
-    example = example_of(Verdict.VIOLATES, key, message="seen")
-    assert isinstance(example.failure, Failure)
-    failure = dataclasses.replace(example.failure, **facts)
-    recorder.judged(dataclasses.replace(example, failure=failure))
+    recorder.judged(example_of(Verdict.VIOLATES, key, message="seen", **facts))
     *_, again = (line.text for line in failure_lines(recorder))
     program, command, folder, *options = shlex.split(again.removeprefix("  again: "))
     assert (program, command) == ("kafka-conformance", "replay")
-    assert folder.endswith(f"/failures/{failure.signature}")
+    assert folder.endswith(f"/failures/{SIGNATURE}")
     return options
 
 

@@ -13,10 +13,11 @@ from clauses.catalogue import catalogue
 from reports.errors import RunRefused
 from reports.records import Verdict
 from reports.run.exit_status import ExitStatus, exit_status_of
+from reports.run.recorder import RunRecorder
 from reports.run.run_folder import read_run_header, run_schema
 from reports.run.run_writer import RunWriter
 from tests.broken_run_folders import BROKEN, EXPLAINED, OTHER_SUITES, ROWS, write_whole_run
-from tests.reports.recorders import example_of, key_of, recorder_for
+from tests.reports.recorders import example_of
 from tests.run_folders import write_exchanges
 
 
@@ -122,10 +123,9 @@ def test_reason_says_what_is_wrong(fault: str, reason: str, tmp_path: Path) -> N
     ids=["changed", "added", "hidden", "linked", "removed"],
 )
 def test_client_that_writes_into_the_run_folder_is_found_out(
-    change: Callable[[Path], object], fault: str, tmp_path: Path
+    change: Callable[[Path], object], fault: str, recorder: RunRecorder
 ) -> None:
     """The run says so and ends as with a fault of the suite, and readers refuse it."""
-    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.judged(example_of(Verdict.CONFORMS))
     recorder.writer.flush()
     change(recorder.writer.folder / "examples" / "part-00000.parquet")

@@ -13,6 +13,7 @@ import pytest
 
 from reports.records import ANSWER_FIELDS
 from reports.run import run_writer
+from reports.run.recorder import RunRecorder
 from reports.run.run_folder import fault_of_times
 from reports.run.run_writer import PartWriter, new_run_id
 from reports.run.written_files import WrittenFiles
@@ -78,7 +79,7 @@ def test_load_of_the_machine_is_recorded(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_clock_that_is_set_back_makes_no_run_that_ends_before_it_began(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    recorder: RunRecorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Readers would refuse such a run."""
 
@@ -87,7 +88,6 @@ def test_clock_that_is_set_back_makes_no_run_that_ends_before_it_began(
         def now(cls, tz: tzinfo | None = None) -> Self:
             return super().now(tz) - timedelta(hours=1)
 
-    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     monkeypatch.setattr(run_writer, "datetime", SetBack)
     recorder.finish(0)
     header = json.loads((recorder.writer.folder / "run.json").read_text())

@@ -26,8 +26,6 @@ FEW_AND_SLOW = settings(
 """For properties whose examples are histories that Spark rolls up. The profile decides about everything else."""
 WRITTEN_HISTORIES = max(1, settings().max_examples // 50)
 """Each is rolled up night by night, and again all at once, which takes half a minute."""
-FOLDED_HISTORIES = max(1, settings().max_examples // 50)
-"""Each is folded in memory, which takes some seconds."""
 
 FIRST_DAY = datetime(2026, 3, 1, 4, tzinfo=UTC)
 CLAUSES = ("C.a", "C.b")

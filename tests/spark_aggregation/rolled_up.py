@@ -48,30 +48,19 @@ def refused_folders(spark: SparkSession, root: Path) -> Mapping[str, str]:
     return {name: each.refusal for name, each in judged.items() if each.refusal}
 
 
-def tables_of(
-    spark: SparkSession, root: Path, *, keep_days: int | None = None
-) -> Mapping[str, DataFrame]:
+def tables_of(spark: SparkSession, root: Path) -> Mapping[str, DataFrame]:
     """Return the grid's tables, made from all runs under `root` that count."""
-    state, facts = state_of(spark, root, keep_days=keep_days)
+    state, facts = state_of(spark, root)
     state = State(**{name: checkpointed(frame) for name, frame in state.by_name().items()})
     state, chosen = shown(state)
     tables = {**roll_up(state, chosen, facts), **given_tables(spark).tables}
     return {name: made() for name, made in tables.items()}
 
 
-def state_of(
-    spark: SparkSession, root: Path, *, keep_days: int | None = None
-) -> tuple[State, Facts]:
+def state_of(spark: SparkSession, root: Path) -> tuple[State, Facts]:
     """Return the state after all runs under `root` that count, and their facts."""
     new = facts_of(ingested(spark, root))
     facts = Facts(**{name: checkpointed(frame) for name, frame in new.by_name().items()})
     before = empty_state(spark)
-    state = fold(
-        before,
-        facts,
-        before.columns_with(facts),
-        batch="",
-        all_cells=lambda: facts.cells,
-        keep_days=keep_days,
-    )
-    return state, facts
+    columns = before.columns_with(facts)
+    return fold(before, facts, columns, batch="", all_cells=lambda: facts.cells), facts

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from spark_aggregation.py_files import write_archive
 from spark_aggregation.rejudge_job import command as rejudge_here
 from spark_aggregation.run_roll_up import RollUpRequest, aggregate
 from tests.conformance.suite_runs import SuiteRun
-from tests.run_folders import example_row, planned_cell, run_header, write_header, write_run
+from tests.spark_aggregation.histories import TARGETS, SmallRun
 from tests.spark_aggregation.standalone_cluster import WORKERS, standalone_cluster, submit
 
 pytestmark = [pytest.mark.slow, pytest.mark.nightly, pytest.mark.timeout(900)]
@@ -34,24 +35,10 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write three nights of two targets; one run was cut off."""
     root = tmp_path_factory.mktemp("runs")
-    for night in range(3):
-        for target in ("apache-kafka-3.9.2", "apache-kafka-4.4.0"):
-            header = run_header(
-                [planned_cell(clause, target) for clause in ("C.a", "C.b")],
-                run_id=f"night-{night}-{target}",
-                started_at=f"2026-11-0{night + 1}T02:00:00+00:00",
-            )
-            verdict = "violates" if night == 1 else "conforms"
-            signature = "0123456789abcdef" if night == 1 else None
-            rows = [
-                example_row(header, number, verdict=verdict, failure_signature=signature)
-                for number in range(50)
-            ]
-            write_run(root / header["run_id"], header, rows)
-    cut_off = run_header([planned_cell()], run_id="cut-off")
-    del cut_off["footer"]
-    (root / "cut-off").mkdir()
-    write_header(root / "cut-off", cut_off)
+    for number, (night, target) in enumerate(product(range(3), TARGETS)):
+        verdict = "violates" if night == 1 else "conforms"
+        SmallRun(number=number, day=night, target=target, verdicts=(verdict, None)).write(root)
+    SmallRun(number=6, day=3, broken=True).write(root)
     return root
 
 
@@ -91,7 +78,7 @@ def test_submitted_job_makes_the_same_tables(
         assert ended.returncode == 0, ended.stderr
     assert list(differing_rows(tmp_path / "kept" / "grid", local_grid)) == []
     (refused,) = json.loads((tmp_path / "kept" / "grid" / "refused.json").read_text())
-    assert refused["folder"].endswith("/cut-off")
+    assert refused["folder"].endswith("/run-6")
     commits = tmp_path / "kept" / "history" / "commits"
     assert [path.name for path in commits.glob("*.json")] == ["00000001.json"]
 

@@ -40,6 +40,12 @@ def _contents(content: bytes, name: str = "examples/part-0.parquet") -> dict[str
     return dict(row)
 
 
+def _known(content: bytes, name: str = "examples/part-0.parquet") -> dict[str, Any]:
+    """Return what is known about a file, without columns about other tables."""
+    found = _contents(content, name)
+    return {key: value for key, value in found.items() if value is not None}
+
+
 def _of_rows(path: Path, *changes: dict[str, Any]) -> dict[str, Any]:
     rows = [example_row(HEADER, number, **change) for number, change in enumerate(changes)]
     write_examples(path / "examples" / "part-0.parquet", rows_table(rows))
@@ -134,7 +140,7 @@ def test_rows_that_break_the_schema_are_counted_apart(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1 and then nothing of the kind PAR1"])
 def test_damaged_file_has_no_rows_but_a_hash(content: bytes) -> None:
     """A file that is not Parquet is marked as damaged, and contributes no rows."""
-    found = {key: value for key, value in _contents(content).items() if value is not None}
+    found = _known(content)
     digest = hashlib.sha256(content).hexdigest()
     name = "examples/part-0.parquet"
     assert found == {"folder": "file:/runs/r1", "name": name, "sha256": digest, "damaged": True}
@@ -164,9 +170,8 @@ def test_early_exchanges_are_handed_on(tmp_path: Path) -> None:
 )
 def test_other_files_are_hashed_alone(name: str) -> None:
     """A file without rows to count has only a name and a hash."""
-    found = {key: value for key, value in _contents(b"bytes", name).items() if value is not None}
     digest = hashlib.sha256(b"bytes").hexdigest()
-    assert found == {"folder": "file:/runs/r1", "name": name, "sha256": digest}
+    assert _known(b"bytes", name) == {"folder": "file:/runs/r1", "name": name, "sha256": digest}
 
 
 def test_folder_stays_a_uri_and_a_name_becomes_text() -> None:
@@ -251,8 +256,7 @@ def test_file_beyond_a_limit_has_no_rows_but_a_reason(
     tmp_path: Path, table: pa.Table, options: dict[str, Any], reason: str
 ) -> None:
     """A small file that would take a lot of memory is not read, and the reason says what is too much."""
-    content = _written(tmp_path, table, **options)
-    found = {key: value for key, value in _contents(content).items() if value is not None}
+    found = _known(_written(tmp_path, table, **options))
     assert found.keys() == {"folder", "name", "sha256", "excess"}
     assert found["excess"].startswith(reason)
 

@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import signal
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from fnmatch import fnmatch
 from itertools import count
 from pathlib import Path
@@ -21,14 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql import DataFrameWriter, SparkSession
 
-from spark_aggregation.errors import ForeignHistory, HistoryMoved
+from spark_aggregation.errors import ForeignHistory
 from spark_aggregation.history.facts import FACTS, Facts, facts_of
 from spark_aggregation.history.history import LAYOUT, RunHistory
 from spark_aggregation.history.ingest import ingest
 from spark_aggregation.history.state import STATE, State, empty_state
 from spark_aggregation.reading.frames import checkpointed
 from spark_aggregation.reading.storage import AlreadyThere, Storage, local_path
-from tests.conformance.suite_runs import REPOSITORY
 from tests.simulated_kill import SimulatedKill
 from tests.spark_aggregation.histories import (
     FEW_AND_SLOW,
@@ -228,8 +222,6 @@ def _kill_after_delete(number: int) -> Arm:
 @pytest.mark.parametrize(
     ("arm", "rebuild"),
     [
-        pytest.param(_kill_at_write("facts/failures/*"), False, id="last facts"),
-        pytest.param(_kill_at_write("states/*/runs"), False, id="first of the state"),
         pytest.param(_kill_before("publish_text"), False, id="before the commit"),
         pytest.param(_kill_before("_remove_leftovers"), False, id="after the commit"),
         # The history has the night already, so that it is given again.
@@ -321,36 +313,6 @@ def _assert_nothing_is_left_over(storage: Storage, *, batches: int) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.slow
-def test_process_that_was_killed_is_as_if_it_never_was(
-    spark: SparkSession, tmp_path: Path, first_night: Path, never_killed: Tables
-) -> None:
-    """A roll-up is killed with Spark's process when its facts are written and the first file of its state appears."""
-    shutil.copytree(first_night / "history", tmp_path / "history")
-    history, second, out = tmp_path / "history", first_night / "second", tmp_path / "out"
-    state = "history/states/00000002-*/**/*"
-    _kill_when_there_is(tmp_path, state, str(second), "--history", history, "--out", out)
-    assert roll_up_into(spark, out, second, history=str(history)) == never_killed
-    _assert_nothing_is_left_over(Storage(spark, str(history)), batches=2)
-
-
-def _kill_when_there_is(root: Path, pattern: str, *arguments: str | Path) -> None:
-    job = [sys.executable, "-m", "spark_aggregation.job", *map(str, arguments)]
-    process = subprocess.Popen(job, cwd=REPOSITORY, start_new_session=True, stderr=subprocess.PIPE)
-    try:
-        while not any(root.glob(pattern)):
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(0.01)
-                break
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        # Spark's process writes to the same pipe, so it has ended when this returns.
-        _, said = process.communicate()
-    assert process.returncode == -signal.SIGKILL, said.decode()
-
-
-@pytest.mark.nightly
-@pytest.mark.slow
 def test_retention_that_was_killed_goes_on_when_it_is_started_again(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first_night: Path
 ) -> None:
@@ -369,20 +331,6 @@ def test_retention_that_was_killed_goes_on_when_it_is_started_again(
     assert days == {"day=2026-03-02", "day=2026-03-03"}
     kept = {path.parts[-3] for path in (tmp_path / "history" / "facts").glob("*/*/day=2026-03-02")}
     assert kept == {"cells"}
-
-
-@pytest.mark.nightly
-def test_second_of_two_writers_comes_too_late(spark: SparkSession, tmp_path: Path) -> None:
-    """The writer that began with an older state gets an error, and nothing of the first writer is lost."""
-    folder = SmallRun(number=1, day=1).write(tmp_path / "first")
-    slow, quick = (RunHistory(spark, str(tmp_path / "history")) for _ in range(2))
-    state, batch = slow.state(), slow.begin()
-    _add_to(quick, facts_of(ingested(spark, folder)))
-    with pytest.raises(HistoryMoved):
-        slow.commit(batch, state)
-    storage = Storage(spark, str(tmp_path / "history"))
-    assert storage.names("commits") == ["00000001.json"]
-    assert len(storage.names("facts/cells")) == 1
 
 
 @pytest.mark.nightly

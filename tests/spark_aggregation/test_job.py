@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -12,17 +11,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from reports.grid.table_rows import inputs_sha256
-from reports.records import TABLES_FOLDER, Verdict
-from reports.site import whole_site
+from reports.records import Verdict
 from reports.site.whole_site import build_site, read_tables
 from spark_aggregation.job import command
 from spark_aggregation.tables.table_schemas import TABLES
 from tests.broken_run_folders import BROKEN, write_whole_run
-from tests.conformance.suite_runs import SuiteRun
-from tests.reports.captures import segments_of, stream_of
 from tests.run_folders import example_row, planned_cell, run_header, write_run
-from tests.simulated_kill import SimulatedKill
-from tests.spark_aggregation.histories import SmallRun
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -84,12 +78,6 @@ def test_nothing_valid_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "none of the given runs is valid" in capsys.readouterr().err
 
 
-def test_empty_folder_is_an_error(tmp_path: Path) -> None:
-    """A folder without any run has none of the given runs is valid."""
-    (tmp_path / "empty").mkdir()
-    assert _run(tmp_path / "empty", "--out", tmp_path / "out") == 1
-
-
 def test_missing_path_is_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A path that does not exist is named, and the command ends with exit status 2."""
     write_whole_run(tmp_path / "run")
@@ -106,23 +94,15 @@ def test_runs_are_needed(
     assert "give run folders" in capsys.readouterr().err
 
 
-def test_missing_report_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Before anything is written, the error names the command that makes the report."""
-    write_whole_run(tmp_path / "run")
-    missing = tmp_path / "mutation.json"
-    assert _run(tmp_path / "run", "--out", tmp_path / "out", "--mutation", missing) == 2
-    assert f"{missing} is not a file; `kafka-conformance mutation --out`" in capsys.readouterr().err
-    assert not (tmp_path / "out").exists()
-
-
 def test_tables_become_a_page_with_evidence(spark: SparkSession, tmp_path: Path) -> None:
-    """From run folder to page: the violation leads to its bytes, and to the declaration that describes it."""
+    """From run folder to page: the violation leads to its bytes and packets, and to the declaration that describes it."""
     header = run_header([planned_cell()])
     failing = example_row(header, verdict="violates", failure_signature="0123456789abcdef")
     folder = write_run(tmp_path / "a run", header, [failing])
     failure = folder / "failures" / "0123456789abcdef"
     failure.mkdir(parents=True)
     (failure / "exchange.txt").write_text("00 12 00 03")
+    (failure / "exchange.pcap").write_bytes(b"\xd4\xc3\xb2\xa1")
     (failure / "failure.json").write_text(json.dumps({"known_violation": "open as KAFKA-1"}))
     assert _run(tmp_path / "a run", "--out", tmp_path / "out") == 0
     summary = build_site(*read_tables(tmp_path / "out"), tmp_path / "out")
@@ -130,62 +110,5 @@ def test_tables_become_a_page_with_evidence(spark: SparkSession, tmp_path: Path)
     pages = [page.read_text() for page in (tmp_path / "out").rglob("*.html")]
     assert any("00 12 00 03" in page for page in pages)
     assert any("<dt>Declared because</dt><dd>open as KAFKA-1</dd>" in page for page in pages)
-
-
-@pytest.mark.nightly  # `.ci/run` makes a grid of runs with packets
-def test_packets_of_a_run_come_to_table_and_site(judged_run: SuiteRun, tmp_path: Path) -> None:
-    """The capture that a run writes is in the roll-up's table and next to the failure's page, byte for byte."""
-    (failure,) = judged_run.failures().values()
-    written = (failure / "exchange.pcap").read_bytes()
-    (sent,) = json.loads((failure / "failure.json").read_text())["sent"]
-    stream = stream_of(segments_of(written), sent["connection"], from_client=True)
-    assert stream.startswith(bytes.fromhex(sent["data"]))
-    assert _run(judged_run.folder, "--out", tmp_path / "out") == 0
-    kept = pq.read_table(tmp_path / "out" / "tables" / "failures.parquet", columns=["pcap"])
-    assert kept.to_pylist() == [{"pcap": written}]
-    build_site(*read_tables(tmp_path / "out"), tmp_path / "out")
-    page_files = tmp_path / "out" / "failures" / failure.name
-    assert (page_files / "exchange.pcap").read_bytes() == written
-
-
-def _pages(out: Path) -> dict[str, bytes]:
-    """Return all files written for readers, by name, without tables: Spark names their files at random."""
-    files = (path for path in out.rglob("*") if path.is_file())
-    names = {path: path.relative_to(out) for path in files}
-    return {
-        str(name): path.read_bytes()
-        for path, name in names.items()
-        if name.parts[0] != TABLES_FOLDER
-    }
-
-
-@pytest.mark.nightly
-@pytest.mark.slow
-def test_site_that_was_killed_is_made_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Rendering dies between pages, with those of the night before still there; the next one is unaffected."""
-    first, second, out = tmp_path / "first", tmp_path / "second", tmp_path / "out"
-    SmallRun(number=1, day=1, verdicts=("conforms", "conforms")).write(first)
-    SmallRun(number=2, day=2, verdicts=("conforms",)).write(second)
-    arguments = ("--history", tmp_path / "history", "--out", out)
-    assert _run(first, *arguments) == 0
-    build_site(*read_tables(out), out)
-    assert _run(second, *arguments) == 0
-    night_before = _pages(out)
-
-    def killed(_: object) -> None:
-        raise SimulatedKill
-
-    with monkeypatch.context() as patch:
-        patch.setattr(whole_site, "_WRITERS", (*whole_site._WRITERS[:5], killed))
-        with pytest.raises(SimulatedKill):
-            build_site(*read_tables(out), out)
-    assert _run(second, *arguments) == 0
-    build_site(*read_tables(out), out)
-    again = _pages(out)
-    shutil.rmtree(out)
-    assert _run(*arguments) == 0
-    build_site(*read_tables(out), out)
-    assert again == _pages(out)
-    assert again["index.html"] != night_before["index.html"]
+    packets = tmp_path / "out" / "failures" / failure.name / "exchange.pcap"
+    assert packets.read_bytes() == b"\xd4\xc3\xb2\xa1"

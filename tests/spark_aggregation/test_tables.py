@@ -13,7 +13,6 @@ from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
 
 from reports.grid import grid_tables, history_tables
-from reports.intervals import wilson_interval
 from reports.records import NOT_RECORDED
 from spark_aggregation.errors import UnreadableReport
 from spark_aggregation.history.ingest import changed_clauses
@@ -28,7 +27,7 @@ from tests.run_folders import (
     run_header,
     write_run,
 )
-from tests.spark_aggregation.histories import FLAKE_RATE, SmallRun
+from tests.spark_aggregation.histories import SmallRun
 from tests.spark_aggregation.rolled_up import ingested, tables_of
 
 ROW_TYPES: dict[str, type] = {
@@ -75,26 +74,13 @@ def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Tab
         header = run_header([planned_cell(target=f"{suite}-1.0")], run_id=suite)
         rows = [example_row(header, number) for number in range(ROWS)]
         change(write_run(root / suite, header, rows))
-    repeated = {"verdicts": ("violates", None), "flaky": True}
-    learned = SmallRun(number=5, day=0, target="learned-1.0").write(root)
-    for run in (
-        SmallRun(number=1, day=1, target=OLD, **repeated),  # type: ignore[arg-type]
-        SmallRun(number=2, day=2, target=OLD, **repeated),  # type: ignore[arg-type]
-        SmallRun(number=3, day=0, target=NEW),
-        SmallRun(number=4, day=0, target=f"{OLD}-zookeeper"),
-        SmallRun(number=6, day=0, target="young-1.0"),
-        SmallRun(number=7, day=14, target="young-1.0", tier="smoke"),
-        SmallRun(number=8, day=0, target="old-1.0"),
-        SmallRun(number=9, day=15, target="old-1.0", whole=False),
-    ):
-        run.write(root)
+    # Cells that no example reached, a flaky one, and a step between two releases.
+    SmallRun(number=1, day=1, target=OLD, verdicts=("violates", None), flaky=True).write(root)
+    SmallRun(number=2, day=0, target=NEW).write(root)
+    learned = SmallRun(number=3, day=0, target="learned-1.0").write(root)
     (learned / "machines").mkdir()
     for number, text in enumerate(MACHINES):
         (learned / "machines" / f"{number}.json").write_text(text)
-    for target, role in (("broker-1.0", "broker"), ("client-1.0", "client")):
-        clauses = [clause_entry("C.role", role=role)]
-        planned = [planned_cell("C.role", target)]
-        write_run(root / role, run_header(planned, clauses=clauses, run_id=role))
     return {name: frame.collect() for name, frame in tables_of(spark, root).items()}
 
 
@@ -119,38 +105,12 @@ def test_runs_of_other_suites_count(tables: Tables) -> None:
     assert {row.request: row.examples for row in rows} == {NOT_RECORDED: ROWS, "v3": ROWS}
 
 
-def test_steps_between_releases_and_flakes_are_reported(tables: Tables) -> None:
-    """A verdict that differs from the release before is a step; repeats are summed, with their interval."""
-    steps = [
-        (row.from_target, row.to_target, row.from_verdict, row.to_verdict)
-        for row in tables["release_steps"]
-    ]
-    assert steps == [(OLD, NEW, "flaky", "conforms")]
-    failed, repeats = (2 * int(FLAKE_RATE[name]) for name in ("failed", "repeats"))
-    low, high = (round(bound, 4) for bound in wilson_interval(failed, repeats))
-    flakes = {
-        (row.failed, row.repeats, row.rate, row.low, row.high, row.runs) for row in tables["flakes"]
-    }
-    assert flakes == {(failed, repeats, 0.3, low, high, 2)}
-
-
 def test_no_column_is_null_that_must_not_be(tables: Tables) -> None:
     """Although some cells were not reached."""
+    assert all(tables[name] for name in ("release_steps", "flakes", "machines"))
     for name, rows in tables.items():
         needed = [field.name for field in TABLES[name] if not field.nullable]
         assert all(row[column] is not None for row in rows for column in needed), name
-
-
-def test_part_and_smoke_run_do_not_displace_a_whole_one_for_14_days(tables: Tables) -> None:
-    """A complete standard run keeps its column for 14 days against lower classes, and not for a day more."""
-    shown = {row.target: row.run_id for row in tables["targets"]}
-    assert (shown["young-1.0"], shown["old-1.0"]) == ("run-6", "run-9")
-
-
-def test_target_has_the_role_that_its_run_judges(tables: Tables) -> None:
-    """Brokers and clients come from separate runs, even if a clause binds both."""
-    roles = {row.target: row.role for row in tables["targets"]}
-    assert (roles["broker-1.0"], roles["client-1.0"]) == ("broker", "client")
 
 
 def test_machines_of_the_shown_runs_are_kept_as_they_are(tables: Tables) -> None:

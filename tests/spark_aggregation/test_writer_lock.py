@@ -192,27 +192,6 @@ def test_faults_of_disks_are_found(error: Exception, sentence: str | None) -> No
     assert fault_of_disk(error) == sentence
 
 
-def test_full_disk_ends_the_command_with_10(
-    spark: SparkSession,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """One sentence and no traceback."""
-
-    def full(*_: object, **__: object) -> None:
-        raise OSError(errno.ENOSPC, "", "/out")
-
-    monkeypatch.setattr("spark_aggregation.job.aggregate", full)
-    run = SmallRun(number=1, day=1).write(tmp_path / "runs")
-    with pytest.raises(SystemExit) as ended:
-        command([str(run), "--out", str(tmp_path / "out")])
-    assert ended.value.code == CannotWrite.exit_code
-    assert capsys.readouterr().err == (
-        "Error: the roll-up could not be written: /out: No space left on device\n"
-    )
-
-
 @pytest.fixture
 def closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder in which no file can be made."""

@@ -59,12 +59,6 @@ def test_listeners_and_new_cells_stand_together(small: Path) -> None:
     assert {text for entry in entries for text in _texts(entry, "updated")} == {CAME.isoformat()}
 
 
-def test_feed_is_stable(small: Path) -> None:
-    """The feed written again from the same tables is identical byte for byte."""
-    before = (small / FEED).read_bytes()
-    assert (export(small) / FEED).read_bytes() == before
-
-
 def test_only_the_newest_entries_are_kept(tmp_path: Path) -> None:
     """The feed of a long history has as many entries as a reader fetches, newest first."""
     rows = [

@@ -40,6 +40,13 @@ def _run(folder: Path, signature: str = SIGNATURE) -> Path:
     return write_run(folder, header, rows)
 
 
+def _keep_failure(run: Path, facts: str) -> Path:
+    folder = run / "failures" / SIGNATURE
+    folder.mkdir(parents=True)
+    (folder / "failure.json").write_text(facts)
+    return folder
+
+
 def test_cells_are_folded_as_the_roll_up_folds_them(tmp_path: Path) -> None:
     """Shrinking counts for failures, not examples; a cell without examples keeps its reason; a note is no failure."""
     judged, other = grid_of_run(_run(tmp_path / "run")).cells
@@ -69,9 +76,7 @@ def test_target_and_run_are_described(tmp_path: Path) -> None:
 def test_what_was_kept_of_a_failure_is_read(tmp_path: Path) -> None:
     """Texts come from the failure's folder; a missing file is an empty text."""
     folder = _run(tmp_path / "run")
-    failure_folder = folder / "failures" / SIGNATURE
-    failure_folder.mkdir(parents=True)
-    (failure_folder / "failure.json").write_text(json.dumps(FACTS))
+    failure_folder = _keep_failure(folder, json.dumps(FACTS))
     (failure_folder / "exchange.txt").write_bytes(b"00 12 \xff")
     (failure,) = failures_of_run(folder, grid_of_run(folder))
     assert (failure.property, failure.hex_dump, failure.reproducer) == ("test_x", "00 12 \\xff", "")
@@ -99,9 +104,7 @@ def test_failure_with_long_bytes_is_read(tmp_path: Path) -> None:
 def test_capture_is_read_whole_or_not_at_all(tmp_path: Path) -> None:
     """The capture comes from the failure's folder; one that exceeds the size limit of a page's files is not read."""
     folder = _run(tmp_path / "run")
-    failure_folder = folder / "failures" / SIGNATURE
-    failure_folder.mkdir(parents=True)
-    (failure_folder / "failure.json").write_text(json.dumps(FACTS))
+    failure_folder = _keep_failure(folder, json.dumps(FACTS))
     for content, read in ((b"\xd4\xc3\xb2\xa1", b"\xd4\xc3\xb2\xa1"), (bytes(2**20 + 1), None)):
         (failure_folder / "exchange.pcap").write_bytes(content)
         (failure,) = failures_of_run(folder, grid_of_run(folder))
@@ -112,9 +115,7 @@ def test_capture_is_read_whole_or_not_at_all(tmp_path: Path) -> None:
 def test_damaged_failure_is_refused_by_name(text: str, tmp_path: Path) -> None:
     """The error about a failure.json without its facts names the folder."""
     folder = _run(tmp_path / "run")
-    failure_folder = folder / "failures" / SIGNATURE
-    failure_folder.mkdir(parents=True)
-    (failure_folder / "failure.json").write_text(text)
+    _keep_failure(folder, text)
     with pytest.raises(RunRefused, match=rf"failures/{SIGNATURE}/failure\.json is damaged"):
         failures_of_run(folder, grid_of_run(folder))
 

@@ -80,10 +80,3 @@ def test_summary_is_bounded_and_says_what_is_missing(
     assert text.count("<details>") == text.count("</details>")
     assert "Left out for lack of space: " in text
     assert "**✕ 20 of 20 brokers break MUST rules: 1,200 MUST.**" in text
-
-
-def test_hostile_names_do_not_act(hostile: Path) -> None:
-    """The rendered summary has only the suite's own tags and relative links."""
-    rendered = RenderedTags((hostile / SUMMARY).read_text(encoding="utf-8"))
-    assert set(rendered.tags) <= EXPECTED_TAGS
-    assert all(link.startswith("../") for link in rendered.links)

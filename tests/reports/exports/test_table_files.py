@@ -12,7 +12,6 @@ import pytest
 from jsonschema import Draft202012Validator
 from jsonschema.validators import validator_for
 
-from reports.exports.links import links_of
 from reports.exports.table_files import GRID_ROW_TYPES, columns_of, table_schema_text
 from reports.grid.history_tables import ROW_TYPES
 from tests.reports.exports.grids import CLAUSE, HOSTILE, NEW, OLD, SIGNATURE, TERMINAL_ESCAPES
@@ -106,10 +105,3 @@ def test_no_export_holds_a_terminal_escape(hostile: Path) -> None:
         if path.is_file() and path.suffix != ".zip":
             text = path.read_text(encoding="utf-8")
             assert not any(character in text for character in TERMINAL_ESCAPES), path
-
-
-def test_links_lead_to_files(small: Path) -> None:
-    """Every file that `links_of` names exists."""
-    for link in links_of("grid", "cells", "targets", "transitions"):
-        assert (small / link.address).is_file()
-    assert [link.form for link in links_of("cells")] == ["CSV", "JSON", "Markdown"]

@@ -57,10 +57,13 @@ def _folder(out_dir: Path) -> Path:
     )
 
 
-def _products(out_dir: Path) -> dict[str, Product]:
-    folder = _folder(out_dir)
+def _products_in(folder: Path) -> tuple[Product, ...]:
     failures = read_history_tables(folder).failures
-    return {each.id: each for each in products_of(FoldedGrid(read_grid(folder)), failures)}
+    return products_of(FoldedGrid(read_grid(folder)), failures)
+
+
+def _products(out_dir: Path) -> dict[str, Product]:
+    return {each.id: each for each in _products_in(_folder(out_dir))}
 
 
 def test_operation_belongs_to_the_client(tmp_path: Path) -> None:
@@ -140,8 +143,7 @@ def test_failure_that_proves_nothing_is_no_bug(
             failure_row(CRASH, "C.must", NEW, message="it loops", facts="{}"),
         ],
     )
-    failures = read_history_tables(folder).failures
-    (product,) = products_of(FoldedGrid(read_grid(folder)), failures)
+    (product,) = _products_in(folder)
     assert sorted(bug.title for bug in product.bugs) == sorted(titles)
 
 
@@ -162,19 +164,6 @@ def test_clients_that_were_only_tried_do_not_count(tmp_path: Path) -> None:
     assert those_counted([judged, tried], [judged]) == [judged]
     assert those_counted([judged, tried], [tried]) == [judged, tried]
     assert those_counted([tried], []) == [tried]
-
-
-def test_library_with_a_scope_has_its_name(tmp_path: Path) -> None:
-    """Its id cannot have the signs of its name."""
-    row = target_row("some-kafka-2.1", role="client", implementation="@some/kafka")
-    folder = write_tables(
-        tmp_path,
-        targets=[row],
-        clauses=[clause_row("C.must", role="client")],
-        cells=[cell_row("C.must", "some-kafka-2.1")],
-    )
-    (product,) = products_of(FoldedGrid(read_grid(folder)))
-    assert (product.name, product.column and product.column.short) == ("@some/kafka 2.1", "2.1")
 
 
 def _named_row(client: Client) -> GridTarget:
@@ -205,6 +194,8 @@ def test_operations_of_a_library_with_a_scope_belong_to_the_client_that_was_judg
         ],
         cells=[cell_row("C.must", client.id), cell_row(row, NEW)],
     )
-    (product,) = products_of(FoldedGrid(read_grid(folder)))
+    (product,) = _products_in(folder)
     assert (product.id, product.name) == (client.id, "@platformatic/kafka 1.35.0")
+    assert product.column is not None
+    assert product.column.short == "1.35.0"
     assert [own.role for own in product.cells] == ["client", "operation"]

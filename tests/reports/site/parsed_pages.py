@@ -48,6 +48,11 @@ def all_of(page: Element, tag: str, **attributes: str) -> Iterator[Element]:
             yield element
 
 
+def heads_of(table: Element, scope: str) -> list[str]:
+    """Return the texts of a table's headers with a scope: "row", "col", "rowgroup" or "colgroup"."""
+    return [text_of(head) for head in all_of(table, "th", scope=scope)]
+
+
 def grid_row(page: Element, clause: str) -> list[Element]:
     """Return the cells of a clause's row on the home page, without the range."""
     for row in page.iter("tr"):

@@ -91,6 +91,23 @@ def _cells() -> list[dict[str, Any]]:
     ]
 
 
+def cells_with(
+    clause: str, target: str, listener: str = "plaintext", **changes: Any
+) -> list[dict[str, Any]]:
+    """Return the cells of the small site, with some columns of one cell replaced."""
+    key = (clause, target, listener)
+    return [
+        cell | changes if (cell["clause"], cell["target"], cell["listener"]) == key else cell
+        for cell in _cells()
+    ]
+
+
+def failures_with(changed: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the failures of the small site, with the one of the same signature replaced."""
+    signature = changed["signature"]
+    return [row for row in site_tables()["failures"] if row["signature"] != signature] + [changed]
+
+
 def _history() -> dict[str, list[dict[str, Any]]]:
     cell = {"clause": NAMES, "target": NEW, "listener": "plaintext"}
     step = {"from_verdict": "violates", "to_verdict": "known_violation"}

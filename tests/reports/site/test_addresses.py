@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from reports.grid import addresses
 
 
-def test_plain_names_stay(tmp_path: object) -> None:
+def test_plain_names_stay() -> None:
     """Addresses contain the ids of clauses and targets unchanged."""
     assert addresses.clause_page("KIP-511.names-refused") == "clauses/KIP-511.names-refused.html"
     cell = addresses.cell_page("KIP-35.keys", "apache-kafka-4.4.0", "ssl")

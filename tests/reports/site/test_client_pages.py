@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
 import pytest
 
-from reference_model.clients.scripts.recording import Recording, SeenConnection, SeenRequest
-from reference_model.clients.scripts.script import HEALTHY_SCRIPT
 from reference_model.clients.scripts.steps import steps_of
 from reports.grid import addresses
 from reports.run.exchange_dump import render_play
 from reports.site.byte_tables import read_dump
 from reports.site.failure_pages import outline
 from strategies.api_versions import build_request
+from tests.reference_model.clients.recordings import asked, opened, recorded
 from tests.reports.roll_up_tables import cell_row, clause_row, failure_row, target_row
-from tests.reports.site.parsed_pages import all_of, parse, text_of
+from tests.reports.site.parsed_pages import all_of, heads_of, parse, text_of
 from tests.reports.site.sites import CLIENT_SIGNATURE, site_tables, write_small_site
 from wire.frames import encode_frame
 
@@ -34,24 +34,10 @@ REFUSAL = encode_frame(bytes.fromhex("00000007 0023 00000001 0012 0000 0005"))
 
 def looping(times: int) -> str:
     """Return the dump of a client that asks the same again and again, and is then closed."""
-    requests = tuple(
-        SeenRequest(
-            connection=0,
-            at_ms=index,
-            data=build_request(version=3).data,
-            api_key=18,
-            api_version=3,
-            correlation_id=7,
-            response=REFUSAL,
-        )
-        for index in range(times)
-    )
-    connection = SeenConnection(
-        number=0, node=0, opened_ms=0, closed_ms=99, closed_by="broker", requests=times
-    )
-    return render_play(
-        steps_of(Recording(script=HEALTHY_SCRIPT, connections=(connection,), requests=requests))
-    )
+    request = replace(asked(3, response=REFUSAL), data=build_request(version=3).data)
+    requests = [replace(request, at_ms=index) for index in range(times)]
+    connection = opened(closed_ms=99, closed_by="broker", requests=times)
+    return render_play(steps_of(recorded(*requests, connections=[connection])))
 
 
 @pytest.fixture(scope="module")
@@ -98,21 +84,17 @@ def failure_page(site: Path) -> Element:
     return parse(site / addresses.failure_page(CLIENT_SIGNATURE))
 
 
-def _heads(table: Element, scope: str) -> list[str]:
-    return [text_of(head) for head in all_of(table, "th", scope=scope)]
-
-
 def test_columns_are_grouped_by_language_then_library_newest_first(site: Path) -> None:
     """The columns of clients go by language, library and, from the newest, version; each group names its language."""
     page = parse(site / "clients.html")
     (clients,) = all_of(page, "table")
-    assert _heads(clients, "colgroup") == [
+    assert heads_of(clients, "colgroup") == [
         "z-lib (Go)",
         "kafka-clients (Java)",
         "a-lib (Rust)",
         "some-lib (Rust)",
     ]
-    assert _heads(clients, "col")[1:] == [
+    assert heads_of(clients, "col")[1:] == [
         "Holds in some-lib",
         *("1.0", "4.4.0", "1.0"),
         *("2.10.0", "2.9.0"),
@@ -135,12 +117,6 @@ def test_cell_page_speaks_of_versions(site: Path) -> None:
     assert "Neighbouring versions" in titles
     assert "what other clients did" in text_of(page)
     assert "release" not in text_of(next(all_of(page, "main"))).replace("releases as", "")
-
-
-def test_inconclusive_client_has_its_reason(site: Path) -> None:
-    """The page of a client that cannot be judged says why."""
-    page = parse(site / addresses.cell_page(FALLS_BACK, ALSO, "plaintext"))
-    assert "it fails with a healthy broker" in text_of(page)
 
 
 def test_failure_page_says_what_the_client_did(failure_page: Element) -> None:
@@ -188,7 +164,7 @@ def test_versions_of_a_library_have_a_page_together(site: Path) -> None:
     address = addresses.product_page("some-lib")
     page = parse(site / address)
     assert "some-lib, all versions" in text_of(page)
-    heads = _heads(page, "col")
+    heads = heads_of(page, "col")
     assert heads[:3] == ["Bug", "2.9.0", "2.10.0"]
     links = [link.get("href") for link in all_of(page, "a")]
     assert f"../{addresses.target_page(VIOLATES)}#bug-1" in links

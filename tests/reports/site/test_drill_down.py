@@ -10,7 +10,7 @@ from reports.site.clause_pages import write_clauses
 from reports.site.target_pages import write_targets
 from reports.site.whole_site import build_site, read_tables
 from tests.reports.roll_up_tables import cell_row, clause_row, target_row, write_tables
-from tests.reports.site.parsed_pages import all_of, parse, text_of
+from tests.reports.site.parsed_pages import all_of, heads_of, parse, text_of
 from tests.reports.site.sites import (
     HOSTILE,
     KEYS,
@@ -20,7 +20,7 @@ from tests.reports.site.sites import (
     NEW,
     OLD,
     ORDER,
-    site_tables,
+    cells_with,
     write_small_pages,
     write_small_tables,
 )
@@ -40,12 +40,7 @@ def test_clause_page_has_every_cell_with_an_anchor(small_site: Path) -> None:
 def test_conforming_cell_says_what_it_leaves_out(tmp_path: Path) -> None:
     """It has no page of its own, so that the text stands next to the count of its examples."""
     note = "2 of 10 drawn examples were run before the limit of 1 s"
-    cells = [
-        cell | {"reason": note}
-        if (cell["clause"], cell["target"], cell["listener"]) == (NAMES, NEW, "ssl")
-        else cell
-        for cell in site_tables()["cells"]
-    ]
+    cells = cells_with(NAMES, NEW, "ssl", reason=note)
     write_small_pages(tmp_path, write_clauses, write_targets, cells=cells)
     for address in (addresses.clause_page(NAMES), addresses.target_page(NEW)):
         assert note in text_of(parse(tmp_path / address))
@@ -77,7 +72,7 @@ def test_target_page_has_every_clause_on_every_listener(small_site: Path) -> Non
     assert "Listeners plaintext, ssl" in text
     assert "1,000 examples in 10 s: 100 a second" in text
     assert "ab" * 32 in text
-    heads = [text_of(head) for head in all_of(page, "th", scope="row")]
+    heads = heads_of(page, "row")
     assert f"{KEYS} MUST" in heads
 
 

@@ -165,20 +165,6 @@ def test_regions_have_names_of_their_own(pages: Pages) -> None:
         assert len(set(names)) == len(names), path
 
 
-def test_sample_has_every_element_and_heading(tmp_path: Path) -> None:
-    """A page is chosen for an element, the class of one, or a heading, that no page before it has."""
-    for name, text in {
-        "a.html": '<main><p class="lead quiet">',
-        "b.html": "<main><p>",
-        "c.html": "<main><p class=lead>",
-        "d.html": "<main><pre>",
-        "e.html": "<main><h2>2 bugs</h2>",
-        "f.html": "<main><h2>3 bugs</h2>",
-    }.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    assert [path.name for path in sample_of(tmp_path)] == ["a.html", "e.html", "d.html"]
-
-
 @pytest.mark.nightly  # `.ci/run` looks at the grid that it made
 @pytest.mark.slow
 @pytest.mark.browser

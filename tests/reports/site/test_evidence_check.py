@@ -16,19 +16,11 @@ from tests.reports.site.sites import (
     NEW,
     OLD,
     ORDER,
+    cells_with,
     site_tables,
     write_small_site,
     write_small_tables,
 )
-
-
-def _cells(clause: str, target: str, **changes: Any) -> list[dict[str, Any]]:
-    return [
-        cell | changes
-        if (cell["clause"], cell["target"], cell["listener"]) == (clause, target, "plaintext")
-        else cell
-        for cell in site_tables()["cells"]
-    ]
 
 
 @pytest.mark.parametrize(
@@ -44,7 +36,7 @@ def test_missing_note_is_refused(
     clause: str, target: str, changes: dict[str, Any], tmp_path: Path
 ) -> None:
     """The cell is named."""
-    folder = write_small_tables(tmp_path, cells=_cells(clause, target, **changes))
+    folder = write_small_tables(tmp_path, cells=cells_with(clause, target, **changes))
     with pytest.raises(StatementWithoutEvidence, match=f"{clause} on {target}.*a note is missing"):
         check_statements(*read_tables(folder))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 from xml.etree.ElementTree import Element
 
 import pytest
@@ -23,12 +24,15 @@ from tests.reports.roll_up_tables import WRONG_ANSWER, cell_row, failure_row
 from tests.reports.site.parsed_pages import all_of, parse, text_of
 from tests.reports.site.sites import (
     DECLARED,
+    FLAKY_SIGNATURE,
     HOSTILE,
     KNOWN_SIGNATURE,
     NAMES,
     NEW,
     NOTE,
     SIGNATURE,
+    cells_with,
+    failures_with,
     site_tables,
     write_small_pages,
     write_small_site,
@@ -39,6 +43,13 @@ from tests.reports.site.sites import (
 def page(small_site: Path) -> Element:
     """The page of a failure of an Apache Kafka release."""
     return parse(small_site / "failures" / f"{KNOWN_SIGNATURE}.html")
+
+
+def _page_with(out_dir: Path, **changes: Any) -> Element:
+    """Write the page of that failure, with some of its columns replaced."""
+    row = failure_row(KNOWN_SIGNATURE, NAMES, NEW, known_violation=DECLARED, **changes)
+    write_small_pages(out_dir, write_failures, failures=failures_with(row))
+    return parse(out_dir / "failures" / f"{KNOWN_SIGNATURE}.html")
 
 
 def _rows(page: Element, caption: str) -> list[list[str]]:
@@ -87,9 +98,9 @@ def test_release_with_zookeeper_is_compared_with_its_own_profile(tmp_path: Path)
         *(KNOWN_SIGNATURE, NAMES, NEW),
         facts=json.dumps({"sent": [{"connection": 0, "data": request}]}),
     )
-    others = [row for row in site_tables()["failures"] if row["signature"] != KNOWN_SIGNATURE]
-    targets = [row | {"release": "2.4.1"} for row in site_tables()["targets"]]
-    out_dir = write_small_pages(tmp_path, write_failures, failures=[*others, row], targets=targets)
+    targets = [each | {"release": "2.4.1"} for each in site_tables()["targets"]]
+    failures = failures_with(row)
+    out_dir = write_small_pages(tmp_path, write_failures, failures=failures, targets=targets)
     text = text_of(parse(out_dir / "failures" / f"{KNOWN_SIGNATURE}.html"))
     assert "The reference broker: answer, UNSUPPORTED_VERSION (35)" in text
 
@@ -99,8 +110,8 @@ def test_answer_of_another_api_is_compared_as_far_as_its_fields_agree(tmp_path: 
     api = described_api(16, 0)
     request = minimal_request(api, 0)
     answer = bytes.fromhex("00000006 00000007 000f")
-    row = failure_row(
-        *(KNOWN_SIGNATURE, NAMES, NEW),
+    page = _page_with(
+        tmp_path,
         facts=json.dumps({"sent": [{"connection": 0, "data": request.data.hex()}]}),
         hex_dump="\n".join(
             (
@@ -109,9 +120,6 @@ def test_answer_of_another_api_is_compared_as_far_as_its_fields_agree(tmp_path: 
             )
         ),
     )
-    others = [row for row in site_tables()["failures"] if row["signature"] != KNOWN_SIGNATURE]
-    out_dir = write_small_pages(tmp_path, write_failures, failures=[*others, row])
-    page = parse(out_dir / "failures" / f"{KNOWN_SIGNATURE}.html")
     assert "The reference broker, by its own table of versions: answer" in text_of(page)
     rows = _rows(page, "field by field")
     assert rows[1] == ["correlation_id", "00 00 00 07", "7", "00 00 00 07", "7"]
@@ -151,10 +159,7 @@ def test_note_beside_a_violation_is_no_failure(tmp_path: Path) -> None:
     found = [(NOTE, "informational"), SIGNATURE]
     cells = [row for row in site_tables()["cells"] if row["target"] != HOSTILE]
     cells.append(cell_row(NAMES, HOSTILE, "violates", failures=found))
-    rows = [
-        *(row for row in site_tables()["failures"] if row["signature"] != NOTE),
-        failure_row(NOTE, NAMES, HOSTILE, verdict="informational"),
-    ]
+    rows = failures_with(failure_row(NOTE, NAMES, HOSTILE, verdict="informational"))
     out_dir = write_small_pages(
         tmp_path, write_failures, write_role_grids, cells=cells, failures=rows
     )
@@ -185,13 +190,7 @@ def test_message_example_and_script_are_shown(page: Element) -> None:
 
 def test_declaration_stands_under_the_failure_that_it_describes(tmp_path: Path) -> None:
     """Not under every failure of a cell that has several declarations."""
-    tables = site_tables()
-    cells = [
-        cell | {"known_violation": f"Produce is closed on; {DECLARED}"}
-        if cell["known_violation"] == DECLARED
-        else cell
-        for cell in tables["cells"]
-    ]
+    cells = cells_with(NAMES, NEW, known_violation=f"Produce is closed on; {DECLARED}")
     write_small_pages(tmp_path, write_failures, cells=cells)
     text = text_of(parse(tmp_path / "failures" / f"{KNOWN_SIGNATURE}.html"))
     assert "Declared because It is so on purpose. (KAFKA-1)" in text
@@ -213,13 +212,10 @@ def test_script_is_offered_with_the_bytes_that_it_reads(
     reproducer: str, facts: str, is_there: bool, tmp_path: Path
 ) -> None:
     """A script without the failure.json that it needs is no use; the page says where both are."""
-    known = failure_row(KNOWN_SIGNATURE, NAMES, NEW, reproducer=reproducer, facts=facts)
-    others = [row for row in site_tables()["failures"] if row["signature"] != KNOWN_SIGNATURE]
-    write_small_pages(tmp_path, write_failures, failures=[*others, known])
+    text = text_of(_page_with(tmp_path, reproducer=reproducer, facts=facts))
     files = tmp_path / "failures" / KNOWN_SIGNATURE
     assert (files / "reproducer.py").exists() == is_there
     assert (files / "failure.json").exists() == (facts != LONG_FACTS)
-    text = text_of(parse(tmp_path / "failures" / f"{KNOWN_SIGNATURE}.html"))
     assert (reproducer in text) == is_there
     assert ("is too large for this site. The run folder has both." in text) == (not is_there)
 
@@ -227,11 +223,9 @@ def test_script_is_offered_with_the_bytes_that_it_reads(
 def test_failure_that_never_recurred_is_no_violation(tmp_path: Path) -> None:
     """Another failure may make its cell a violation; this one's page says that it leaves the verdict open."""
     open_ = {"repeats": {"class": "flaky", "rate": {"failed": 0, "repeats": 3}}}
-    known = failure_row(SIGNATURE, NAMES, HOSTILE, facts=json.dumps(open_))
-    others = [row for row in site_tables()["failures"] if row["signature"] != SIGNATURE]
-    for failures, word in ((None, "violates"), ([*others, known], "inconclusive")):
-        tables = {} if failures is None else {"failures": failures}
-        write_small_pages(tmp_path / word, write_failures, **tables)
+    for facts, word in (({}, "violates"), (open_, "inconclusive")):
+        row = failure_row(SIGNATURE, NAMES, HOSTILE, facts=json.dumps(facts))
+        write_small_pages(tmp_path / word, write_failures, failures=failures_with(row))
         page = parse(tmp_path / word / "failures" / f"{SIGNATURE}.html")
         assert word in text_of(next(all_of(page, "h1")))
 
@@ -284,22 +278,13 @@ def test_packets_are_linked_where_they_were_kept(small_site: Path, page: Element
 )
 def test_page_is_written_whatever_was_kept(changes: dict[str, str], tmp_path: Path) -> None:
     """With broken or missing evidence the page is written without a comparison."""
-    tables = site_tables()
-    known = next(row for row in tables["failures"] if row["signature"] == KNOWN_SIGNATURE)
-    kept = known | changes
-    others = [row for row in tables["failures"] if row["signature"] != KNOWN_SIGNATURE]
-    write_small_pages(tmp_path, write_failures, failures=[*others, kept])
-    page = parse(tmp_path / "failures" / f"{KNOWN_SIGNATURE}.html")
-    assert NEW.rpartition("-")[2] in text_of(page)
+    assert NEW.rpartition("-")[2] in text_of(_page_with(tmp_path, **changes))
 
 
 def test_page_without_an_example_shows_none(tmp_path: Path) -> None:
     """A failure in which nothing was sent has no bytes and no example, and its page says so."""
-    tables = site_tables()
     nothing = {"facts": '{"sent": []}', "hex_dump": "\n", "example": ""}
-    failures = [row | nothing for row in tables["failures"]]
-    write_small_pages(tmp_path, write_failures, failures=failures)
-    text = text_of(parse(tmp_path / "failures" / f"{KNOWN_SIGNATURE}.html"))
+    text = text_of(_page_with(tmp_path, **nothing))
     assert "nothing was sent" in text
     assert "None was drawn." in text
     assert "@example" not in text
@@ -308,24 +293,22 @@ def test_page_without_an_example_shows_none(tmp_path: Path) -> None:
 def test_signature_is_no_path(tmp_path: Path) -> None:
     """A signature that is not a plain name gets no page and no folder."""
     signatures = ("..", "../../escape", "a/b", "", "x" * 200)
-    tables = site_tables()
-    rows = [tables["failures"][1] | {"signature": signature} for signature in signatures]
-    cells = [dict(cell) for cell in tables["cells"]]
-    for cell in cells:
-        if cell["known_violation"] == DECLARED:
-            (seen,) = cell["failures"]
-            cell["failures"] = [{**seen, "signature": signature} for signature in signatures]
-    others = [each for each in tables["failures"] if each["signature"] != KNOWN_SIGNATURE]
-    out_dir = write_small_site(tmp_path / "out", failures=[*others, *rows], cells=cells)
+    rows = [failure_row(signature, NAMES, NEW) for signature in signatures]
+    seen = cell_row(NAMES, NEW, failures=signatures)["failures"]
+    out_dir = write_small_site(
+        tmp_path / "out",
+        failures=[*site_tables()["failures"], *rows],
+        cells=cells_with(NAMES, NEW, failures=seen),
+    )
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
-    assert len(list((out_dir / "failures").glob("*.html"))) == 3
+    plain = {SIGNATURE, FLAKY_SIGNATURE, NOTE}
+    assert {path.stem for path in (out_dir / "failures").glob("*.html")} == plain
 
 
 def test_a_crash_has_its_own_word(tmp_path: Path) -> None:
     """A failure in which the target ended says "crashes", on its own page and on that of its cell."""
-    others = [row for row in site_tables()["failures"] if row["signature"] != SIGNATURE]
-    crash = {**failure_row(SIGNATURE, NAMES, HOSTILE), "kind": "TargetEnded"}
-    out_dir = write_small_pages(tmp_path, write_failures, write_cells, failures=[*others, crash])
+    crash = failures_with(failure_row(SIGNATURE, NAMES, HOSTILE, kind="TargetEnded"))
+    out_dir = write_small_pages(tmp_path, write_failures, write_cells, failures=crash)
     for page in (
         f"failures/{SIGNATURE}.html",
         addresses.cell_page(NAMES, HOSTILE, "plaintext"),

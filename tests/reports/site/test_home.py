@@ -13,8 +13,6 @@ from tests.reports.roll_up_tables import cell_row, clause_row, failure_row, run_
 from tests.reports.site.parsed_pages import all_of, parse, text_of
 from tests.reports.site.sites import HOSTILE, NEW, NEW_CLIENT, SIGNATURE, write_small_pages
 
-MOST_BYTES = 100_000
-
 
 @pytest.fixture(scope="module")
 def home(site_with_clients: Path) -> Element:

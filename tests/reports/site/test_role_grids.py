@@ -11,7 +11,7 @@ import pytest
 from reports.grid import addresses
 from reports.site.role_grids import write_role_grids
 from tests.reports.roll_up_tables import cell_row
-from tests.reports.site.parsed_pages import all_of, classes_of, grid_row, parse, text_of
+from tests.reports.site.parsed_pages import all_of, classes_of, grid_row, heads_of, parse, text_of
 from tests.reports.site.sites import (
     HOSTILE,
     KEYS,
@@ -24,8 +24,6 @@ from tests.reports.site.sites import (
     write_small_pages,
 )
 
-MOST_BYTES = 150_000
-
 
 @pytest.fixture(scope="module")
 def brokers(small_site: Path) -> Element:
@@ -35,14 +33,14 @@ def brokers(small_site: Path) -> Element:
 
 def test_table_has_headers_in_both_directions(brokers: Element) -> None:
     """Sources head row groups, clauses rows, releases columns, majors column groups; the caption names the runs."""
-    assert [text_of(head) for head in all_of(brokers, "th", scope="rowgroup")] == [
+    assert heads_of(brokers, "rowgroup") == [
         "KIP-35",
         "KIP-511",
         "PROTOCOL",
     ]
-    groups = [text_of(head) for head in all_of(brokers, "th", scope="colgroup")]
+    groups = heads_of(brokers, "colgroup")
     assert groups == ["hostile", "other", "Kafka 4.x", "Kafka 3.x", "Kafka 2.x"]
-    rows = [text_of(head) for head in all_of(brokers, "th", scope="row")]
+    rows = heads_of(brokers, "row")
     assert rows == [
         "All rules",
         f"{KEYS} MUST",
@@ -50,7 +48,7 @@ def test_table_has_headers_in_both_directions(brokers: Element) -> None:
         f"{NAMES} MUST",
         f"{WIDE} PIN",
     ]
-    columns = [text_of(head) for head in all_of(brokers, "th", scope="col")]
+    columns = heads_of(brokers, "col")
     assert columns == ["Rule", "Holds in Apache Kafka", HOSTILE, "1.0", "4.4.0", "3.9.2", "2.8.2"]
     caption = text_of(next(all_of(brokers, "caption")))
     assert "20261121T143000Z-1a2b3c4d, 2026-11-21, suite 0.1.0, commit 0123456789ab" in caption

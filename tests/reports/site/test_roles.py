@@ -12,7 +12,7 @@ from reports.grid.grid_reading import read_grid
 from reports.grid.grid_summary import summarise
 from reports.grid.grid_view import FoldedGrid
 from reports.records import Verdict
-from tests.reports.site.parsed_pages import all_of, parse, text_of
+from tests.reports.site.parsed_pages import all_of, heads_of, parse, text_of
 from tests.reports.site.sites import (
     CLAUSES,
     FALLS_BACK,
@@ -28,10 +28,6 @@ from tests.reports.site.sites import (
 )
 
 
-def _heads(table: Element, scope: str) -> list[str]:
-    return [text_of(head) for head in all_of(table, "th", scope=scope)]
-
-
 def _grid(site: Path, role: str) -> Element:
     (table,) = all_of(parse(site / addresses.role_page(role)), "table")
     return table
@@ -40,25 +36,25 @@ def _grid(site: Path, role: str) -> Element:
 def test_each_role_has_a_grid(site_with_clients: Path) -> None:
     """Each page has the clauses and targets of one role."""
     brokers, clients = _grid(site_with_clients, "broker"), _grid(site_with_clients, "client")
-    assert _heads(clients, "row") == [
+    assert heads_of(clients, "row") == [
         "All rules",
         f"{KEYS} MUST",
         f"{NAMED} MUST",
         f"{FALLS_BACK} MUST",
     ]
-    assert _heads(clients, "col") == ["Rule", "Holds in librdkafka", "2.12.1", "2.4.0"]
-    assert _heads(clients, "rowgroup") == ["KIP-35", "KIP-511"]
-    assert len(_heads(brokers, "col")) == 2 + len(TARGETS)
-    assert not any("client" in head for head in _heads(brokers, "row"))
-    assert _heads(brokers, "rowgroup") == ["KIP-35", "KIP-511", "PROTOCOL"]
+    assert heads_of(clients, "col") == ["Rule", "Holds in librdkafka", "2.12.1", "2.4.0"]
+    assert heads_of(clients, "rowgroup") == ["KIP-35", "KIP-511"]
+    assert len(heads_of(brokers, "col")) == 2 + len(TARGETS)
+    assert not any("client" in head for head in heads_of(brokers, "row"))
+    assert heads_of(brokers, "rowgroup") == ["KIP-35", "KIP-511", "PROTOCOL"]
 
 
 def test_release_may_stand_in_the_grids_of_two_roles(site_with_operations: Path) -> None:
     """Cells that judge a release as a broker and cells of client operations on it do not affect each other."""
     operations = _grid(site_with_operations, "operation")
-    assert len(_heads(_grid(site_with_operations, "broker"), "col")) == 2 + len(TARGETS)
-    assert _heads(operations, "col") == ["Operation", "Works with Apache Kafka", "4.4.0", "2.8.2"]
-    assert _heads(operations, "rowgroup") == ["librdkafka 2.12.1"]
+    assert len(heads_of(_grid(site_with_operations, "broker"), "col")) == 2 + len(TARGETS)
+    assert heads_of(operations, "col") == ["Operation", "Works with Apache Kafka", "4.4.0", "2.8.2"]
+    assert heads_of(operations, "rowgroup") == ["librdkafka 2.12.1"]
     counts = summarise(FoldedGrid(read_grid(site_with_operations)), site_with_operations).cells
     assert sum(counts.values()) == len(CLAUSES) * len(TARGETS) + 2 * 3
 
@@ -77,9 +73,9 @@ def test_page_of_a_release_has_its_own_rules_alone(site_with_operations: Path) -
     (table,) = (
         each for each in all_of(page, "table") if list(all_of(each, "th", scope="rowgroup"))
     )
-    assert _heads(table, "rowgroup") == ["KIP-35", "KIP-511", "PROTOCOL"]
+    assert heads_of(table, "rowgroup") == ["KIP-35", "KIP-511", "PROTOCOL"]
     assert "Clients tried with it" in text_of(page)
-    assert _heads(table, "col") == ["Rule", "plaintext", "ssl"]
+    assert heads_of(table, "col") == ["Rule", "plaintext", "ssl"]
     only_broker = parse(site_with_operations / addresses.target_page(OTHER))
     assert "librdkafka" not in text_of(only_broker)
 
@@ -112,7 +108,7 @@ def test_pages_of_targets_and_clauses_keep_to_their_role(site_with_clients: Path
     ]
     assert of_client == [KEYS, NAMED, FALLS_BACK]
     clause = parse(site_with_clients / addresses.clause_page(NAMED))
-    heads = [text_of(head) for head in all_of(clause, "th", scope="row")]
+    heads = heads_of(clause, "row")
     assert heads == ["librdkafka 2.12.1", "librdkafka 2.4.0"]
     of_both = parse(site_with_clients / addresses.clause_page(KEYS))
     assert len(list(all_of(of_both, "th", scope="row"))) >= len(TARGETS) + 2
@@ -131,4 +127,4 @@ def test_operation_has_only_neighbours_in_which_it_was_tried(site_with_operation
         site_with_operations / addresses.cell_page("librdkafka-2.12.1.headers", OLD, "plaintext")
     )
     neighbours = next(each for each in all_of(page, "table") if "neighbouring" in text_of(each))
-    assert _heads(neighbours, "row") == ["Apache Kafka 4.4.0", "Apache Kafka 2.8.2 this one"]
+    assert heads_of(neighbours, "row") == ["Apache Kafka 4.4.0", "Apache Kafka 2.8.2 this one"]

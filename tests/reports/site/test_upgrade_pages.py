@@ -11,7 +11,6 @@ from reference_model.profiles.release_tables import recorded_releases
 from reports.site.upgrade_pages import neighbours_of
 from reports.site.whole_site import build_site, read_tables
 from tests.reports.roll_up_tables import write_tables
-from tests.reports.site.accessibility import SIZES
 from tests.reports.site.parsed_pages import all_of, parse, text_of
 from tests.reports.site.sites import OTHER, site_tables
 from tests.reports.upgrade.grids import tables_of_two_releases
@@ -83,25 +82,6 @@ def test_form_leads_to_the_page_of_two_releases(browser: Browser, small_site: Pa
         page.get_by_role("button", name="Compare").click()
         page.wait_for_url(f"**/upgrade/{older}-{newer}.html")
         assert page.locator("h1").inner_text().startswith(f"Apache Kafka {older} → {newer}")
-    page.close()
-
-
-@pytest.mark.slow
-@pytest.mark.browser
-@pytest.mark.parametrize(("size", "with_script"), [("desktop", False), ("phone", True)])
-def test_what_breaks_is_two_clicks_from_home(
-    size: str, with_script: bool, browser: Browser, broken_site: Path
-) -> None:
-    """Which clients break from one release to another: the answer is on the first screen."""
-    page = browser.new_page(viewport=SIZES[size], java_script_enabled=with_script)
-    page.goto((broken_site / "index.html").as_uri())
-    page.get_by_role("link", name="I upgrade Kafka").click()
-    page.get_by_role("link", name="2.3.1 → 4.4.0").first.click()
-    answer = page.get_by_text("In short: operations break for one-1.0 (1 of 1 tried with both)")
-    assert answer.is_visible()
-    box = answer.bounding_box()
-    assert box is not None
-    assert box["y"] < SIZES[size]["height"]
     page.close()
 
 
