@@ -7,7 +7,6 @@ filter the grid, and read it on a phone and as text.
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,9 +15,9 @@ import pytest
 from playwright.sync_api import Browser, Page, ViewportSize
 
 from reports.grid import addresses
-from tests.programs import require_program
 from tests.reports.site.accessibility import SIZES
 from tests.reports.site.sites import HOSTILE, KEYS, KNOWN_SIGNATURE, NAMES, ORDER, WIDE
+from tests.reports.site.text_browser import dump_in_w3m
 
 pytestmark = pytest.mark.browser
 
@@ -213,6 +212,27 @@ def test_first_red_is_on_the_first_screen(
     page.context.close()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("size", "script"), [((1300, 900), True), ((360, 780), False)], ids=["desktop", "phone"]
+)
+def test_author_finds_a_bug_to_report(
+    size: tuple[int, int], script: bool, browser: Browser, site_with_clients: Path
+) -> None:
+    """Home's door leads to the red cards; a card's page has its bugs, each with the text of an issue."""
+    viewport = {"width": size[0], "height": size[1]}
+    url = (site_with_clients / "index.html").as_uri()
+    page = _open(browser, url, viewport=viewport, java_script_enabled=script)
+    page.get_by_role("link", name="My broker or client is red").click()
+    page.get_by_role("link", name=HOSTILE).first.click()
+    assert page.locator(".bugs li").count() == 1
+    page.get_by_text("Copy as issue").click()
+    page.get_by_text("Copy as Markdown").click()
+    assert page.locator("textarea:visible").count() == 2
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.context.close()
+
+
 def test_phone_shows_cards(browser: Browser, small_site: Path) -> None:
     """At 320 px a target's verdict and a clause's exceptions are stacked, with their names."""
     page = _open(browser, (small_site / "brokers.html").as_uri(), viewport=SIZES["phone"])
@@ -277,15 +297,7 @@ def test_paper_has_every_column_of_forty_targets(browser: Browser, large_site: P
 
 def test_text_browser_shows_the_same(small_site: Path) -> None:
     """The grid in w3m equals the stored snapshot: the filters as a legend, and the cells with their words."""
-    page = small_site / "brokers.html"
-    shown = subprocess.run(
-        [require_program("w3m"), "-dump", "-cols", "160", "-T", "text/html", page],
-        env={**os.environ, "LC_ALL": "C.UTF-8"},
-        check=True,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    ).stdout
+    shown = dump_in_w3m(small_site / "brokers.html")
     if os.environ.get("UPDATE_SNAPSHOTS"):
         SNAPSHOT.write_text(shown, encoding="utf-8")
     assert shown == SNAPSHOT.read_text(encoding="utf-8")
