@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import strategies as st
@@ -20,7 +21,7 @@ from conformance.api_versions.stored_tables import InvalidTables, as_json, read_
 from fixtures.client.cluster_client import Cluster, ListedBroker
 from fixtures.client.command_config import CommandConfig
 from fixtures.client.running_broker import Address
-from fixtures.errors import ConnectionFailed
+from fixtures.errors import AuthenticationFailed, ConnectionFailed
 from fixtures.registry.targets import load_targets
 from reference_model.profiles.java_requests import ranges_of_client
 from reference_model.profiles.known_apis import Range, known_apis
@@ -147,6 +148,13 @@ def test_a_broker_that_lists_no_broker_is_an_error(monkeypatch: pytest.MonkeyPat
     starting: Any = SimpleNamespace(cluster=lambda **_: Cluster("id", ()))
     monkeypatch.setattr(asking, "connected", lambda *_, **__: nullcontext(starting))
     with pytest.raises(ConnectionFailed, match="a:1 lists no broker, not even itself"):
+        asking.ask_cluster([Address("a", 1)], CommandConfig(), controllers=False)
+
+
+def test_refused_credentials_are_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As is any other reason for which a broker cannot be asked."""
+    monkeypatch.setattr(asking, "connected", Mock(side_effect=AuthenticationFailed("not accepted")))
+    with pytest.raises(ConnectionFailed, match=r"^not accepted$"):
         asking.ask_cluster([Address("a", 1)], CommandConfig(), controllers=False)
 
 

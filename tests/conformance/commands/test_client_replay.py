@@ -114,6 +114,8 @@ def test_script_is_played_to_a_model_client(tmp_path: Path) -> None:
         pytest.param(["--client-cmd", "true"], 2, "has no {bootstrap}", id="no-place"),
         pytest.param(["--client", "a", "--client-cmd", "b"], 2, "not both", id="both"),
         pytest.param(["--broker", "reference"], 2, "failure of a client", id="broker"),
+        pytest.param(["--kafka-home", "x"], 2, "failure of a client", id="build"),
+        pytest.param(["--like", "x"], 2, "failure of a client", id="like"),
     ],
 )
 def test_the_client_has_to_be_one(

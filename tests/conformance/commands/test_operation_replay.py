@@ -165,12 +165,3 @@ def test_none_is_judged_if_one_cannot_be_read(
     (tmp_path / "empty").mkdir()
     ended = CliRunner().invoke(replay, [str(tmp_path), str(tmp_path / "empty")])
     assert (ended.exit_code, judged) == (4, [])
-
-
-def test_folder_of_a_run_is_no_failure(tmp_path: Path) -> None:
-    """The error says what to give."""
-    (tmp_path / "run.json").write_text("{}")
-    (tmp_path / "failures" / "0123456789abcdef").mkdir(parents=True)
-    ended = CliRunner().invoke(replay, [str(tmp_path)])
-    assert ended.exit_code == 4
-    assert f"such as {tmp_path}/failures/*" in ended.output.replace("\n", "")

@@ -44,7 +44,6 @@ from fixtures.registry.targets import load_target
 from fixtures.under_test.in_memory_client import in_memory_client
 from fixtures.under_test.judged_target import JudgedTarget
 from proposals import proposals
-from reference_model.clients.scripts.script import Answer, ConnectionScript, Table, all_connections
 from reference_model.faults.broker import DEFECTS
 from reports.run.exit_status import ExitStatus
 from reports.run.judged_examples import CellKey
@@ -62,7 +61,6 @@ from tests.run_folders import (
 )
 from tests.written_failures import write_failure
 from wire.api_keys import METADATA_KEY
-from wire.error_codes import ErrorCode
 from wire.headers import PLAIN_CLIENT_ID
 from wire.primitives import TaggedField
 
@@ -293,13 +291,6 @@ def client_properties() -> Iterator[Property]:
         yield from (
             Property(name, member) for name, member in members.items() if name.startswith("test_")
         )
-
-
-def test_a_script_comes_back() -> None:
-    """A script is read back with all its parts, and an error code as its number."""
-    answer = Answer(error_code=ErrorCode.INVALID_REQUEST, table=Table(null=True), body=b"\xff")
-    values = {"script": all_connections(ConnectionScript(refusal=answer), heals_after_ms=700)}
-    assert read_values(repr(values)) == values
 
 
 def proposed_properties() -> Iterator[tuple[str, Property]]:
