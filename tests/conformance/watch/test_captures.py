@@ -33,7 +33,7 @@ from tests.conformance.watch.captured_traffic import (
     write_capture,
 )
 
-SHOP = ClientIdentity("shop", "10.0.0.7", None, "my-app", "1.2.3")
+SHOP = ClientIdentity("shop", "10.0.0.7", None, "librdkafka", "1.2")
 TURNS = (asking(0), *(exchanged(number, size=number * 37) for number in range(1, 9)))
 WHOLE = Conversation().turns(*TURNS).closed()
 SEEN = {(18, 3): 1, (3, 9): 8}

@@ -29,6 +29,9 @@ def test_the_rows_are_the_same() -> None:
         for each, times in logged
     ]
     assert list(captured) == without_user
+    asked = [[each.asked(client) for client in each.clients] for each in (captured, logged)]
+    assert asked[0] == asked[1]
+    assert {True, False} == set(asked[0])
     assert {each.software_name for each in captured.clients} == {
         None,
         "confluent-kafka-python",
@@ -37,16 +40,6 @@ def test_the_rows_are_the_same() -> None:
     assert captured_tables == logged_tables
     assert [len(each) for each in logged_tables.values()] == [61]
     assert any("which user" in each for each in said)
-
-
-def test_whether_a_client_asks_is_the_same() -> None:
-    """Both sources agree about which clients ask for versions, or cannot say."""
-    captured, logged = Sightings(), Sightings()
-    read_captures([FOLDER / "requests.pcap"], captured)
-    read_request_logs([FOLDER / "requests.log"], logged)
-    asked = [[each.asked(client) for client in each.clients] for each in (captured, logged)]
-    assert asked[0] == asked[1]
-    assert {True, False} == set(asked[0])
 
 
 def test_the_proxy_sees_the_same() -> None:
