@@ -131,18 +131,14 @@ def test_a_violation_that_came_back_without_an_issue_gets_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """There is none to open again, for example because the bound of an earlier night left it out."""
-    calls = []
-
-    def gh(*arguments: str) -> str:
-        calls.append(arguments[:2])
-        return "https://example.org/issues/7"
-
-    monkeypatch.setattr("workflows.new_issues.gh", gh)
-    monkeypatch.setattr("workflows.new_issues.known_issues", lambda repository: {})
-    site = write_site(tmp_path / "site", transition("conforms"))
-    options = ["--repository", "some/one", "--page", PAGE]
-    assert CliRunner().invoke(main, [str(site), *options]).exit_code == 0
-    assert calls == [("label", "create"), ("issue", "create")]
+    gh = github(tmp_path)
+    result = run(write_site(tmp_path / "site", transition("conforms")), gh, monkeypatch)
+    assert result.exit_code == 0, result.output
+    assert [call[:2] for call in gh.calls] == [
+        ["issue", "list"],
+        ["label", "create"],
+        ["issue", "create"],
+    ]
 
 
 @pytest.mark.parametrize("newest_first", [True, False])
