@@ -109,6 +109,14 @@ def test_folder_that_is_no_grid_is_refused(tmp_path: Path) -> None:
     assert "was not written by `grid`" in ended.output
 
 
+def test_roll_up_that_fails_is_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its status is passed on, such as that of a missing Java."""
+    monkeypatch.setattr(verify, "status_of", lambda *_: 3)
+    with pytest.raises(SystemExit) as ended:
+        verify._rolled_up([], Path("grid"), {})
+    assert ended.value.code == 3
+
+
 def test_grid_of_no_run_is_not_called_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It names no run, so none is missing; but no run produces its cells either."""
     tables = tmp_path / "site" / "tables"

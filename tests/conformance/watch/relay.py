@@ -126,6 +126,12 @@ async def next_frame(reader: asyncio.StreamReader) -> bytes:
     return size + await reader.readexactly(read_size(size))
 
 
+async def keep_silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Read until the client ends."""
+    await reader.read()
+    writer.close()
+
+
 async def serve_tables(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Answer ApiVersions as a broker does that serves v0 to v4, and anything else with an empty body, until the client ends."""
     try:
