@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from conformance.watch import captures
 from conformance.watch.between_brokers import LEFT_OUT
 from conformance.watch.captures import LIMITS, read_captures
-from conformance.watch.sightings import ClientIdentity, Sighting, Sightings, Tables, versions_of_all
+from conformance.watch.sightings import ClientIdentity, Sighting, Sightings
 from conformance.watch.tcp_packets import Endpoint, Segment
 from conformance.watch.unusable_source import UnusableSource
 from tests.conformance.watch.captured_traffic import (
@@ -42,7 +42,7 @@ SEEN = {(18, 3): 1, (3, 9): 8}
 def read(segments: Iterable[Segment]) -> tuple[Sightings, list[str]]:
     """Return what some segments contain, and the sentences about what was left out."""
     sightings = Sightings()
-    reader = captures._CaptureReader(sightings, {})
+    reader = captures._CaptureReader(sightings)
     for each in segments:
         reader.receive(each)
     reader.finish()
@@ -88,11 +88,12 @@ def test_each_kind_of_capture_is_read(
     segments = Conversation(client, broker).turns(*TURNS).closed().segments
     packets = [link_packet(network_packet(each), link_type) for each in segments]
     path = write_capture(tmp_path / "a.pcap", packets, link_type, as_pcapng=as_pcapng)
-    sightings, tables = Sightings(), Tables()
-    assert read_captures([path], sightings, tables=tables) == [*LIMITS]
+    sightings = Sightings()
+    assert read_captures([path], sightings) == [*LIMITS]
     assert {each.address: kinds(sightings) for each in sightings.clients} == {hosts[0]: SEEN}
-    assert tables == {f"{hosts[1]}:9092": TABLE}
-    assert versions_of_all(tables | {"controller:9093": {18: (0, 4)}}) == TABLE
+    assert sightings.tables == {f"{hosts[1]}:9092": TABLE}
+    sightings.tables["controller:9093"] = {18: (0, 4)}
+    assert sightings.versions_of_all == TABLE
 
 
 def test_packets_of_a_vlan_are_read(tmp_path: Path) -> None:
@@ -310,7 +311,7 @@ def test_connections_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Connections whose end is missing do not add up: the one that was silent for longest is read to its end."""
     monkeypatch.setattr(captures, "MOST_CONNECTIONS", 3)
     open_ones = [Conversation(CLIENT._replace(port=number)).turns(*TURNS) for number in range(1, 9)]
-    reader = captures._CaptureReader(Sightings(), {})
+    reader = captures._CaptureReader(Sightings())
     for segment in in_order(open_ones):
         reader.receive(segment)
         assert len(reader._open) <= 3

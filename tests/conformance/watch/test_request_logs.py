@@ -12,7 +12,7 @@ import pytest
 from conformance.watch import request_logs
 from conformance.watch.between_brokers import LEFT_OUT
 from conformance.watch.request_logs import LIMITS, NO_SOFTWARE, read_request_logs
-from conformance.watch.sightings import ClientIdentity, Sighting, Sightings, Tables
+from conformance.watch.sightings import ClientIdentity, Sighting, Sightings
 from conformance.watch.unusable_source import UnusableSource
 from tests.wire.logged_requests import ENTRIES, FORWARDED, USER
 
@@ -128,18 +128,18 @@ def test_what_was_not_read_is_said(tmp_path: Path) -> None:
     """Sentences say what the log cannot show, and how many lines were left out for which reason."""
     broken = ENTRIES["1.0"][0].replace(b"clientId=named", b"clientId=two\nlines")
     path = written(tmp_path / "requests.log", b"started", FORWARDED, broken, ENTRIES["0.11"][0])
-    tables: Tables = {}
-    said = read_request_logs([path], Sightings(), tables=tables)
+    sightings = Sightings()
+    said = read_request_logs([path], sightings)
     assert said[: len(LIMITS) + 1] == [*LIMITS, NO_SOFTWARE]
     assert [each.rpartition(": ")[2] for each in said[len(LIMITS) + 1 :]] == ["1", "1", "2"]
-    assert tables == {}
+    assert sightings.tables == {}
 
 
 def test_the_tables_of_brokers_are_returned(tmp_path: Path) -> None:
     """What the brokers list in ApiVersions responses is returned with the requests."""
-    tables: Tables = {}
-    read_request_logs([written(tmp_path / "a.log", IN_2_8)], Sightings(), tables=tables)
-    assert tables == {"127.0.0.1:45663": {0: (0, 9), 1: (0, 12)}}
+    assert read(written(tmp_path / "a.log", IN_2_8)).tables == {
+        "127.0.0.1:45663": {0: (0, 9), 1: (0, 12)}
+    }
 
 
 def test_a_file_that_does_not_exist_is_refused(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from conformance.watch.captures import read_captures
 from conformance.watch.request_headers import RequestHeaders
 from conformance.watch.request_logs import read_request_logs
-from conformance.watch.sightings import Sighting, Sightings, Tables
+from conformance.watch.sightings import Sighting, Sightings
 from conformance.watch.tcp_packets import Endpoint, PacketCounts, read_segments
 from conformance.watch.watcher import Watcher
 
@@ -20,9 +20,8 @@ FOLDER = Path(__file__).parents[2] / "vectors" / "same-traffic"
 def test_the_rows_are_the_same() -> None:
     """What differs is said: the log has the user, which the capture cannot know."""
     captured, logged = Sightings(), Sightings()
-    captured_tables, logged_tables = Tables(), Tables()
-    said = read_captures([FOLDER / "requests.pcap"], captured, tables=captured_tables)
-    read_request_logs([FOLDER / "requests.log"], logged, tables=logged_tables)
+    said = read_captures([FOLDER / "requests.pcap"], captured)
+    read_request_logs([FOLDER / "requests.log"], logged)
     assert {each.principal for each in logged.clients} == {"User:ANONYMOUS"}
     without_user = [
         (Sighting(replace(each.client, principal=None), each.api_key, each.api_version), times)
@@ -37,8 +36,8 @@ def test_the_rows_are_the_same() -> None:
         "confluent-kafka-python",
         "my-app",
     }
-    assert captured_tables == logged_tables
-    assert [len(each) for each in logged_tables.values()] == [61]
+    assert captured.tables == logged.tables
+    assert [len(each) for each in logged.tables.values()] == [61]
     assert any("which user" in each for each in said)
 
 
