@@ -153,14 +153,6 @@ class TestOrigin:
             "credentials": "given",
         }
 
-    def test_address_is_asked_for(self, tmp_path: Path) -> None:
-        """Also if the id of the target is not that address, as with `--every-broker`."""
-        failure = failure_of(CellKey(CLAUSES[TABLE], "cluster/1", PLAINTEXT), "seen")
-        failure = replace(failure, origin={"addresses": "PLAINTEXT://127.0.0.1:9092"})
-        result = CliRunner().invoke(replay, [str(write_failure(tmp_path, failure))])
-        assert result.exit_code == 2, result.output
-        assert "found at an address, so --bootstrap-server is required" in result.output
-
 
 @pytest.mark.parametrize("listener", [PLAINTEXT, CONTROLLER])
 def test_failure_is_judged_on_the_node_that_has_its_listener(

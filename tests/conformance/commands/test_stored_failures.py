@@ -182,32 +182,53 @@ def test_what_a_run_does_not_judge_does_not_fail_again(
         still_fails(failure, target)
 
 
-def test_note_on_a_whole_property_says_how_to_go_on(stored: Path, tmp_path: Path) -> None:
-    """A failure without drawn values cannot be judged again; the message names its property's command."""
-    facts = json.loads((stored / "failure.json").read_text())
-    (tmp_path / "failure.json").write_text(json.dumps(facts | {"example": ""}))
-    result = CliRunner().invoke(replay, [str(tmp_path)])
-    assert result.exit_code == 10, result.output
-    assert "pytest conformance/ -k test_tags_in_answers_ascend" in result.output
-
-
-def test_failure_on_a_shared_connection_is_not_judged_alone(stored: Path, tmp_path: Path) -> None:
-    """Earlier versions sent other examples on the same connection first; without those, `replay` could only be wrong."""
+@pytest.mark.parametrize(
+    ("changes", "status", "said"),
+    [
+        pytest.param(
+            {"example": ""},
+            ExitStatus.HARNESS_ERROR,
+            "pytest conformance/ -k test_tags_in_answers_ascend",
+            id="note-on-a-whole-property",
+        ),
+        pytest.param(
+            # Earlier versions sent other examples on the same connection first.
+            {"served_before": 2},
+            ExitStatus.HARNESS_ERROR,
+            "run its reproducer.py",
+            id="shared-connection",
+        ),
+        pytest.param(
+            {"example": "{'gone': 1}"},
+            ExitStatus.HARNESS_ERROR,
+            "test_tags_in_answers_ascend no longer takes gone",
+            id="lost-parameter",
+        ),
+        pytest.param(
+            {"target": "127.0.0.1:9092"},
+            click.UsageError.exit_code,
+            "found at an address, so --bootstrap-server is required",
+            id="address",
+        ),
+        pytest.param(
+            # As with --every-broker.
+            {"target": "cluster/1", "origin": {"addresses": "PLAINTEXT://127.0.0.1:9092"}},
+            click.UsageError.exit_code,
+            "found at an address, so --bootstrap-server is required",
+            id="broker-of-a-cluster",
+        ),
+    ],
+)
+def test_what_cannot_be_judged_again_says_how_to_go_on(
+    changes: dict[str, object], status: int, said: str, stored: Path, tmp_path: Path
+) -> None:
+    """It is inconclusive; and nothing is sent to an address from a stored file."""
     facts = json.loads((stored / "failure.json").read_text())
     path = tmp_path / "failure.json"
-    path.write_text(json.dumps({**facts, "served_before": 2}))
+    path.write_text(json.dumps(facts | changes))
     result = CliRunner().invoke(replay, [str(path)])
-    assert result.exit_code == 10, result.output
-    assert "run its reproducer.py" in result.output
-
-
-def test_failure_of_an_address_asks_for_it(stored: Path, tmp_path: Path) -> None:
-    """Nothing is sent to an address from a stored file."""
-    facts = json.loads((stored / "failure.json").read_text())
-    (tmp_path / "failure.json").write_text(json.dumps(facts | {"target": "127.0.0.1:9092"}))
-    result = CliRunner().invoke(replay, [str(tmp_path)])
-    assert result.exit_code == 2, result.output
-    assert "found at an address, so --bootstrap-server is required" in result.output
+    assert result.exit_code == status, result.output
+    assert said in result.output
 
 
 def test_failure_becomes_an_entry(stored: Path) -> None:
@@ -364,17 +385,6 @@ def test_property_that_is_not_drawn_names_its_checks(judged: Property) -> None:
         target, *stored = signature(check).parameters
         assert target == "broker"
         assert stored
-
-
-def test_values_that_no_property_takes_any_more_are_inconclusive(
-    stored: Path, tmp_path: Path
-) -> None:
-    """A property may have lost a parameter since the failure was stored."""
-    facts = json.loads((stored / "failure.json").read_text())
-    (tmp_path / "failure.json").write_text(json.dumps(facts | {"example": "{'gone': 1}"}))
-    result = CliRunner().invoke(replay, [str(tmp_path)])
-    assert result.exit_code == ExitStatus.HARNESS_ERROR, result.output
-    assert "test_tags_in_answers_ascend no longer takes gone" in result.output
 
 
 @pytest.mark.parametrize("text", ["__import__('os')", "{'a': open('x')}", "1", "{", "{'a': b.c}"])
