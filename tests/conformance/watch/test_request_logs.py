@@ -65,16 +65,6 @@ def test_chunks_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert list(read(path)) == expected
 
 
-def test_a_line_without_end_does_not_fill_the_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Bytes without line ends, as in a file that is no log, are dropped, and what follows is read."""
-    monkeypatch.setattr(request_logs, "_CHUNK_BYTES", 1000)
-    monkeypatch.setattr(request_logs, "_LONGEST_LINE_BYTES", 3000)
-    path = written(tmp_path / "requests.log", b"x" * 100_000, IN_2_8)
-    assert list(read(path)) == [(Sighting(NAMED, 18, 3), 1)]
-
-
 def test_what_came_before_the_cut_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a compressed file that is cut, what was read before the cut counts, and the cut is said."""
     monkeypatch.setattr(request_logs, "_CHUNK_BYTES", 1000)
@@ -101,16 +91,6 @@ def test_entries_of_two_programs_are_not_mixed(tmp_path: Path) -> None:
     sightings = read(written(tmp_path / "requests.log", LATER_IN_2_8, IN_2_8, other))
     unnamed = ClientIdentity("named", "127.0.0.1", USER)
     assert (len(sightings), sightings.requests(unnamed)) == (3, {(3, 3): 1})
-
-
-def test_a_client_that_asked_before_the_log_began_is_not_said_to_break(tmp_path: Path) -> None:
-    """Some programs ask on their first connection alone, and count correlation ids from 0 on each: a new one shows nothing."""
-    new = LATER_IN_2_8.replace(b"named", b"new").replace(b'"correlationId":5', b'"correlationId":0')
-    sightings = read(written(tmp_path / "requests.log", new, IN_2_8))
-    assert {each.client_id: sightings.asks(each) for each in sightings.clients} == {
-        "new": None,
-        "named": True,
-    }
 
 
 def test_brokers_are_no_clients(tmp_path: Path) -> None:
