@@ -299,15 +299,15 @@ def test_untried_targets_are_left_out_of_globs(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_wrong_target_file_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A file of the registry with a wrong format causes an error message and no traceback."""
+    """A file of the registry with a wrong format causes an error message and no traceback; nothing in it acts on a terminal."""
 
     def refuse(*_: object, **__: object) -> None:
-        raise InvalidTargetFile("some.toml: release is missing")
+        raise InvalidTargetFile("some.toml: \x1b[2J is missing")
 
     monkeypatch.setattr(selection, "targets_named", refuse)
     result = CliRunner().invoke(matrix, ["--runs", str(tmp_path)])
     assert result.exit_code == 4
-    assert "Error: some.toml: release is missing" in result.output
+    assert r"Error: some.toml: \x1b[2J is missing" in result.output
 
 
 @pytest.mark.parametrize("status", [0, 1, 3])
