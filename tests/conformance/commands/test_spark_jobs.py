@@ -114,3 +114,15 @@ def test_programs_find_the_suite_before_anything_else(
     assert imported == str(REPOSITORY / "reports" / "__init__.py")
     assert paths == f"{REPOSITORY}{os.pathsep}/theirs"
     assert os.environ["PYTHONPATH"] == "/theirs"
+
+
+@pytest.mark.timeout(300)
+def test_wrong_usage_is_reported(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """The roll-up's message and status 2 are passed on by `grid`, and nothing is written."""
+    out = tmp_path / "grid"
+    ended = CliRunner().invoke(
+        console_script.main, ["grid", "runs", "--rebuild", "--out", str(out)]
+    )
+    assert ended.exit_code == 2
+    assert "--rebuild needs --history" in capfd.readouterr().err
+    assert not out.exists()
