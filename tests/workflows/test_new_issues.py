@@ -27,10 +27,10 @@ PAGE = "https://example.org/grid"
 MARKER = f"<!-- kafka-conformance: {CLAUSE} on {TARGET} -->"
 
 
-def transition(from_verdict: str | None, *, clause: str = CLAUSE) -> dict[str, Any]:
+def transition(from_verdict: str | None) -> dict[str, Any]:
     """Return the transition to `violates` in the run that the grid shows."""
     return {
-        "clause": clause,
+        "clause": CLAUSE,
         "target": TARGET,
         "listener": "plaintext",
         "at": datetime(2026, 11, 21, 14, 30, tzinfo=UTC),
