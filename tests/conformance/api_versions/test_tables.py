@@ -27,6 +27,8 @@ from reference_model.profiles.java_requests import ranges_of_client
 from reference_model.profiles.known_apis import Range, known_apis
 from reference_model.profiles.version_tables import Support
 from tests.conformance.api_versions.clusters import broker, cluster
+from wire.api_versions import ApiVersionsResponse
+from wire.error_codes import ErrorCode
 
 TARGETS = {target.id: target for target in load_targets()}
 RANGES = st.tuples(st.integers(0, 5), st.integers(0, 5)).map(lambda two: Range(min(two), max(two)))
@@ -149,6 +151,16 @@ def test_a_broker_that_lists_no_broker_is_an_error(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(asking, "connected", lambda *_, **__: nullcontext(starting))
     with pytest.raises(ConnectionFailed, match="a:1 lists no broker, not even itself"):
         asking.ask_cluster([Address("a", 1)], CommandConfig(), controllers=False)
+
+
+def test_brokers_are_in_the_order_of_their_ids(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the order in which the cluster lists them."""
+    listed = Cluster("id", tuple(ListedBroker(id_, "a", 1, None) for id_ in (2, 1)))
+    table = ApiVersionsResponse(error_code=ErrorCode.NONE)
+    client: Any = SimpleNamespace(cluster=lambda **_: listed, table=table)
+    monkeypatch.setattr(asking, "connected", lambda *_, **__: nullcontext(client))
+    found = asking.ask_cluster([Address("a", 1)], CommandConfig(), controllers=False)
+    assert [each.node_id for each in found.brokers] == [1, 2]
 
 
 def test_refused_credentials_are_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
