@@ -11,7 +11,6 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from hypothesis import strategies as st
 
 from conformance.api_versions import asking
 from conformance.api_versions.client_requests import UnknownRequests, refused_requests, requests_of
@@ -31,9 +30,7 @@ from wire.api_versions import ApiVersionsResponse
 from wire.error_codes import ErrorCode
 
 TARGETS = {target.id: target for target in load_targets()}
-RANGES = st.tuples(st.integers(0, 5), st.integers(0, 5)).map(lambda two: Range(min(two), max(two)))
 PRODUCE, ENVELOPE = 0, 58
-TABLES = st.dictionaries(st.integers(0, 5), RANGES)
 
 
 def listing(ranges: dict[int, Range]) -> ClusterTables:

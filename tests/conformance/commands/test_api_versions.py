@@ -44,7 +44,7 @@ from wire.error_codes import ErrorCode
 from wire.frames import encode_frame
 from wire.headers import PLAIN_CORRELATION_ID
 
-METADATA, API_VERSIONS = 3, 18
+METADATA = 3
 DOWN = NodeScript(connections=(ConnectionScript(on_open="close"),))
 NODE = NodeScript()
 OLDER = NodeScript(
