@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
 import click
 
@@ -44,6 +45,12 @@ def missed_goals(measured: Iterable[tuple[Goal, float]]) -> list[str]:
         for goal, figure in measured
         if figure > goal.most
     ]
+
+
+def end_with(missed: Sequence[str]) -> NoReturn:
+    """Print the last line, and end with 1 if a goal was missed."""
+    click.echo(last_line(missed))
+    raise SystemExit(bool(missed))
 
 
 def last_line(missed: Sequence[str]) -> str:

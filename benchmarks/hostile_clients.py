@@ -21,7 +21,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.goals import Goal, last_line, missed_goals, quick_option
+from benchmarks.goals import Goal, end_with, missed_goals, quick_option
 from benchmarks.memory import peak_memory
 from reports.suite_command import CannotWork, SuiteCommand
 from tests.conformance.suite_runs import REPOSITORY, drain, start_suite
@@ -122,10 +122,8 @@ def main(quick: bool) -> None:
             missed += [f"{name}: {each}" for each in missed_goals(figures)]
             cells = (seconds, ratios[0], gib * 1024, ratios[1], end)
             table.add_row(name, *(f"{each:.1f}" for each in cells))
-    console = Console()
-    console.print(table)
-    console.print(last_line(missed), markup=False, soft_wrap=True)
-    raise SystemExit(bool(missed))
+    Console().print(table)
+    end_with(missed)
 
 
 if __name__ == "__main__":

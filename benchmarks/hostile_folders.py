@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.goals import Goal, last_line, missed_goals, quick_option
+from benchmarks.goals import Goal, end_with, missed_goals, quick_option
 from benchmarks.memory import peak_memory
 from benchmarks.synthetic_runs import night, write_runs
 from reports.refused_runs import REFUSED_FILE
@@ -120,9 +120,7 @@ def main(quick: bool) -> None:
             figures.append((MEMORY_GOAL, peak / alone))
             table.add_row(f"and {name}", f"{peak:.2f}", f"{peak / alone:.2f}")
     Console(width=100).print(table)
-    missed = missed_goals(figures)
-    click.echo(last_line(missed))
-    sys.exit(bool(missed))
+    end_with(missed_goals(figures))
 
 
 if __name__ == "__main__":

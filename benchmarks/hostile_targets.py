@@ -22,7 +22,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.goals import last_line, quick_option
+from benchmarks.goals import end_with, quick_option
 from clauses.tiers import Tier
 from fixtures.client.patience import PATIENCE_S
 from reports.suite_command import CannotWork, SuiteCommand
@@ -200,10 +200,8 @@ def main(tier: str, quick: bool) -> None:
     for hostile, on_tls in ((HOSTILE, False), (HOSTILE_ON_TLS, True)):
         chosen = {name: each for name, each in hostile.items() if not quick or name in QUICK}
         measure(bounds, chosen, Tier(tier), on_tls=on_tls)
-    console = Console()
-    console.print(bounds.table)
-    console.print(last_line(bounds.broken), markup=False, soft_wrap=True)
-    raise SystemExit(bool(bounds.broken))
+    Console().print(bounds.table)
+    end_with(bounds.broken)
 
 
 if __name__ == "__main__":

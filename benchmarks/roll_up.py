@@ -41,7 +41,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.duckdb_grid import COUNTED_TABLES, by_key, duckdb_tables
-from benchmarks.goals import Goal, last_line, missed_goals, quick_option
+from benchmarks.goals import Goal, end_with, missed_goals, quick_option
 from benchmarks.memory import peak_memory
 from benchmarks.synthetic_runs import night, write_runs
 from reports.records import TABLES_FOLDER
@@ -270,11 +270,8 @@ def main(quick: bool, only: tuple[str, ...]) -> None:
         f"load of the machine: {', '.join(f'{load:.1f}' for load in os.getloadavg())}"
     )
     Console(width=100).print(figures.table)
-    if quick:
-        return
-    missed = missed_goals(figures.of_goals)
-    click.echo(last_line(missed))
-    sys.exit(bool(missed))
+    if not quick:
+        end_with(missed_goals(figures.of_goals))
 
 
 def measure(figures: Figures, folder: Path, size: Size, parts: Sequence[str]) -> None:

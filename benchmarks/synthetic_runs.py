@@ -46,6 +46,9 @@ from wire.api_versions import NEWEST_VERSION
 from wire.exchange import probe_request
 
 ROWS_PER_FILE = 500_000
+"""The suite writes 20,000."""
+CLAUSES = 75
+"""How many clauses a run knows, taken from the start of the catalogue."""
 LISTENERS = {
     PLAINTEXT: 0.63,
     SASL_PLAINTEXT: 0.115,
@@ -83,16 +86,12 @@ class SyntheticRun:
         target: the target's id.
         rows: the minimum number of judged examples.
         started_at: when it started.
-        clauses: how many clauses it knows, taken from the start of the catalogue.
-        rows_per_file: size of its Parquet files; the suite writes 20,000.
     """
 
     number: int
     target: str
     rows: int
     started_at: datetime
-    clauses: int = 75
-    rows_per_file: int = ROWS_PER_FILE
 
     @property
     def run_id(self) -> str:
@@ -100,17 +99,13 @@ class SyntheticRun:
         return f"{self.started_at:%Y%m%dT%H%M%SZ}-{self.number:08x}"
 
 
-def night(
-    day: int, rows: int, *, targets: int, clauses: int = 75, rows_per_file: int = ROWS_PER_FILE
-) -> list[SyntheticRun]:
+def night(day: int, rows: int, *, targets: int) -> list[SyntheticRun]:
     """Plan the runs of one night.
 
     Args:
         day: days since the first night.
         rows: rows of all runs together.
         targets: how many targets are judged.
-        clauses: how many clauses each run knows.
-        rows_per_file: size of the Parquet files.
     """
     begun = datetime(2025, 11, 1, 2, tzinfo=UTC) + timedelta(days=day)
     return [
@@ -119,8 +114,6 @@ def night(
             target=f"apache-kafka-{index // 10}.{index % 10}.0",
             rows=rows // targets,
             started_at=begun + timedelta(minutes=index),
-            clauses=clauses,
-            rows_per_file=rows_per_file,
         )
         for index in range(targets)
     ]
@@ -196,7 +189,7 @@ def _write_exchanges(
 
 
 def _header(run: SyntheticRun) -> dict[str, Any]:
-    known = list(catalogue())[: run.clauses]
+    known = list(catalogue())[:CLAUSES]
     implementation, _, release = run.target.rpartition("-")
     return {
         "record_schema_version": RECORD_SCHEMA_VERSION,
@@ -234,8 +227,8 @@ def _header(run: SyntheticRun) -> dict[str, Any]:
 
 def _rows_per_cell(run: SyntheticRun) -> np.ndarray[Any, np.dtype[np.int64]]:
     """Distribute a run's rows over its cells, listener by listener; each cell has at least one."""
-    tail = np.linspace(0.0235, 0.00003, max(run.clauses - len(CLAUSE_WEIGHTS), 0))
-    clauses = np.concatenate([CLAUSE_WEIGHTS[: run.clauses], tail])
+    tail = np.linspace(0.0235, 0.00003, CLAUSES - len(CLAUSE_WEIGHTS))
+    clauses = np.concatenate([CLAUSE_WEIGHTS, tail])
     shares = np.outer(list(LISTENERS.values()), clauses).ravel()
     rows: np.ndarray[Any, np.dtype[np.int64]] = np.maximum(
         np.floor(shares / shares.sum() * run.rows).astype(np.int64), 1
@@ -251,8 +244,8 @@ def _tables(
 ) -> Iterator[pa.Table]:
     ends = np.cumsum(per_cell)
     starts = ends - per_cell
-    for first in range(0, int(ends[-1]), run.rows_per_file):
-        rows = np.arange(first, min(first + run.rows_per_file, int(ends[-1])))
+    for first in range(0, int(ends[-1]), ROWS_PER_FILE):
+        rows = np.arange(first, min(first + ROWS_PER_FILE, int(ends[-1])))
         cell = np.searchsorted(ends, rows, side="right")
         yield _table(run, cells, cell, (rows - starts[cell] + 1).astype(np.int32), random)
 

@@ -21,7 +21,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.goals import Goal, last_line, missed_goals, quick_option
+from benchmarks.goals import Goal, end_with, missed_goals, quick_option
 from conformance.watch.carrying import Ways
 from conformance.watch.proxy import WatchProxy
 from conformance.watch.watcher import Watcher
@@ -152,9 +152,7 @@ def main(quick: bool, relayed: tuple[str, int] | None) -> None:
         seconds = (f"{bare_s:.2f} s", f"{watch_s:.2f} s", f"{watch_s / bare_s:.2f}")
         table.add_row(name, *seconds, *(f"{each:.2f} ms" for each in latencies))
     Console().print(table)
-    missed = missed_goals(results)
-    click.echo(last_line(missed))
-    raise SystemExit(bool(missed))
+    end_with(missed_goals(results))
 
 
 if __name__ == "__main__":

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -40,7 +39,7 @@ from conformance.api_versions.terminal import (
     show_silent,
     show_verdicts,
 )
-from conformance.commands.errors import CouldNotTell, InvalidFile
+from conformance.commands.errors import CouldNotTell, InvalidFile, reported_as
 from conformance.commands.output_console import output_console
 from conformance.commands.selection import addresses_of, command_config_option
 from fixtures.client.command_config import CommandConfig, read_command_config
@@ -48,7 +47,6 @@ from fixtures.errors import ConnectionFailed, InvalidCommandConfig
 from fixtures.registry.targets import load_targets
 from reference_model.profiles.known_apis import name_of
 from reference_model.profiles.version_tables import request_changes
-from reports.escaping import printable
 
 WIDTH_WHEN_PIPED = 160
 
@@ -106,7 +104,11 @@ def api_versions(
         )
     if compare and (feature_file or client):
         raise click.UsageError("--features and --client ask about one cluster: leave out --compare")
-    with _errors_as_exit_statuses():
+    with (
+        reported_as(InvalidFile, InvalidCommandConfig, InvalidFeatureFile, InvalidTables),
+        reported_as(click.UsageError, UnknownRequests),
+        reported_as(CouldNotTell, ConnectionFailed),
+    ):
         config = CommandConfig() if command_config is None else read_command_config(command_config)
         if compare:
             _compare(compare, config, form)
@@ -129,18 +131,6 @@ def api_versions(
         raise SystemExit(1)
     if cluster.silent:
         raise SystemExit(CouldNotTell.exit_code)
-
-
-@contextmanager
-def _errors_as_exit_statuses() -> Iterator[None]:
-    try:
-        yield
-    except (InvalidCommandConfig, InvalidFeatureFile, InvalidTables) as error:
-        raise InvalidFile(str(error)) from error
-    except UnknownRequests as error:
-        raise click.UsageError(str(error)) from error
-    except ConnectionFailed as error:
-        raise CouldNotTell(printable(str(error))) from error
 
 
 def _show(cluster: ClusterTables, form: str | None) -> None:

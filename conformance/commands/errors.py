@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import click
 
+from reports.escaping import printable
 from reports.run.exit_status import ExitStatus
 
 USAGE_ERROR = 4
@@ -33,8 +34,8 @@ class CouldNotTell(click.ClickException):
 
 @contextmanager
 def reported_as(kind: type[click.ClickException], *causes: type[Exception]) -> Iterator[None]:
-    """Raise an error of a command in place of one of the causes in the block, with its sentence."""
+    """Raise an error of a command in place of one of the causes in the block, with its sentence, which may quote a target."""
     try:
         yield
     except causes as error:
-        raise kind(str(error)) from error
+        raise kind(printable(str(error))) from error

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import click
 
-from conformance.commands.errors import CouldNotTell, InvalidFile
+from conformance.commands.errors import CouldNotTell, InvalidFile, reported_as
 from conformance.commands.output_console import status_line
 from conformance.commands.selection import command_config_option, runnable_targets
 from conformance.engine.examples_ahead import examples_at_once
@@ -147,15 +147,13 @@ def learn(
 def _targets(text: str, config: Path | None, *, may_be_elsewhere: bool) -> Sequence[Target]:
     if ":" not in text:
         return runnable_targets([text])
-    try:
+    with (
+        reported_as(click.UsageError, ValueError),
+        reported_as(InvalidFile, InvalidCommandConfig),
+        reported_as(CouldNotTell, NotJudgeable),
+    ):
         properties = read_properties(config) if config else {}
         found = found_targets([given_listener(text, properties)], upstream=None, every_broker=False)
-    except ValueError as error:
-        raise click.UsageError(str(error)) from error
-    except InvalidCommandConfig as error:
-        raise InvalidFile(str(error)) from error
-    except NotJudgeable as error:
-        raise CouldNotTell(printable(str(error))) from error
     if any(map(is_elsewhere, found)) and not may_be_elsewhere:
         raise click.UsageError(
             f"{text} is not on loopback: learning sends requests that no correct client sends; --malformed allows it"

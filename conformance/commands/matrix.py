@@ -59,8 +59,10 @@ def verdicts_of(run: TargetRun) -> Verdicts:
 
 def finding_lines(run: TargetRun, verdicts: Verdicts, launcher: str = AUTO) -> Iterator[str]:
     """Yield lines about each unexpected cell, most serious first, with its failures and the commands to replay them."""
-    seen = _seen(run, launcher)
-    reasons = _reasons(run)
+    if run.folder is None:
+        return
+    seen = _seen(run.folder, launcher)
+    reasons = _reasons(run.folder)
     lines = [
         line
         for verdict in UNEXPECTED_VERDICTS
@@ -76,25 +78,22 @@ def finding_lines(run: TargetRun, verdicts: Verdicts, launcher: str = AUTO) -> I
         yield f"and {len(lines) - MOST_LINES} more lines: see {run.folder}"
 
 
-def _reasons(run: TargetRun) -> Mapping[CellKey, list[str]]:
+def _reasons(run: Path) -> Mapping[CellKey, list[str]]:
     """Return why cells are not judged, or are judged without something."""
-    if run.folder is None:
-        return {}
     return {
         CellKey(cell["clause"], cell["target"], cell["listener"]): [line]
-        for cell in read_run_header(run.folder)["planned_cells"]
+        for cell in read_run_header(run)["planned_cells"]
         for line in [
             shortened(f"  because: {cell['reason']}", LONGEST_SEEN, complete_in=HEADER_FILE)
         ]
     }
 
 
-def _seen(run: TargetRun, launcher: str) -> Mapping[CellKey, list[str]]:
+def _seen(run: Path, launcher: str) -> Mapping[CellKey, list[str]]:
     seen: dict[CellKey, list[str]] = {}
     given = [] if launcher == AUTO else ["--launcher", launcher]
     # A complete run folder is verified: every file is as it was written.
-    folders = [] if run.folder is None else sorted(run.folder.glob("failures/*"))
-    for folder in folders:
+    for folder in sorted(run.glob("failures/*")):
         failure = read_failure(folder)
         if failure.leaves_open:
             continue

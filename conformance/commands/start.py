@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from clauses.exit_statuses import INTERRUPTED
-from conformance.commands.errors import CouldNotTell, UnknownName
+from conformance.commands.errors import CouldNotTell, UnknownName, reported_as
 from conformance.commands.output_console import status_line
 from conformance.commands.selection import selected_target
 from conformance.commands.started_broker import SUMMARY, StartedBroker
@@ -168,7 +168,7 @@ def start(
     if command and shutil.which(command[0]) is None:
         raise click.UsageError(f"{command[0]!r} is no command; what follows TARGET is run")
     try:
-        with ExitStack() as resources:
+        with reported_as(CouldNotTell, HarnessError), ExitStack() as resources:
             folder = _create_folder(out, resources)
             with status_line(f"starting {chosen.id}"):
                 started = _start(chosen, launcher, listeners, folder, resources)
@@ -178,8 +178,6 @@ def start(
             if not (as_json or command):
                 click.echo("  Ctrl-C ends it")
             status = _run(command, started) if command else _wait(started.running)
-    except HarnessError as error:
-        raise CouldNotTell(printable(str(error))) from error
     except KeyboardInterrupt:
         raise SystemExit(INTERRUPTED) from None
     raise SystemExit(status)

@@ -239,10 +239,11 @@ def _watch(plan: WatchPlan, folder: ReportFolder | None) -> WatchReport:
 
     try:
         # A command writes to the terminal itself.
-        with _shown_live(folder, console, has_table=not plan.command) as reported:
+        with (
+            reported_as(CouldNotTell, CannotListen, CannotWatch),
+            _shown_live(folder, console, has_table=not plan.command) as reported,
+        ):
             return asyncio.run(watch_until_ended(plan, listening, reported))
-    except (CannotListen, CannotWatch) as error:
-        raise CouldNotTell(printable(str(error))) from error
     except KeyboardInterrupt:
         raise SystemExit(INTERRUPTED) from None
 

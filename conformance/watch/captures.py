@@ -9,7 +9,7 @@ from pathlib import Path
 
 from conformance.watch.between_brokers import LEFT_OUT, is_broker
 from conformance.watch.captured_connection import CapturedConnection, RequestKey
-from conformance.watch.sightings import ClientIdentity, Sighting, Sightings, Tables
+from conformance.watch.sightings import ClientIdentity, Sighting, Sightings
 from conformance.watch.tcp_packets import Endpoint, PacketCounts, Segment, read_segments
 from reference_model.profiles.known_apis import known_apis
 
@@ -47,15 +47,12 @@ class _Totals:
     unanswered: Counter[tuple[Endpoint, Sighting]] = field(default_factory=Counter)
 
 
-def read_captures(
-    paths: Sequence[Path], sightings: Sightings, *, tables: Tables | None = None
-) -> list[str]:
+def read_captures(paths: Sequence[Path], sightings: Sightings) -> list[str]:
     """Read captures into sightings.
 
     Args:
         paths: captures (pcap or pcapng), those of one interface in the order in which they were written.
-        sightings: gets the requests.
-        tables: gets the tables of versions that brokers answered.
+        sightings: gets the requests, and the tables of versions that brokers answered.
 
     Returns:
         Sentences about what captures cannot show, and what was not read.
@@ -63,7 +60,7 @@ def read_captures(
     Raises:
         UnusableSource: a file cannot be read, or is no capture.
     """
-    reader = _CaptureReader(sightings, {} if tables is None else tables)
+    reader = _CaptureReader(sightings)
     counts = PacketCounts()
     for path in paths:
         for segment in read_segments(path, counts):
@@ -75,8 +72,8 @@ def read_captures(
 class _CaptureReader:
     """Sorts segments into connections, and their requests into sightings."""
 
-    def __init__(self, sightings: Sightings, tables: Tables) -> None:
-        self._sightings, self._tables = sightings, tables
+    def __init__(self, sightings: Sightings) -> None:
+        self._sightings = sightings
         self._open: OrderedDict[frozenset[Endpoint], CapturedConnection] = OrderedDict()
         self._totals = _Totals()
 
@@ -172,9 +169,9 @@ class _CaptureReader:
             self._sightings.add(sighting, times, connection=(client, server))
             if not connection.is_complete:
                 self._sightings.miss_beginning(sighting.client)
-        known = self._tables.get(str(server), {})
         if connection.table:
-            self._tables[str(server)] = max(known, connection.table, key=len)
+            tables = self._sightings.tables
+            tables[str(server)] = max(tables.get(str(server), {}), connection.table, key=len)
 
 
 def _sighting(connection: CapturedConnection, client: Endpoint, kind: RequestKey) -> Sighting:

@@ -13,7 +13,7 @@ from conformance.watch.captures import read_captures
 from conformance.watch.releases import Release
 from conformance.watch.report import WatchReport, report_of
 from conformance.watch.request_logs import add_counted, read_request_logs
-from conformance.watch.sightings import Sightings, Tables, versions_of_all
+from conformance.watch.sightings import Sightings
 from fixtures.cleanup.ending_signals import heeded_signals
 from wire.request_log_counts import LogCounts
 
@@ -45,7 +45,7 @@ def report_of_files(
     Raises:
         UnusableSource: a file cannot be read, or is something else.
     """
-    sightings, tables = Sightings(), Tables()
+    sightings = Sightings()
     shown = 0
 
     def looked() -> None:
@@ -53,25 +53,21 @@ def report_of_files(
         seen = sum(sum(sightings.requests(each).values()) for each in sightings.clients)
         if seen != shown:
             shown = seen
-            on_report(report_of(sightings, versions_of_all(tables), releases))
+            on_report(report_of(sightings, sightings.versions_of_all, releases))
 
-    for sentence in read_given_files(files, sightings, tables, looked):
+    for sentence in read_given_files(files, sightings, looked):
         sightings.say_cannot_see(sentence)
-    return report_of(sightings, versions_of_all(tables), releases)
+    return report_of(sightings, sightings.versions_of_all, releases)
 
 
 def read_given_files(
-    files: GivenFiles,
-    sightings: Sightings,
-    tables: Tables,
-    on_read: Callable[[], None] = lambda: None,
+    files: GivenFiles, sightings: Sightings, on_read: Callable[[], None] = lambda: None
 ) -> list[str]:
     """Read files into sightings. Call it in the main thread if logs are followed, because signals arrive there.
 
     Args:
         files: the files.
-        sightings: gets the requests.
-        tables: gets the tables of versions that the brokers answered.
+        sightings: gets the requests, and the tables of versions that the brokers answered.
         on_read: called after each look at logs that are followed.
 
     Returns:
@@ -82,21 +78,16 @@ def read_given_files(
     """
     said: list[str] = []
     if files.captures:
-        said += read_captures(files.captures, sightings, tables=tables)
+        said += read_captures(files.captures, sightings)
     if files.request_logs and files.follow:
         with _ended_by_signal(files.time_s) as until:
             said += read_request_logs(
-                files.request_logs,
-                sightings,
-                follow=True,
-                until=until,
-                tables=tables,
-                on_read=on_read,
+                files.request_logs, sightings, follow=True, until=until, on_read=on_read
             )
     elif files.request_logs:
-        said += read_request_logs(files.request_logs, sightings, tables=tables)
+        said += read_request_logs(files.request_logs, sightings)
     if files.counted is not None:
-        said += add_counted(files.counted, sightings, tables=tables)
+        said += add_counted(files.counted, sightings)
     return said
 
 

@@ -23,7 +23,6 @@ class Pending:
     """Requests without a response.
 
     Attributes:
-        has_held: whether the response of one of them is kept until it is complete.
         writes_are_answered: whether a Produce request has had a response, so that they are sent with another acks than 0.
     """
 

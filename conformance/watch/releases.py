@@ -68,7 +68,7 @@ def release_named(id_: str) -> Release:
     """Return a release by its id in the registry.
 
     Raises:
-        UnknownRelease: there is no such release, or its table was not recorded.
+        NoSuchRelease: there is no such release, or its table was not recorded.
     """
     if id_ not in _targets():
         raise NoSuchRelease(

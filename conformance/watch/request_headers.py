@@ -274,15 +274,12 @@ def _is_of_kafka(api_key: int, api_version: int) -> bool:
 
 def _head_of(data: bytes) -> RequestHead:
     """Return the head of a request whose header was read."""
-    if len(data) < _BEFORE_CLIENT_ID:
-        key, version, correlation_id, length = (
-            int.from_bytes(data[4:6], signed=True),
-            int.from_bytes(data[6:8], signed=True),
-            int.from_bytes(data[8:12], signed=True),
-            -1,
+    key, version, correlation_id = read_request_start(data[SIZE_BYTES:])
+    length = -1
+    if len(data) >= _BEFORE_CLIENT_ID:
+        length = int.from_bytes(
+            data[SIZE_BYTES + CLIENT_ID_OFFSET : _BEFORE_CLIENT_ID], signed=True
         )
-    else:
-        key, version, correlation_id, length = _NUMBERS.unpack_from(data, SIZE_BYTES)
     client_id = data[_BEFORE_CLIENT_ID : _BEFORE_CLIENT_ID + length] if length >= 0 else None
     return RequestHead(
         api_key=key,

@@ -12,7 +12,7 @@ from typing import IO
 import pyarrow as pa
 
 from conformance.watch.between_brokers import LEFT_OUT, is_broker
-from conformance.watch.sightings import ClientIdentity, Sighting, Sightings, Tables
+from conformance.watch.sightings import ClientIdentity, Sighting, Sightings
 from conformance.watch.unusable_source import UnusableSource
 from wire.request_log import LoggedRequest
 from wire.request_log_counts import MOST_COUNTED, LogCounts
@@ -126,17 +126,15 @@ def read_request_logs(
     *,
     follow: bool = False,
     until: threading.Event | None = None,
-    tables: Tables | None = None,
     on_read: Callable[[], None] = lambda: None,
 ) -> list[str]:
     """Read request logs into sightings.
 
     Args:
         paths: the files: plain, or compressed with gzip, bzip2, LZ4 or Zstandard.
-        sightings: gets the requests.
+        sightings: gets the requests, and the tables of versions that the brokers answered.
         follow: whether to wait for what is written to the plain files from now on, and to the files that replace them.
         until: ends the waiting when it is set; None waits until the process is interrupted.
-        tables: gets the tables of versions that the brokers answered.
         on_read: called after each look at files that are followed.
 
     Returns:
@@ -150,33 +148,26 @@ def read_request_logs(
     clients, total = LoggedClients(sightings), LogCounts()
     if follow:
         for _ in _follow(paths, clients, total, until or threading.Event()):
-            _give_tables(total, tables)
+            sightings.tables.update(total.tables)
             on_read()
     else:
         for counts in _counted(paths):
             total.merge(counts)
         clients.add(total.requests)
-    return _said(clients, total, tables)
+    return _said(clients, total, sightings)
 
 
-def add_counted(
-    counts: LogCounts, sightings: Sightings, *, tables: Tables | None = None
-) -> list[str]:
+def add_counted(counts: LogCounts, sightings: Sightings) -> list[str]:
     """Add what another program has counted in request logs, as `read_request_logs` does with files."""
     clients = LoggedClients(sightings)
     clients.add(counts.requests)
-    return _said(clients, counts, tables)
+    return _said(clients, counts, sightings)
 
 
-def _said(clients: LoggedClients, counts: LogCounts, tables: Tables | None) -> list[str]:
-    _give_tables(counts, tables)
+def _said(clients: LoggedClients, counts: LogCounts, sightings: Sightings) -> list[str]:
+    sightings.tables.update(counts.tables)
     clients.miss_some(counts.left_out)
     return limits_of(counts, clients)
-
-
-def _give_tables(counts: LogCounts, tables: Tables | None) -> None:
-    if tables is not None:
-        tables.update(counts.tables)
 
 
 def count_file(path: Path) -> LogCounts:

@@ -86,6 +86,7 @@ class Sightings:
     Attributes:
         cannot_see: what the sources cannot see, each a sentence, in the order in which it was said.
         are_incomplete: whether clients were left out, so that nothing can be said of all of them.
+        tables: what listeners answered to ApiVersions, by the listener's address: lowest and highest version by API key.
     """
 
     def __init__(self, *, most_clients: int = MOST_CLIENTS) -> None:
@@ -94,6 +95,7 @@ class Sightings:
         self._most_clients = most_clients
         self.cannot_see: dict[str, None] = {}
         self.are_incomplete = False
+        self.tables: dict[str, dict[int, tuple[int, int]]] = {}
 
     def add(self, sighting: Sighting, times: int = 1, *, connection: object | None = None) -> None:
         """Count a request; `connection` distinguishes its connection from others of the client, if the source knows."""
@@ -153,6 +155,14 @@ class Sightings:
             self.cannot_see[sentence] = None
 
     @property
+    def versions_of_all(self) -> Ranges:
+        """The versions that all listeners of brokers listed; empty if none was seen. Controllers are left out."""
+        brokers = [table for table in self.tables.values() if PRODUCE_KEY in table]
+        return intersection(
+            [{key: Range(*versions) for key, versions in table.items()} for table in brokers]
+        )
+
+    @property
     def clients(self) -> tuple[ClientIdentity, ...]:
         """The clients in a stable order."""
         return tuple(sorted(self._clients, key=lambda each: each.order))
@@ -194,15 +204,3 @@ class Sightings:
             return None
         self._alike.setdefault((client.client_id, client.address), []).append(client)
         return self._clients.setdefault(client, _Seen())
-
-
-Tables = dict[str, dict[int, tuple[int, int]]]
-"""The tables that listeners answered: lowest and highest version by API key, by the listener's address."""
-
-
-def versions_of_all(tables: Tables) -> Ranges:
-    """Return the versions that all listeners of brokers listed; empty if none was seen. Controllers are left out."""
-    brokers = [table for table in tables.values() if PRODUCE_KEY in table]
-    return intersection(
-        [{key: Range(*versions) for key, versions in table.items()} for table in brokers]
-    )

@@ -120,15 +120,12 @@ class Some(Base):
     """Some.
 
     Attributes:
-        kept: of the base.
-        one, two: the fields,
-            of two lines: a colon.
+        kept, own: two of
+            two lines: a colon.
         gone: not there any more.
     """
 
-    one: int
-
     def __init__(self) -> None:
-        self.two = 2
+        self.own = 2
 '''
     assert unknown(classes_of({"some.py": source})) == ["some.py: Some.gone"]

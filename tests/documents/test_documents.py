@@ -133,23 +133,17 @@ def test_every_document_is_linked_from_the_readme() -> None:
 @pytest.mark.parametrize(
     ("code", "fault"),
     [
-        ("kafka-conformance grid runs --oat x", "grid has no option --oat"),
         ("kafka-conformance gird runs", "main has no command gird"),
         (
-            "cd x && CI=1 .venv/bin/pytest conformance/ --brokr a",
+            "CI=1 .venv/bin/pytest conformance/ --brokr a",
             "pytest conformance/ has no option --brokr",
         ),
-        (
-            "kafka-conformance roll-up runs --output x",
-            "roll-up has no option --output",
-        ),
+        ("cd x && kafka-conformance roll-up runs --oat x", "roll-up has no option --oat"),
     ],
-    ids=["option", "command", "suite", "module"],
 )
 def test_a_wrong_command_is_caught(code: str, fault: str) -> None:
     """A misspelt command or option is found."""
-    faults = [found for words in simple_commands(code) for found in faults_of(words)]
-    assert faults == [fault]
+    assert [found for words in simple_commands(code) for found in faults_of(words)] == [fault]
 
 
 def test_blocks_say_how_they_are_treated() -> None:

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from conformance.commands.spark_jobs import count_with_spark
 from conformance.watch.request_logs import add_counted, read_request_logs
-from conformance.watch.sightings import Sightings, Tables
+from conformance.watch.sightings import Sightings
 from spark_aggregation.request_logs_job import command
 from tests.wire.logged_requests import ENTRIES, FORWARDED
 
@@ -45,13 +45,12 @@ def test_spark_counts_the_same(
 
     monkeypatch.setattr(subprocess, "run", run)
     by_spark, directly = Sightings(), Sightings()
-    spark_tables, tables = Tables(), Tables()
     uris = [path.as_uri() for path in paths]
-    said = add_counted(count_with_spark(uris), by_spark, tables=spark_tables)
-    assert said == read_request_logs(paths, directly, tables=tables)
+    said = add_counted(count_with_spark(uris), by_spark)
+    assert said == read_request_logs(paths, directly)
     assert list(by_spark) == list(directly)
     assert sum(times for _, times in directly) == 51 * len(ENTRIES)
-    assert spark_tables == tables
+    assert by_spark.tables == directly.tables
 
 
 def main_in_this_process(arguments: Sequence[str]) -> None:

@@ -15,7 +15,7 @@ from conformance.assertions.client_moves import TOO_MUCH_MEMORY
 from reports.grid.bugs import Evidence
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_view import FoldedGrid
-from reports.grid.history_tables import read_history_table
+from reports.grid.history_tables import KeptFailure, read_history_table
 from tests.reports.roll_up_tables import cell_row, clause_row, failure_row, target_row, write_tables
 from workflows.compatibility.__main__ import main
 from workflows.compatibility.collecting import Collected, collect, finding_id, step_between
@@ -216,10 +216,18 @@ def test_common_script_explains_itself_without_a_folder(grid: Path, tmp_path: Pa
     assert "Usage: python play_broker.py FOLDER" in ended.stdout
 
 
+def found_in(grid: Path, words: str) -> tuple[Collected, Finding, Evidence, KeptFailure]:
+    """Return what is collected from a grid, and the finding whose title has some words, with what shows it."""
+    collected = collected_from(grid)
+    finding = next(each for each in collected.data.findings if words in each.title)
+    evidence = collected.evidence[finding.id]
+    assert evidence.failure is not None
+    return collected, finding, evidence, evidence.failure
+
+
 def test_play_is_read_from_a_script_that_contains_it(grid: Path) -> None:
     """Short plays are in the script, and long ones in the facts."""
-    failure = collected_from(grid).evidence["libone/loops-one-connection-apiversions"].failure
-    assert failure is not None
+    *_, failure = found_in(grid, "loops")
     inside = replace(failure, facts="{}", reproducer=f"import sys\nDATA = {PLAY!r}\n")
     assert play_of(inside) == PLAY
     with pytest.raises(ValueError, match="has no play"):
@@ -234,10 +242,7 @@ def test_paths_of_a_machine_are_left_out() -> None:
 
 def test_only_messages_lose_paths(grid: Path, tmp_path: Path) -> None:
     """Bytes and code of a script stay as they are; the message that it quotes does not."""
-    collected = collected_from(grid)
-    crash = "mybroker/apiversions-request-crashes"
-    failure = collected.evidence[crash].failure
-    assert failure is not None
+    collected, finding, evidence, failure = found_in(grid, "crashes")
     changed = replace(
         failure,
         message="it ended\nat /root/x/y.go:1",
@@ -245,9 +250,9 @@ def test_only_messages_lose_paths(grid: Path, tmp_path: Path) -> None:
         hex_dump="connection 0: sent\n   0  2f  path = '/tmp/a/b'",
         facts=json.dumps({"message": "at /root/x/y.go:1", "sent": [{"data": "/tmp/a/b"}]}),
     )
-    shown = replace(collected.evidence[crash], failure=changed)
-    write_findings(replace(collected, evidence={crash: shown}), tmp_path / "findings")
-    folder = tmp_path / "findings" / crash
+    shown = replace(evidence, failure=changed)
+    write_findings(replace(collected, evidence={finding.id: shown}), tmp_path / "findings")
+    folder = tmp_path / "findings" / finding.id
     script, text, facts = (
         (folder / name).read_text() for name in ("reproducer.py", "README.md", "failure.json")
     )
@@ -260,24 +265,22 @@ def test_only_messages_lose_paths(grid: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("project", ["", "https://example.org/suite"])
 def test_text_of_a_finding_is_complete(grid: Path, project: str) -> None:
     """It links to the rule's page and the script, and has the last words of the client and its listener."""
-    collected = collected_from(grid)
-    (id_,) = (each for each in collected.evidence if each.startswith("libone/loops"))
-    finding = next(each for each in collected.data.findings if each.id == id_)
-    evidence = collected.evidence[id_]
-    assert evidence.failure is not None
+    collected, finding, evidence, failure = found_in(grid, "loops")
     message = "it is aborted\nx.c:1: assertion\nstderr: x.c:1: assertion\n1 request in 0.1 s"
-    shown = replace(evidence, failure=replace(evidence.failure, message=message))
+    shown = replace(evidence, failure=replace(failure, message=message))
     on_sasl = replace(finding, listener="sasl_plaintext", target="aiokafka-0.14.0", script="")
     data = replace(collected.data, made=replace(collected.data.made, project=project))
-    text = "\n".join(finding_text(data, on_sasl, shown))
+    text = finding_text(data, on_sasl, shown)
     assert "It was met on a listener with SASL (PLAIN), without TLS." in text
     assert "The last lines that the client wrote:\n\n```text\nx.c:1: assertion\n```" in text
     assert text.count("x.c:1: assertion") == 1
-    with_script = "\n".join(finding_text(data, replace(on_sasl, script="../../p.py"), shown))
+    with_script = finding_text(data, replace(on_sasl, script="../../p.py"), shown)
     assert "`pip install aiokafka==0.14.0`" in with_script
     if project:
         assert f"({project}/blob/HEAD/docs/findings/play_broker.py)" in with_script
-        assert f"curl -fLO {project}/raw/HEAD/docs/findings/{id_}/failure.json" in with_script
+        assert (
+            f"curl -fLO {project}/raw/HEAD/docs/findings/{finding.id}/failure.json" in with_script
+        )
         assert f"[kafka-conformance]({project})" in with_script
     else:
         assert "attach the files that are linked here" in with_script
@@ -322,28 +325,19 @@ def test_text_says_whether_it_was_repeated(
     declared: str, kind: str, facts: dict[str, object], said: str, grid: Path
 ) -> None:
     """And if not, why."""
-    finding, evidence = _broker_finding(grid)
-    assert evidence.failure is not None
-    failure = replace(evidence.failure, kind=kind, facts=json.dumps(facts))
-    shown = replace(evidence, failure=failure)
-    data = collected_from(grid).data
-    text = "\n".join(finding_text(data, replace(finding, declared=declared), shown))
+    collected, finding, evidence, failure = found_in(grid, "silent")
+    shown = replace(evidence, failure=replace(failure, kind=kind, facts=json.dumps(facts)))
+    text = finding_text(collected.data, replace(finding, declared=declared), shown)
     assert f"\n\n{said}" in text
-
-
-def _broker_finding(grid: Path) -> tuple[Finding, Evidence]:
-    collected = collected_from(grid)
-    finding = next(each for each in collected.data.findings if "silent" in each.title)
-    return finding, collected.evidence[finding.id]
 
 
 def test_address_in_a_declaration_is_a_link(grid: Path) -> None:
     """Only the project itself writes declarations; the text around it stays escaped."""
-    finding, evidence = _broker_finding(grid)
+    collected, finding, evidence, _ = found_in(grid, "silent")
     address = "https://github.com/a/b/blob/1.0/C_d.java#L1-L2"
     declared = replace(finding, declared=f"On *purpose*. ({address})")
-    lines = list(finding_text(collected_from(grid).data, declared, evidence))
-    assert f"Declared as known: On \\*purpose\\*. \\([{address}]({address})\\)" in lines
+    text = finding_text(collected.data, declared, evidence)
+    assert f"Declared as known: On \\*purpose\\*. \\([{address}]({address})\\)" in text.splitlines()
 
 
 @pytest.mark.parametrize(
@@ -351,12 +345,8 @@ def test_address_in_a_declaration_is_a_link(grid: Path) -> None:
 )
 def test_memory_finding_says_the_limit(client: str, limit: int, grid: Path) -> None:
     """A reader outside the project cannot know how much a client may use."""
-    collected = collected_from(grid)
-    finding = next(each for each in collected.data.findings if "loops" in each.title)
-    evidence = collected.evidence[finding.id]
-    assert evidence.failure is not None
-    failure = replace(evidence.failure, message=f"{TOO_MUCH_MEMORY}: 512 MB")
-    of_client = replace(finding, target=client)
-    text = finding_text(collected.data, of_client, replace(evidence, failure=failure))
-    (expected,) = (line for line in text if line.startswith("**Expected**"))
+    collected, finding, evidence, failure = found_in(grid, "loops")
+    shown = replace(evidence, failure=replace(failure, message=f"{TOO_MUCH_MEMORY}: 512 MB"))
+    text = finding_text(collected.data, replace(finding, target=client), shown)
+    (expected,) = (line for line in text.splitlines() if line.startswith("**Expected**"))
     assert expected.endswith(f"MUST) This client may use {limit} MB.")

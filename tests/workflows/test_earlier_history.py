@@ -20,26 +20,21 @@ def artefact(run: int, day: int, **changes: Any) -> dict[str, Any]:
     return {**entry, "workflow_run": origin | changes}
 
 
-def test_newest_usable_one_is_taken() -> None:
-    """Neither the order of the list nor a newer but expired artefact changes the choice."""
-    listed = [artefact(2, 12), artefact(3, 13), artefact(1, 11), artefact(4, 14, expired=True)]
-    assert newest_run(listed, "main") == 3
-
-
 @pytest.mark.parametrize(
-    "changes",
-    [{"head_branch": "topic"}, {"head_repository_id": 2}],
-    ids=["other-branch", "fork"],
+    ("listed", "newest"),
+    [
+        ([artefact(2, 12), artefact(3, 13), artefact(1, 11)], 3),
+        ([artefact(1, 11), artefact(4, 14, expired=True)], 1),
+        ([artefact(1, 11), artefact(9, 19, head_branch="topic")], 1),
+        ([artefact(9, 19, head_repository_id=2)], None),
+        # GitHub lists no run if it was deleted.
+        ([{**artefact(1, 11), "workflow_run": None}], None),
+    ],
+    ids=["newest", "expired", "other-branch", "fork", "deleted"],
 )
-def test_foreign_ones_do_not_count(changes: dict[str, Any]) -> None:
+def test_newest_usable_one_is_taken(listed: list[dict[str, Any]], newest: int | None) -> None:
     """An artefact of the same name from a pull request never becomes the history."""
-    assert newest_run([artefact(1, 11), artefact(9, 19, **changes)], "main") == 1
-    assert newest_run([artefact(9, 19, **changes)], "main") is None
-
-
-def test_an_artefact_without_a_run_does_not_count() -> None:
-    """GitHub lists no run if it was deleted."""
-    assert newest_run([{**artefact(1, 11), "workflow_run": None}], "main") is None
+    assert newest_run(listed, "main") == newest
 
 
 @pytest.mark.parametrize(

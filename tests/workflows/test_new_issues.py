@@ -27,10 +27,10 @@ PAGE = "https://example.org/grid"
 MARKER = f"<!-- kafka-conformance: {CLAUSE} on {TARGET} -->"
 
 
-def transition(from_verdict: str | None, *, clause: str = CLAUSE) -> dict[str, Any]:
+def transition(from_verdict: str | None) -> dict[str, Any]:
     """Return the transition to `violates` in the run that the grid shows."""
     return {
-        "clause": clause,
+        "clause": CLAUSE,
         "target": TARGET,
         "listener": "plaintext",
         "at": datetime(2026, 11, 21, 14, 30, tzinfo=UTC),
@@ -103,62 +103,41 @@ def test_a_new_violation_gets_one_issue(
     assert f"opened [{CLAUSE} on {TARGET}](https://example.org/issues/7)" in result.output
 
 
-@pytest.mark.parametrize("state", ["OPEN", "CLOSED"])
-def test_what_has_an_issue_gets_no_second_one(
-    tmp_path: Path, site: Path, monkeypatch: pytest.MonkeyPatch, state: str
+def issue(number: int, state: str) -> dict[str, Any]:
+    """Return an issue of the violation, which somebody has edited."""
+    return {"number": number, "state": state, "body": f"{MARKER}\nedited"}
+
+
+CREATED = [["label", "create"], ["issue", "create"]]
+
+
+@pytest.mark.parametrize(
+    ("before", "issues", "calls"),
+    [
+        pytest.param(None, [issue(3, "OPEN")], [], id="has-one"),
+        pytest.param(None, [issue(3, "CLOSED")], [], id="closed-although-it-remains"),
+        pytest.param("conforms", [issue(3, "CLOSED")], [["issue", "reopen", "3"]], id="came-back"),
+        # The bound of an earlier night may have left it out.
+        pytest.param("conforms", [], CREATED, id="came-back-without-one"),
+        # The closed one was a duplicate, for example.
+        pytest.param("conforms", [issue(9, "CLOSED"), issue(3, "OPEN")], [], id="newer-closed"),
+        pytest.param("conforms", [issue(3, "OPEN"), issue(9, "CLOSED")], [], id="other-order"),
+    ],
+)
+def test_a_violation_has_one_issue(
+    before: str | None,
+    issues: list[dict[str, Any]],
+    calls: list[list[str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """This holds if the issue is open, and if it was closed although the violation remains."""
-    gh = github(tmp_path, {"number": 3, "state": state, "body": f"{MARKER}\nedited"})
-    result = run(site, gh, monkeypatch)
+    """Never a second one, also for two listeners; a closed one is opened again if the clause held before the newest run."""
+    gh = github(tmp_path, *issues)
+    result = run(write_site(tmp_path / "site", transition(before)), gh, monkeypatch)
     assert result.exit_code == 0, result.output
-    assert [call[:2] for call in gh.calls] == [["issue", "list"]]
-
-
-def test_a_violation_that_came_back_opens_its_issue_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A closed issue is opened again if the newest run violates a clause that held before, once for two listeners."""
-    site = write_site(tmp_path / "site", transition("conforms"))
-    gh = github(tmp_path, {"number": 3, "state": "CLOSED", "body": MARKER})
-    result = run(site, gh, monkeypatch)
-    assert result.exit_code == 0, result.output
-    (reopened,) = [call for call in gh.calls if call[:2] == ["issue", "reopen"]]
-    assert reopened[2] == "3"
-    assert not any(call[:2] == ["issue", "create"] for call in gh.calls)
-
-
-def test_a_violation_that_came_back_without_an_issue_gets_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """There is none to open again, for example because the bound of an earlier night left it out."""
-    calls = []
-
-    def gh(*arguments: str) -> str:
-        calls.append(arguments[:2])
-        return "https://example.org/issues/7"
-
-    monkeypatch.setattr("workflows.new_issues.gh", gh)
-    monkeypatch.setattr("workflows.new_issues.known_issues", lambda repository: {})
-    site = write_site(tmp_path / "site", transition("conforms"))
-    options = ["--repository", "some/one", "--page", PAGE]
-    assert CliRunner().invoke(main, [str(site), *options]).exit_code == 0
-    assert calls == [("label", "create"), ("issue", "create")]
-
-
-@pytest.mark.parametrize("newest_first", [True, False])
-def test_an_open_issue_counts_for_more_than_a_closed_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, newest_first: bool
-) -> None:
-    """A newer issue of the same violation that was closed, as a duplicate for example, is not opened again."""
-    site = write_site(tmp_path / "site", transition("conforms"))
-    issues = [
-        {"number": 9, "state": "CLOSED", "body": MARKER},
-        {"number": 3, "state": "OPEN", "body": MARKER},
-    ]
-    gh = github(tmp_path, *(issues if newest_first else reversed(issues)))
-    result = run(site, gh, monkeypatch)
-    assert result.exit_code == 0, result.output
-    assert [call[:2] for call in gh.calls] == [["issue", "list"]]
+    listed, *others = gh.calls
+    assert listed[:2] == ["issue", "list"]
+    assert [call[: len(expected)] for call, expected in zip(others, calls, strict=True)] == calls
 
 
 def test_issues_of_a_night_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

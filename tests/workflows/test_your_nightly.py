@@ -16,11 +16,12 @@ from tests.programs import require_program
 from tests.workflows.fake_gh import FakeGh
 from tests.workflows.test_the_night import Runner
 from tests.workflows.test_workflow_files import (
-    FROM_OUTSIDE,
     WORKFLOWS,
     check_schema,
+    checkouts_with_token,
     lint,
     steps_of,
+    steps_with_expressions,
     unpinned,
 )
 
@@ -100,10 +101,7 @@ def test_template_asks_for_no_more_than_it_needs(template: str) -> None:
         reads = {"contents": "read", **({"actions": "read"} if name == "grid" else {})}
         assert job["permissions"] == WRITES.get(name, reads), name
         assert "timeout-minutes" in job, name
-    for step in steps_of(content):
-        assert not FROM_OUTSIDE.search(step.get("run", "")), step
-        if step.get("uses", "").startswith("actions/checkout@"):
-            assert step["with"]["persist-credentials"] is False
+    assert steps_with_expressions(content) == checkouts_with_token(content) == []
 
 
 def test_commands_of_the_template_exist(template: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from clauses.catalogue import Level
 from clauses.operations import OPERATIONS
@@ -41,28 +41,19 @@ def document(data: Compatibility) -> str:
 
 
 def _document(data: Compatibility, longest_title: int) -> str:
-    lines = [
+    paragraphs = [
         "# Compatibility",
-        "",
         *_opening(data),
-        "",
         "## Products and their bugs",
-        "",
         *_products(data),
-        "",
         "## Clients with releases of Apache Kafka",
-        "",
         *_operations(data),
-        "",
         "## From one line of Apache Kafka to the next",
-        "",
         *_steps(data),
-        "",
         "## Every defect",
-        "",
         *_defects(data, longest_title),
     ]
-    return "\n".join(lines) + "\n"
+    return "\n\n".join(paragraphs) + "\n"
 
 
 def families_of(data: Compatibility) -> Mapping[str, Sequence[JudgedVersion]]:
@@ -88,21 +79,20 @@ def _opening(data: Compatibility) -> Iterator[str]:
         f"{made.date}: {judged}, judged by {counted(made.runs, 'run')} of the tier {tiers} with version {made.version} of the suite {commits}. "
         f"{counted(len(found), 'defect')} found; {counted(made.undecided, 'MUST cell')} could not be judged."
     )
-    yield ""
     yield (
         "Generated; a test fails if it does not follow from [compatibility.json](compatibility.json). A smoke run sends few examples: it "
         "proves what it found, and not that there is no more. To make it again:"
     )
-    yield ""
-    yield "<!-- not run here: it judges everything, which takes hours -->"
-    yield "```sh"
     tier = made.tiers[0] if made.tiers else "smoke"
-    yield f"kafka-conformance matrix --tier {tier} --runs runs"
-    yield f"kafka-conformance matrix --clients --tier {tier} --runs runs"
-    yield f"kafka-conformance matrix --operations --tier {tier} --runs runs"
-    yield "kafka-conformance grid runs --out grid"
-    yield "python -m workflows.compatibility grid --out docs"
-    yield "```"
+    yield f"""\
+<!-- not run here: it judges everything, which takes hours -->
+```sh
+kafka-conformance matrix --tier {tier} --runs runs
+kafka-conformance matrix --clients --tier {tier} --runs runs
+kafka-conformance matrix --operations --tier {tier} --runs runs
+kafka-conformance grid runs --out grid
+python -m workflows.compatibility grid --out docs
+```"""
 
 
 def _products(data: Compatibility) -> Iterator[str]:
@@ -110,9 +100,6 @@ def _products(data: Compatibility) -> Iterator[str]:
         "The gravest first: those whose process ends, then by MUST rules that the newest judged version breaks. What is declared as known "
         "does not count here. A bug is one cause; MUST and SHOULD count the rules that it breaks. Each product links to its defects."
     )
-    yield ""
-    yield "| product | version | bugs | MUST | SHOULD | worst bug | older versions |"
-    yield "|---|---|---|---|---|---|---|"
     rows = []
     clean = []
     unknown = []
@@ -127,13 +114,19 @@ def _products(data: Compatibility) -> Iterator[str]:
             rows.append((_gravity(counts[newest]), _product_row(family, newest, older, counts)))
         else:
             clean.append(_clean(family, list(by_release)))
-    yield from (row for _, row in sorted(rows, key=lambda row: row[0]))
+    yield _table(
+        ("product", "version", "bugs", "MUST", "SHOULD", "worst bug", "older versions"),
+        (row for _, row in sorted(rows, key=lambda row: row[0])),
+    )
     if clean:
-        yield ""
         yield f"No bug was found in {'; '.join(clean)}, apart from what is declared as known."
     if unknown:
-        yield ""
         yield f"No rule applied, or none could be judged: {'; '.join(dict.fromkeys(unknown))}."
+
+
+def _table(columns: Sequence[str], rows: Iterable[str]) -> str:
+    head = (f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}")
+    return "\n".join([*head, *rows])
 
 
 def _by_release(versions: Sequence[JudgedVersion]) -> Mapping[str, frozenset[str]]:
@@ -184,11 +177,8 @@ def _operations(data: Compatibility) -> Iterator[str]:
         "could not be judged (?). Below a client stand the operations that do not work with every release. "
         f"Tried: {', '.join(_tried(data))}."
     )
-    yield ""
-    yield f"| client | {' | '.join(data.releases)} |"
-    yield f"|---|{'---|' * len(data.releases)}"
-    for client in data.clients:
-        yield from _client_rows(client, len(data.releases))
+    rows = (row for client in data.clients for row in _client_rows(client, len(data.releases)))
+    yield _table(("client", *data.releases), rows)
 
 
 def _tried(data: Compatibility) -> Sequence[str]:
@@ -228,9 +218,7 @@ def _steps(data: Compatibility) -> Iterator[str]:
         "What clients lose and get, by the recorded tables, and rules whose verdict changes. `kafka-conformance upgrade OLD NEW` reports "
         "any two releases, with the versions of each request."
     )
-    yield ""
-    for step in data.steps:
-        yield f"- {step_sentence(step)}"
+    yield "\n".join(f"- {step_sentence(step)}" for step in data.steps)
 
 
 def step_sentence(step: LineStep) -> str:
@@ -268,14 +256,11 @@ def _defects(data: Compatibility, longest_title: int) -> Iterator[str]:
     for family, versions in families_of(data).items():
         own = [finding for finding in data.findings if finding.family == family]
         if own:
-            yield ""
             yield f"### {family}"
-            yield ""
             if all(finding.declared for finding in own):
                 yield "Each is declared as known, with its reason and source in its folder."
-                yield ""
             is_only_one = len({version.release for version in versions}) == 1
-            yield from _by_rule(data, own, longest_title, is_only_one=is_only_one)
+            yield "\n".join(_by_rule(data, own, longest_title, is_only_one=is_only_one))
 
 
 def _by_rule(

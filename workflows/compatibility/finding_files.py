@@ -66,7 +66,7 @@ def write_findings(collected: Collected, folder: Path) -> None:
         own = folder / finding.id
         own.mkdir(parents=True)
         evidence = collected.evidence.get(finding.id)
-        text = "\n".join(finding_text(collected.data, finding, evidence))
+        text = finding_text(collected.data, finding, evidence)
         (own / README).write_text(f"{text}\n", encoding="utf-8")
         if evidence is not None and evidence.failure is not None:
             _write_failure(own, finding, evidence.failure)

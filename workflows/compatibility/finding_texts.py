@@ -44,19 +44,19 @@ def without_folders(text: str) -> str:
     return _FOLDERS.sub("…/", text)
 
 
-def finding_text(data: Compatibility, finding: Finding, evidence: Evidence | None) -> Iterator[str]:
-    """Yield the lines of the text of a finding, in Markdown; without evidence if no failure is stored."""
+def finding_text(data: Compatibility, finding: Finding, evidence: Evidence | None) -> str:
+    """Return the text of a finding, in Markdown; without evidence if no failure is stored."""
+    return "\n\n".join(_paragraphs(data, finding, evidence))
+
+
+def _paragraphs(data: Compatibility, finding: Finding, evidence: Evidence | None) -> Iterator[str]:
     yield f"# {markdown_text(finding.family)}: {markdown_text(finding.title)}"
-    yield ""
     yield f"In {markdown_text(', '.join(finding.broken))}."
     if finding.tried_with:
-        yield ""
         yield f"Seen with: {markdown_text(', '.join(finding.tried_with))}."
     if finding.listener in LISTENERS:
-        yield ""
         yield f"It was met on a listener {LISTENERS[finding.listener]}."
     if finding.declared:
-        yield ""
         yield f"Declared as known: {_with_addresses(finding.declared)}"
     if evidence is None:
         return
@@ -64,26 +64,24 @@ def finding_text(data: Compatibility, finding: Finding, evidence: Evidence | Non
     project = data.made.project
     if evidence.failure is not None:
         yield from _seen(evidence.failure, is_client=evidence.is_client)
-        yield from _again(project, finding, evidence)
-    yield ""
+        yield from _again(project, finding, evidence, evidence.failure)
     if not project and finding.script:
         yield "In the tracker of another project, attach the files that are linked here."
-        yield ""
     suite = f"[kafka-conformance]({project})" if project else "kafka-conformance"
     yield f"Found by {suite} {data.made.version}, which judges brokers, proxies and clients of Kafka by the rules for ApiVersions."
 
 
+def _code(text: str, language: str = "") -> str:
+    return "\n".join(markdown_code_block(text, language))
+
+
 def _rule(data: Compatibility, finding: Finding, evidence: Evidence) -> Iterator[str]:
     clause = evidence.clause
-    yield ""
     yield f"**Expected**: {markdown_text(clause.statement)} ({markdown_text(clause.clause)}, {clause.level}){_limit(finding, evidence)}"
-    yield ""
     yield f"Source: {linked(clause.location)}"
-    yield ""
     yield markdown_text(clause.meaning)
     others = [f"{each} ({data.levels[each]})" for each in finding.clauses if each != clause.clause]
     if others:
-        yield ""
         yield f"Other rules that it breaks: {markdown_text(', '.join(others))}"
 
 
@@ -126,50 +124,38 @@ def linked(location: str) -> str:
 def _seen(failure: KeptFailure, *, is_client: bool) -> Iterator[str]:
     first, *rest = without_folders(failure.message).splitlines()
     if reported := reported_of(failure):
-        yield ""
         yield f"Reported: {markdown_text(reported)}"
-    yield ""
     yield f"**Seen**: {markdown_text(first)}"
     last_words = [line.removeprefix(_LAST_WORDS) for line in rest if line.startswith(_LAST_WORDS)]
     # What a client wrote last may stand a second time in front of it
     details = [line for line in rest if not line.startswith(_LAST_WORDS) and line not in last_words]
     if details:
-        yield ""
-        yield from markdown_code_block("\n".join(details), "text")
+        yield _code("\n".join(details), "text")
     if last_words:
-        yield ""
         yield f"The last lines that the {'client' if is_client else 'broker'} wrote:"
-        yield ""
-        yield from markdown_code_block("\n".join(last_words), "text")
+        yield _code("\n".join(last_words), "text")
     if driver := driver_of(failure):
-        yield ""
         yield "What the client runs:"
-        yield ""
-        yield from markdown_code_block(driver)
+        yield _code(driver)
     if failure.hex_dump:
         request = "" if is_client else request_of(failure)
-        yield ""
         yield f"The bytes{f', here of {request}' if request else ''}:"
-        yield ""
-        yield from markdown_code_block(shortened(failure.hex_dump, failure.message), "text")
+        yield _code(shortened(failure.hex_dump, failure.message), "text")
 
 
-def _again(project: str, finding: Finding, evidence: Evidence) -> Iterator[str]:
-    assert evidence.failure is not None
-    yield ""
+def _again(
+    project: str, finding: Finding, evidence: Evidence, failure: KeptFailure
+) -> Iterator[str]:
     yield "## To see it again"
-    yield ""
-    if sentence := _repeats(evidence.failure):
+    sentence = _repeats(failure)
+    if sentence:
         yield f"Repeated by the suite: {markdown_text(sentence)}."
     else:
-        yield f"Not repeated in the run: {_why_not_repeated(finding, evidence.failure)}."
-    yield ""
+        yield f"Not repeated in the run: {_why_not_repeated(finding, failure)}."
     if evidence.is_client and finding.script:
         yield from _against_the_script(project, finding)
     elif not evidence.is_client:
-        yield from _against_the_broker(
-            project, finding, read_foreign_json(evidence.failure.facts), sentence
-        )
+        yield from _against_the_broker(project, finding, read_foreign_json(failure.facts), sentence)
     yield from _with_the_suite(project, finding)
 
 
@@ -193,38 +179,26 @@ def _against_the_broker(
     yield (
         f"Start the broker, {markdown_text(finding.target)}, in any way. `kafka-conformance start {finding.target}{listener} --port {_PORT}` does it as well."
     )
-    yield ""
     if finding.listener == "plaintext" and (data := _only_request(facts)):
         yield "Only the bytes, with standard tools:"
-        yield ""
-        yield from markdown_code_block(
-            f"echo {data} | xxd -r -p | nc -w 3 localhost {_PORT} | xxd", "sh"
-        )
-        yield ""
-    if finding.script:
-        yield f"The whole exchange, with {_file(project, finding.id, REPRODUCER_FILE)}, which needs only Python:"
-        yield ""
-        yield from markdown_code_block(
-            "\n".join(
-                [
-                    *_fetched(project, f"{finding.id}/{REPRODUCER_FILE}"),
-                    f"python3 {REPRODUCER_FILE} localhost:{_PORT}",
-                ]
-            ),
-            "sh",
-        )
-        yield ""
+        yield _code(f"echo {data} | xxd -r -p | nc -w 3 localhost {_PORT} | xxd", "sh")
+    if not finding.script:
+        return
+    yield f"The whole exchange, with {_file(project, finding.id, REPRODUCER_FILE)}, which needs only Python:"
+    commands = [
+        *_fetched(project, f"{finding.id}/{REPRODUCER_FILE}"),
+        f"python3 {REPRODUCER_FILE} localhost:{_PORT}",
+    ]
+    yield _code("\n".join(commands), "sh")
+    yield (
+        "It ends with 1 if the broker does the same again, and with 2 if the responses differ from the recorded ones: whether "
+        "these are right, only the suite can say."
+    )
+    if sentence and not sentence.startswith(FailureClass.DETERMINISTIC):
         yield (
-            "It ends with 1 if the broker does the same again, and with 2 if the responses differ from the recorded ones: whether "
-            "these are right, only the suite can say."
+            "It does not happen each time. Until the script sees it: "
+            f"`until python3 {REPRODUCER_FILE} localhost:{_PORT}; [ $? = 1 ]; do :; done`."
         )
-        yield ""
-        if sentence and not sentence.startswith(FailureClass.DETERMINISTIC):
-            yield (
-                "It does not happen each time. Until the script sees it: "
-                f"`until python3 {REPRODUCER_FILE} localhost:{_PORT}; [ $? = 1 ]; do :; done`."
-            )
-            yield ""
 
 
 def _only_request(facts: dict[str, object]) -> str:
@@ -245,24 +219,22 @@ def _against_the_script(project: str, finding: Finding) -> Iterator[str]:
     yield (
         f"{_file(project, '', PLAYER)} plays the broker, as {_file(project, finding.id, FACTS_FILE)} says; it needs only Python. Start it in an empty folder:"
     )
-    yield ""
     commands = [
         *_fetched(project, PLAYER),
         *_fetched(project, f"{finding.id}/{FACTS_FILE}"),
         f"python3 {PLAYER} . --port {_PORT}",
     ]
-    yield from markdown_code_block("\n".join(commands), "sh")
-    yield ""
+    yield _code("\n".join(commands), "sh")
     how = f" ({install_command(client)})" if client else ""
-    yield (
+    lines = [
         f"Then run any program that uses the client{how} with the bootstrap server 127.0.0.1:{_PORT} and fetches metadata. "
         "The script ends with 1 if the client does the same again, and prints what it sent."
-    )
+    ]
     if client and client.driver:
         driver = f"fixtures/client_drivers/{client.driver}"
         program = f"[{driver}]({project}/tree/HEAD/{driver})" if project else f"`{driver}`"
-        yield f"The program of the suite is {program}."
-    yield ""
+        lines.append(f"The program of the suite is {program}.")
+    yield "\n".join(lines)
 
 
 def install_command(client: Client) -> str:
@@ -286,17 +258,15 @@ def _module(client: Client) -> str:
 
 
 def _with_the_suite(project: str, finding: Finding) -> Iterator[str]:
-    """Yield the command that judges it again, and what it needs."""
     source = f"git+{project}" if project else "."
     where = "" if project else ", in a checkout of kafka-conformance"
     yield f"Judged again by the suite, which starts what it needs{where}:"
-    yield ""
     commands = [
         f"pipx install {source}",
         *_fetched(project, f"{finding.id}/{FACTS_FILE}"),
         f"kafka-conformance replay {'.' if project else f'{FOLDER}/{finding.id}'}",
     ]
-    yield from markdown_code_block("\n".join(commands), "sh")
+    yield _code("\n".join(commands), "sh")
 
 
 def _fetched(project: str, path: str) -> Iterator[str]:

@@ -8,9 +8,9 @@ from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
-from hypothesis import strategies as st
 
 from conformance.api_versions import asking
 from conformance.api_versions.client_requests import UnknownRequests, refused_requests, requests_of
@@ -20,17 +20,17 @@ from conformance.api_versions.stored_tables import InvalidTables, as_json, read_
 from fixtures.client.cluster_metadata import ClusterMetadata, ListedBroker
 from fixtures.client.command_config import CommandConfig
 from fixtures.client.running_broker import Address
-from fixtures.errors import ConnectionFailed
+from fixtures.errors import AuthenticationFailed, ConnectionFailed
 from fixtures.registry.targets import load_targets
 from reference_model.profiles.java_requests import ranges_of_client
 from reference_model.profiles.known_apis import Range, known_apis
 from reference_model.profiles.version_tables import Support
 from tests.conformance.api_versions.clusters import broker, cluster
+from wire.api_versions import ApiVersionsResponse
+from wire.error_codes import ErrorCode
 
 TARGETS = {target.id: target for target in load_targets()}
-RANGES = st.tuples(st.integers(0, 5), st.integers(0, 5)).map(lambda two: Range(min(two), max(two)))
 PRODUCE, ENVELOPE = 0, 58
-TABLES = st.dictionaries(st.integers(0, 5), RANGES)
 
 
 def listing(ranges: dict[int, Range]) -> ClusterTables:
@@ -147,6 +147,23 @@ def test_a_broker_that_lists_no_broker_is_an_error(monkeypatch: pytest.MonkeyPat
     starting: Any = SimpleNamespace(cluster=lambda **_: ClusterMetadata("id", ()))
     monkeypatch.setattr(asking, "connected", lambda *_, **__: nullcontext(starting))
     with pytest.raises(ConnectionFailed, match="a:1 lists no broker, not even itself"):
+        asking.ask_cluster([Address("a", 1)], CommandConfig(), controllers=False)
+
+
+def test_brokers_are_in_the_order_of_their_ids(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the order in which the cluster lists them."""
+    listed = Cluster("id", tuple(ListedBroker(id_, "a", 1, None) for id_ in (2, 1)))
+    table = ApiVersionsResponse(error_code=ErrorCode.NONE)
+    client: Any = SimpleNamespace(cluster=lambda **_: listed, table=table)
+    monkeypatch.setattr(asking, "connected", lambda *_, **__: nullcontext(client))
+    found = asking.ask_cluster([Address("a", 1)], CommandConfig(), controllers=False)
+    assert [each.node_id for each in found.brokers] == [1, 2]
+
+
+def test_refused_credentials_are_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As is any other reason for which a broker cannot be asked."""
+    monkeypatch.setattr(asking, "connected", Mock(side_effect=AuthenticationFailed("not accepted")))
+    with pytest.raises(ConnectionFailed, match=r"^not accepted$"):
         asking.ask_cluster([Address("a", 1)], CommandConfig(), controllers=False)
 
 

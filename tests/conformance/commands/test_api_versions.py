@@ -1,12 +1,10 @@
-"""The command `api-versions` on clusters that the suite plays, over TCP, TLS and SASL."""
+"""The command `api-versions` on clusters that the suite plays."""
 
 from __future__ import annotations
 
 import asyncio
-import itertools
 import json
 import socket
-import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,7 +12,6 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
-import trustme
 from click.testing import CliRunner, Result
 from rich.console import Console
 
@@ -28,10 +25,9 @@ from fixtures.client.cluster_client import ClusterClient
 from fixtures.client.cluster_metadata import ListedBroker
 from fixtures.client.command_config import CommandConfig
 from fixtures.client.running_broker import Address
-from fixtures.errors import ConnectionFailed, ExchangeTimedOut
+from fixtures.errors import ConnectionFailed
 from fixtures.registry.targets import load_targets
 from fixtures.scripted_broker.server import HOST, serving
-from reference_model.broker.rules.sasl import CREDENTIALS
 from reference_model.clients.scripts.script import (
     EMPTY,
     Answer,
@@ -49,7 +45,7 @@ from wire.error_codes import ErrorCode
 from wire.frames import encode_frame
 from wire.headers import PLAIN_CORRELATION_ID
 
-METADATA, API_VERSIONS = 3, 18
+METADATA = 3
 DOWN = NodeScript(connections=(ConnectionScript(on_open="close"),))
 NODE = NodeScript()
 OLDER = NodeScript(
@@ -70,28 +66,16 @@ def run(
     script: Script,
     *options: str,
     at: Callable[[str], tuple[str, ...]] = lambda address: ("--bootstrap-server", address),
-    context: ssl.SSLContext | None = None,
 ) -> Result:
     """Run the command against a cluster, with its first node as the bootstrap server."""
 
     async def ask() -> Result:
-        async with serving(script, context) as served:
+        async with serving(script, None) as served:
             host, port = served.cluster.addresses[0]
             arguments = [*at(f"{host}:{port}"), *options]
             return await asyncio.to_thread(CliRunner().invoke, api_versions, arguments)
 
     return asyncio.run(ask())
-
-
-def test_every_broker_has_a_block() -> None:
-    """They are sorted by their ids, and versions are negotiated with each."""
-    result = run(Script(nodes=(NODE, OLDER)))
-    assert result.exit_code == 0, result.output
-    first, second = result.output.split("\n)\n")[:2]
-    assert "(id: 1 rack: null isFenced: false) -> (" in first
-    assert "(id: 2 rack: null isFenced: false) -> (" in second
-    assert "Metadata(3): 0 to 13 [usable: 13]" in first
-    assert "Metadata(3): 0 to 9 [usable: 9]" in second
 
 
 def test_a_broker_that_is_down_is_shown() -> None:
@@ -153,30 +137,36 @@ def test_features_have_both_readings(tmp_path: Path) -> None:
     assert (entry["usable"], entry.get("usable_per_broker")) == ("not usable", "usable")
 
 
-def test_requests_of_a_client_that_would_be_refused() -> None:
-    """No version of Produce is common; every other request has one."""
-    result = run(Script(nodes=(NEWER,)), "--client", "kafka-clients-2.8.2-admin")
+@pytest.mark.parametrize(
+    ("nodes", "client", "sentences"),
+    [
+        ((NODE,), "kafka-clients-2.8.2-admin", ["every request of {} (47 requests) has a version"]),
+        (
+            (NEWER,),
+            "aiokafka-0.14.0",
+            [
+                "Produce(0) 2-7 11-13",
+                "the suite has seen 19 requests of {}; whether it sends others",
+            ],
+        ),
+        (
+            (NODE,),
+            "kafka-python-3.0.12",
+            ["every request that is known of {} (20 requests)", "whether it sends others is not"],
+        ),
+    ],
+    ids=["all", "refused", "known"],
+)
+def test_requests_of_a_client_have_a_version_or_not(
+    nodes: tuple[NodeScript, ...], client: str, sentences: list[str]
+) -> None:
+    """What Kafka's own clients can send is known; of others what the suite has seen, and no more is claimed."""
+    result = run(Script(nodes=nodes), "--client", client)
     assert result.exit_code == 0, result.output
-    _, row = result.output.splitlines()
-    assert row.split() == ["Produce(0)", "0-9", "11-13"]
-    result = run(Script(), "--client", "kafka-clients-2.8.2-admin")
-    assert "every request of kafka-clients-2.8.2-admin (47 requests) has a version" in result.output
-    assert "not known" not in result.output
-
-
-def test_other_clients_are_known_by_what_they_sent() -> None:
-    """A release that serves nothing older than Produce v11 refuses a client that was seen to send v7 at most."""
-    result = run(Script(nodes=(NEWER,)), "--client", "aiokafka-0.14.0")
-    assert result.exit_code == 0, result.output
-    assert "Produce(0)" in result.output
-    assert "the suite has seen 19 requests of aiokafka-0.14.0; whether" in result.output
-
-
-def test_what_is_not_known_of_a_client_is_not_claimed() -> None:
-    """It may send more than the suite has seen."""
-    result = run(Script(), "--client", "kafka-python-3.0.12")
-    assert "every request that is known of kafka-python-3.0.12 (20 requests)" in result.output
-    assert "whether it sends others is not known" in result.output
+    said = " ".join(result.output.split())
+    for sentence in sentences:
+        assert sentence.format(client) in said
+    assert ("not known" in said) != (client == "kafka-clients-2.8.2-admin")
 
 
 @pytest.mark.parametrize(
@@ -201,16 +191,6 @@ def test_json_has_ranges_in_one_form(client: str, known: int, is_complete: bool)
     (produce,) = [each for each in compared["differences"] if each["api_key"] == 0]
     assert produce.keys() == refused.keys()
     assert produce["second_refused"] == {"min_version": 0, "max_version": 2}
-
-
-def test_comparison_marks_what_is_listed_but_refused() -> None:
-    """Kafka 4 lists Produce v0 to v2 and closes the connection on them."""
-    result = CliRunner().invoke(
-        api_versions, ["--compare", "apache-kafka-3.9.2", "apache-kafka-4.4.0"]
-    )
-    (produce,) = [line for line in result.output.splitlines() if "Produce(0)" in line]
-    assert produce.split("  ")[-1].strip() == "up to v13, from v3 on"
-    assert "0-13 (0-2 listed, refused)" in produce
 
 
 def test_comparison_with_a_broker_that_is_down_says_so() -> None:
@@ -269,21 +249,21 @@ def test_interrupt_waits_for_no_broker(held: HeldRequest, monkeypatch: pytest.Mo
     assert asked.daemon
 
 
-def test_table_of_any_length_is_not_read() -> None:
-    """64 KiB hold 9,000 APIs; a response of 16 MiB took seconds for each of 64 brokers at once."""
+@pytest.mark.parametrize(
+    ("received", "said"),
+    [
+        # 64 KiB hold 9,000 APIs; a response of 16 MiB took seconds for each of 64 brokers at once.
+        ((LARGEST_TABLE_BYTES + 1).to_bytes(4), "above the bound of 65536"),
+        # A listener with TLS answers a plain request with an alert, which is no size of a frame.
+        (bytes.fromhex("15030300020246"), "speaks TLS: give the properties of a client"),
+    ],
+    ids=["long", "tls"],
+)
+def test_what_is_no_table_is_not_read(received: bytes, said: str) -> None:
+    """The sentence says what came in its place."""
     transport = Mock(spec=socket.socket)
-    transport.recv.return_value = (LARGEST_TABLE_BYTES + 1).to_bytes(4)
-    with pytest.raises(ConnectionFailed, match="above the bound of 65536"):
-        ClusterClient(transport, Address("broker-1", 9092), 3)
-
-
-def test_broker_that_trickles_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each byte comes in time, and the response never ends."""
-    transport = Mock(spec=socket.socket)
-    transport.recv.return_value = b"\0"
-    times = itertools.count()
-    monkeypatch.setattr("fixtures.client.own_connection.time.monotonic", lambda: next(times))
-    with pytest.raises(ExchangeTimedOut, match="did not answer within 3 s"):
+    transport.recv.side_effect = [received, b""]
+    with pytest.raises(ConnectionFailed, match=said):
         ClusterClient(transport, Address("broker-1", 9092), 3)
 
 
@@ -355,75 +335,6 @@ def test_address_of_the_other_kind_is_recognised(node: NodeScript, option: str, 
     result = run(Script(nodes=(node,)), at=lambda address: (option, address))
     assert result.exit_code == 10, result.output
     assert f"it is a {said}" in result.output
-
-
-@pytest.mark.parametrize(
-    ("mechanism", "status", "said"),
-    [
-        ("PLAIN", 0, "(id: 1 rack"),
-        ("SCRAM-SHA-512", 10, "SCRAM-SHA-512: the target's token is wrong"),
-    ],
-)
-def test_sasl(mechanism: str, status: int, said: str, tmp_path: Path) -> None:
-    """The user and the password are those of sasl.jaas.config."""
-    config = tmp_path / "client.properties"
-    config.write_text(
-        f"security.protocol=SASL_PLAINTEXT\nsasl.mechanism={mechanism}\n"
-        "sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required \\\n"
-        f'  username="{CREDENTIALS.username}" password="{CREDENTIALS.password}";\n'
-    )
-    script = Script(listener="sasl_plaintext")
-    result = run(script, "--command-config", str(config))
-    assert result.exit_code == status, result.output
-    assert said in result.output
-
-
-@pytest.mark.parametrize("check", ["https", ""])
-def test_tls(check: str, tmp_path: Path) -> None:
-    """A certificate for another host is refused, unless hosts are not checked."""
-    authority = trustme.CA()
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    authority.issue_cert("another.example").configure_cert(context)
-    ca_file = tmp_path / "ca.pem"
-    authority.cert_pem.write_to_path(ca_file)
-    config = tmp_path / "client.properties"
-    config.write_text(
-        f"security.protocol=SSL\nssl.truststore.type=PEM\nssl.truststore.location={ca_file}\n"
-        f"ssl.endpoint.identification.algorithm={check}\n"
-    )
-    result = run(Script(), "--command-config", str(config), context=context)
-    assert result.exit_code == (10 if check else 0), result.output
-    assert ("no TLS with 127.0.0.1" in result.output) == bool(check)
-
-
-ALERT, HTTP = bytes.fromhex("15030300020246"), b"HTTP/1.1 400 Bad Request\r\n\r\n"
-
-
-@pytest.mark.parametrize(
-    ("response", "said"),
-    [
-        (ALERT, "speaks TLS: give the properties of a client, with security.protocol=SSL"),
-        (HTTP, "speaks HTTP: it is no listener of Kafka"),
-        (b"\x7f\xff\xff\xff", "frame size 2147483647"),
-    ],
-)
-def test_other_protocols_are_named(response: bytes, said: str) -> None:
-    """A listener with TLS answers plain requests with an alert, which is no size of a frame."""
-
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read(1)
-        writer.write(response)
-        writer.close()
-
-    async def ask() -> Result:
-        async with await asyncio.start_server(answer, HOST, 0) as server:
-            port = server.sockets[0].getsockname()[1]
-            arguments = ["--bootstrap-server", f"{HOST}:{port}"]
-            return await asyncio.to_thread(CliRunner().invoke, api_versions, arguments)
-
-    result = asyncio.run(ask())
-    assert result.exit_code == 10, result.output
-    assert said in result.output
 
 
 @pytest.mark.parametrize(

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
-from click.testing import CliRunner
 
-from conformance.__main__ import main
 from conformance.commands.changes import changed_tables, comparable
 from conformance.commands.selection import selected_targets
 from conformance.failures.stored_failures import StoredFailure, read_failure
@@ -123,24 +120,6 @@ class TestMatrix:
         runs.run([BUILD], done.append, lambda: None)
         assert " ".join(naming) in done[0].last_lines[0]
 
-    def test_like_is_about_brokers_without_a_file(self) -> None:
-        """Otherwise it would change nothing."""
-        for arguments, words, status in [
-            (
-                ["matrix", RELEASE.id, "--like", RELEASE.id],
-                "a target of the registry is judged as",
-                4,
-            ),
-            (
-                ["changes", RELEASE.id, "--like", RELEASE.id],
-                "a target of the registry is judged",
-                4,
-            ),
-            (["matrix", "--clients", "--like", RELEASE.id], "a client is judged as itself", 2),
-        ]:
-            result = CliRunner().invoke(main, arguments)
-            assert (result.exit_code, words in result.output) == (status, True), result.output
-
 
 def origin(build: Target) -> tuple[dict[str, str], str]:
     """Return the jars of a build and the release that it is judged like, as a record has them."""
@@ -212,17 +191,3 @@ class TestReplay:
             click.UsageError, match=r"which is gone: give the folder .*--kafka-home"
         ):
             target_for(failure, given())
-
-    def test_a_client_has_no_folder(self, tmp_path: Path) -> None:
-        """The options are about brokers."""
-        failure = replace(failure_of(key_of(), "seen"), role="client")
-        (tmp_path / "failure.json").write_text(json.dumps(facts(failure)))
-        for option in ("--kafka-home", "--like"):
-            result = CliRunner().invoke(main, ["replay", str(tmp_path), option, "x"])
-            assert (result.exit_code, "failure of a client" in result.output) == (2, True)
-
-
-def test_targets_are_named_alike_in_all_commands(folder: Path) -> None:
-    """A folder is a target of every command that takes targets."""
-    arguments: Sequence[str] = [str(folder), RELEASE.id]
-    assert [each.id for each in selected_targets(arguments)] == [BUILD, RELEASE.id]

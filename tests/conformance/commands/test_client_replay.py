@@ -6,6 +6,7 @@ import json
 import shlex
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,10 +15,10 @@ from click.testing import CliRunner, Result
 from conformance.commands.replay import replay, runs_of
 from reference_model.clients.scripts.recording import Recording, SeenConnection
 from reference_model.clients.scripts.steps import steps_of
-from reports.run.failures import Failure
 from strategies.api_versions import build_request
 from strategies.broker_scripts import REFUSAL_WITHOUT_RANGE, refuses_everything
 from tests.programs import needs_landlock
+from tests.reports.recorders import failure_of, key_of
 from tests.written_failures import write_failure
 
 SCRIPT = refuses_everything(REFUSAL_WITHOUT_RANGE)
@@ -45,16 +46,9 @@ FALLS_BACK = "answer = ask(V0) if answer[5] == 35 else answer; sys.exit(answer[5
 def stored_failure(folder: Path) -> Path:
     """Store a failure of a client that is not in the registry."""
     connection = SeenConnection(number=0, node=0, opened_ms=0)
-    failure = Failure(
-        signature="0123456789abcdef",
-        clause=CLAUSE,
-        statement="A client falls back.",
+    failure = replace(
+        failure_of(key_of(CLAUSE, "some-client"), "the client loops on one connection"),
         property_name="test_useless_range_is_no_reason_to_repeat",
-        target="some-client",
-        listener="plaintext",
-        verdict="violates",
-        kind="AssertionError",
-        message="the client loops on one connection",
         example=repr({"script": SCRIPT}),
         steps=steps_of(Recording(script=SCRIPT, connections=(connection,))),
         role="client",
@@ -114,6 +108,8 @@ def test_script_is_played_to_a_model_client(tmp_path: Path) -> None:
         pytest.param(["--client-cmd", "true"], 2, "has no {bootstrap}", id="no-place"),
         pytest.param(["--client", "a", "--client-cmd", "b"], 2, "not both", id="both"),
         pytest.param(["--broker", "reference"], 2, "failure of a client", id="broker"),
+        pytest.param(["--kafka-home", "x"], 2, "failure of a client", id="build"),
+        pytest.param(["--like", "x"], 2, "failure of a client", id="like"),
     ],
 )
 def test_the_client_has_to_be_one(

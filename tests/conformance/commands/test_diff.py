@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from conformance.commands.diff import diff
 from conformance.commands.summary import summary
 from tests.reports.exports.grids import HOSTILE, TERMINAL_ESCAPES, hostile_tables, small_tables
+from tests.reports.recorders import failure_of, key_of
 from tests.run_folders import (
     DEFAULT_CLAUSE,
     DEFAULT_TARGET,
@@ -20,6 +21,7 @@ from tests.run_folders import (
     run_header,
     write_run,
 )
+from tests.written_failures import write_failure
 
 SIGNATURE = "0123456789abcdef"
 
@@ -42,22 +44,9 @@ def _run(folder: Path, *verdicts: str, **planned: Any) -> Path:
     ]
     write_run(folder, header, rows)
     if "violates" in verdicts:
-        _write_failure(folder / "failures" / SIGNATURE)
+        key = key_of(DEFAULT_CLAUSE, DEFAULT_TARGET)
+        write_failure(folder / "failures", failure_of(key, f"{HOSTILE}\nmore", SIGNATURE))
     return folder
-
-
-def _write_failure(folder: Path) -> None:
-    folder.mkdir(parents=True)
-    facts = {
-        "property_name": "test_no_key_stands_twice",
-        "kind": "AssertionError",
-        "message": f"{HOSTILE}\nmore",
-        "example": "{}",
-        "verdict": "violates",
-    }
-    (folder / "failure.json").write_text(json.dumps(facts))
-    (folder / "exchange.txt").write_text("connection 0: sent\n  00 12")
-    (folder / "reproducer.py").write_text("print('again')\n")
 
 
 @pytest.mark.parametrize(

@@ -115,32 +115,6 @@ def test_site_that_cannot_be_written_blames_no_grid(
     assert (ended.exit_code, ended.output) == (10, f"Error: {path}: {os.strerror(number)}\n")
 
 
-@pytest.mark.parametrize("number", FAULTS, ids=errno.errorcode.get)
-@pytest.mark.parametrize(
-    ("module", "function", "arguments"),
-    [
-        (rejudge_job, "_rejudge", ["--out", "differences.jsonl"]),
-        (request_logs_job, "count_logs", []),
-    ],
-    ids=["rejudge", "request logs"],
-)
-def test_jobs_of_spark_end_with_10_as_well(
-    module: ModuleType,
-    function: str,
-    arguments: list[str],
-    number: int,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """1 would say that the oracle forbids something, or that a client breaks."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(module, "start_session", Mock())
-    monkeypatch.setattr(module, function, Mock(side_effect=OSError(number, "", "/a/b")))
-    ended = CliRunner().invoke(module.command, [str(tmp_path), *arguments])
-    assert ended.exit_code == 10
-    assert ended.stderr.endswith(f": /a/b: {os.strerror(number)}\n")
-
-
 @pytest.mark.parametrize(
     ("module", "function", "arguments"),
     [
@@ -150,20 +124,29 @@ def test_jobs_of_spark_end_with_10_as_well(
     ],
     ids=["roll-up", "rejudge", "request logs"],
 )
-def test_crash_of_a_job_of_spark_is_no_result(
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        *((OSError(number, "", "/a/b"), f": /a/b: {os.strerror(number)}\n") for number in FAULTS),
+        (RuntimeError("a bug"), "RuntimeError: a bug\n"),
+    ],
+)
+def test_jobs_of_spark_end_with_10_as_well(
+    error: Exception,
+    said: str,
     module: ModuleType,
     function: str,
     arguments: list[str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It ends with 10 and a traceback: 1 would be a difference, or that no run counts."""
+    """1 would say that no run counts, that the oracle forbids something, or that a client breaks."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(module, "start_session", Mock())
-    monkeypatch.setattr(module, function, Mock(side_effect=RuntimeError("a bug")))
+    monkeypatch.setattr(module, function, Mock(side_effect=error))
     ended = CliRunner().invoke(module.command, [str(tmp_path), *arguments])
     assert ended.exit_code == 10
-    assert ended.stderr.endswith("RuntimeError: a bug\n")
+    assert ended.stderr.endswith(said)
 
 
 def test_rejudge_says_why_it_cannot_write_before_java_starts(

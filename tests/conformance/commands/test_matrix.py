@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from click.testing import CliRunner
@@ -25,7 +23,6 @@ from fixtures.launchers.built_in import reference_targets
 from reports.run.exit_status import ExitStatus
 from reports.run.run_writer import suite_facts
 from tests.broken_run_folders import NOT_UTF8
-from tests.conformance.suite_runs import REPOSITORY, children_of, survivors
 from tests.run_folders import (
     clause_entry,
     example_row,
@@ -36,7 +33,6 @@ from tests.run_folders import (
 )
 
 TARGETS = [f"target-{number}" for number in range(11)]
-STARTED_WITHIN_S = 60
 
 
 def write_finished_run(
@@ -210,13 +206,22 @@ def test_run_that_judges_a_release_is_none_of_operations(tmp_path: Path) -> None
         (["--client", "franz-go-1.22.3"], 2, "--client chooses whose --operations"),
         (["--operations", "--client", "kafka-ts-*"], 4, "none of these clients has operations"),
         (["--operations", "--client", "no-such"], 4, "no client is named 'no-such'"),
+        (["--clients", "--like", RELEASE], 2, "a client is judged as itself"),
+        ([RELEASE, "--like", RELEASE], 4, "a target of the registry is judged as"),
+        (["no-such-target"], 4, "no target is named"),
+        (["reference", "--shard", "3/2"], 2, "'3/2' is not i/n with 1 <= i <= n"),
+        (["reference", "--shard", "2/2"], 2, "this shard has no target"),
+        (["reference", "--runs", NOT_UTF8], 2, "is not UTF-8"),
     ],
 )
-def test_operations_are_asked_for_properly(arguments: list[str], status: int, message: str) -> None:
-    """A wrong command line ends before anything is started, and says what to do."""
-    result = CliRunner().invoke(matrix, arguments)
-    assert result.exit_code == status
+def test_wrong_command_line_is_refused(
+    arguments: list[str], status: int, message: str, tmp_path: Path
+) -> None:
+    """It ends before anything is started, and says what to do."""
+    result = CliRunner().invoke(matrix, ["--runs", str(tmp_path), *arguments])
+    assert result.exit_code == status, result.output
     assert message in result.output
+    assert list(tmp_path.iterdir()) == []
 
 
 PUBLISHED = {"apache/kafka:4.4.0": "sha256:ab"}
@@ -301,15 +306,15 @@ def test_untried_targets_are_left_out_of_globs(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_wrong_target_file_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A file of the registry with a wrong format causes an error message and no traceback."""
+    """A file of the registry with a wrong format causes an error message and no traceback; nothing in it acts on a terminal."""
 
     def refuse(*_: object, **__: object) -> None:
-        raise InvalidTargetFile("some.toml: release is missing")
+        raise InvalidTargetFile("some.toml: \x1b[2J is missing")
 
     monkeypatch.setattr(selection, "targets_named", refuse)
     result = CliRunner().invoke(matrix, ["--runs", str(tmp_path)])
     assert result.exit_code == 4
-    assert "Error: some.toml: release is missing" in result.output
+    assert r"Error: some.toml: \x1b[2J is missing" in result.output
 
 
 @pytest.mark.parametrize("status", [0, 1, 3])
@@ -329,40 +334,11 @@ def test_run_without_records_keeps_its_last_lines(
         assert (run.status, run.folder, run.last_lines) == (status, None, ("why",))
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        pytest.param(["no-such-target"], id="target"),
-        pytest.param(["reference", "--shard", "3/2"], id="shard"),
-        pytest.param(["reference", "--shard", "2/2"], id="empty-shard"),
-        pytest.param(["reference", "--runs", NOT_UTF8], id="runs"),
-    ],
-)
-def test_wrong_command_line_is_refused(arguments: list[str], tmp_path: Path) -> None:
-    """An unknown target, an invalid shard, or a folder whose runs none can read is refused before anything runs."""
-    result = CliRunner().invoke(matrix, ["--runs", str(tmp_path), *arguments])
-    assert result.exit_code in (2, 4)
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.slow
-def test_stopped_matrix_leaves_nothing_running(tmp_path: Path) -> None:
-    """Ctrl-C ends the runs and their brokers, with status 2; test_faults_by_stage.py has SIGTERM and SIGKILL."""
-    command = [sys.executable, "-m", "conformance", "matrix", "reference", "reference+tags-descend"]
-    with subprocess.Popen(
-        [*command, "--jobs", "2", "--runs", str(tmp_path / "runs")],
-        text=True,
-        cwd=REPOSITORY,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    ) as process:
-        give_up_at = time.monotonic() + STARTED_WITHIN_S
-        while len(list((tmp_path / "runs").glob("*/run.json"))) < 2:
-            assert time.monotonic() < give_up_at
-            time.sleep(0.2)
-        children = children_of(process)
-        process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=STARTED_WITHIN_S)
-    assert survivors(children) == []
-    assert process.returncode == 2, output
-    assert "continues" in output
+def test_interrupted_matrix_says_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With status 2; test_faults_by_stage.py shows that nothing of it is left running."""
+    monkeypatch.setattr(TargetRuns, "run", Mock(side_effect=KeyboardInterrupt))
+    result = CliRunner().invoke(matrix, ["reference", "--runs", str(tmp_path)])
+    assert result.exit_code == 2
+    assert f"interrupted; the same command with --runs {tmp_path} continues" in result.output

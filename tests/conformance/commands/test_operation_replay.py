@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +23,9 @@ from fixtures.recording_proxy.rerouting import ReroutedPlay
 from fixtures.under_test import trial as trial_module
 from reference_model.profiles.listeners import PLAINTEXT
 from reports.records import OPERATION
-from reports.run.failures import Failure
 from tests.conformance.client_plays import FAILED, HEALTHY, STOPPED, WELL
 from tests.conformance.test_rerouting import ROUTES, SILENT_AT_HOME, SWAP, led, on
+from tests.reports.recorders import failure_of, key_of
 from tests.written_failures import write_failure
 
 CLIENT, CLUSTER = "kafka-python-3.0.12", "kafka-cluster-4.4.0"
@@ -80,16 +80,9 @@ def replayed(
     folder: Path, monkeypatch: pytest.MonkeyPatch, play: Any, operation: str, *options: str
 ) -> Result:
     """Replay a failure; whatever is tried becomes this play."""
-    failure = Failure(
-        signature="0123456789abcdef",
-        clause=f"{CLIENT}.{operation}",
-        statement="It works.",
+    failure = replace(
+        failure_of(key_of(f"{CLIENT}.{operation}", CLUSTER), "the operation fails"),
         property_name="test_operation_works_or_is_refused",
-        target=CLUSTER,
-        listener=PLAINTEXT,
-        verdict="violates",
-        kind="AssertionError",
-        message="the operation fails",
         example="{}",
         steps=(),
         role=OPERATION,
@@ -165,12 +158,3 @@ def test_none_is_judged_if_one_cannot_be_read(
     (tmp_path / "empty").mkdir()
     ended = CliRunner().invoke(replay, [str(tmp_path), str(tmp_path / "empty")])
     assert (ended.exit_code, judged) == (4, [])
-
-
-def test_folder_of_a_run_is_no_failure(tmp_path: Path) -> None:
-    """The error says what to give."""
-    (tmp_path / "run.json").write_text("{}")
-    (tmp_path / "failures" / "0123456789abcdef").mkdir(parents=True)
-    ended = CliRunner().invoke(replay, [str(tmp_path)])
-    assert ended.exit_code == 4
-    assert f"such as {tmp_path}/failures/*" in ended.output.replace("\n", "")

@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
 from conformance.__main__ import main
-from conformance.commands import spark_jobs
 from conformance.failures.stored_failures import StoredFailure
 from fixtures.errors import HarnessError
-
-
-@pytest.fixture
-def spark_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make the process that would start Spark exit with 3."""
-    ended = SimpleNamespace(wait=lambda: 3)
-    monkeypatch.setattr(spark_jobs, "running", lambda _job: nullcontext(ended))
 
 
 def on_terminal_and_piped(arguments: Sequence[str]) -> tuple[Result, Result]:
@@ -31,28 +18,6 @@ def on_terminal_and_piped(arguments: Sequence[str]) -> tuple[Result, Result]:
     terminal, pipe = {"FORCE_COLOR": "1", "TERM": "xterm"}, {"FORCE_COLOR": None}
     on_terminal = CliRunner(env=terminal).invoke(main, arguments)
     return on_terminal, CliRunner(env=pipe).invoke(main, arguments)
-
-
-@pytest.mark.usefixtures("spark_does_not_start")
-@pytest.mark.parametrize(
-    ("command", "words"),
-    [
-        pytest.param("verify SITE SITE", "rolling up with Spark", id="verify"),
-        pytest.param("rejudge SITE --out SITE/differences.jsonl", "judging again", id="rejudge"),
-    ],
-)
-def test_waiting_is_shown_on_a_terminal(command: str, words: str, tmp_path: Path) -> None:
-    """The line is on standard error, and only if that is a terminal."""
-    tables = tmp_path / "tables"
-    tables.mkdir()
-    inputs = pa.table({"run_id": ["r1"], "run_json_sha256": ["0" * 64]})
-    for name in ("cells", "inputs"):
-        pq.write_table(inputs, tables / f"{name}.parquet")
-    arguments = [word.replace("SITE", str(tmp_path)) for word in command.split()]
-    on_terminal, piped = on_terminal_and_piped(arguments)
-    assert on_terminal.exit_code == piped.exit_code == 3, on_terminal.output
-    assert words in on_terminal.stderr
-    assert words not in piped.output
 
 
 @pytest.mark.parametrize(

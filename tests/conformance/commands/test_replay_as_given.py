@@ -64,9 +64,9 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 CLAUSES = {TABLE: "PROXY.table-within-upstream", PASSED: "PROXY.responses-unchanged"}
 
 
-def stored(runs: Path, property_name: str, target: str = "127.0.0.1:9") -> Path:
+def stored(runs: Path, property_name: str) -> Path:
     """Return the folder of a failure of a proxy."""
-    failure = failure_of(CellKey(CLAUSES[property_name], target, PLAINTEXT), "seen")
+    failure = failure_of(CellKey(CLAUSES[property_name], str(UNUSED), PLAINTEXT), "seen")
     example = repr(EXAMPLES[property_name])
     return write_failure(runs, replace(failure, property_name=property_name, example=example))
 
@@ -137,40 +137,30 @@ class TestUpstream:
         assert (result.exit_code, said in result.output) == (2, True), result.output
 
 
-class TestOrigin:
-    """A failure keeps how its target is given, without secrets."""
+def test_origin_is_kept_without_secrets() -> None:
+    """Listeners and upstream are the words of the options."""
+    access = SaslAccess(username="u", password="secret", mechanisms=("PLAIN",))
+    target = address_target(
+        Address("127.0.0.1", 9093),
+        listener="sasl_ssl",
+        others={"controller": Address("::1", 9095)},
+        security={"sasl_ssl": Security(access=access)},
+        upstream=Address("127.0.0.1", 9192),
+    )
+    assert origin_of(target) == {
+        "addresses": "SASL_SSL://127.0.0.1:9093 PLAINTEXT://[::1]:9095",
+        "upstream": "127.0.0.1:9192",
+        "credentials": "given",
+    }
 
-    def test_listeners_and_upstream_are_kept(self) -> None:
-        """They are the words of the options."""
-        access = SaslAccess(username="u", password="secret", mechanisms=("PLAIN",))
-        target = address_target(
-            Address("127.0.0.1", 9093),
-            listener="sasl_ssl",
-            others={"controller": Address("::1", 9095)},
-            security={"sasl_ssl": Security(access=access)},
-            upstream=Address("127.0.0.1", 9192),
-        )
-        assert origin_of(target) == {
-            "addresses": "SASL_SSL://127.0.0.1:9093 PLAINTEXT://[::1]:9095",
-            "upstream": "127.0.0.1:9192",
-            "credentials": "given",
-        }
 
-    def test_what_a_read_only_run_found_is_judged_again_by_reading(self, tmp_path: Path) -> None:
-        """Somebody else may depend on a cluster that only such a run may judge."""
-        target = replace(address_target(UNUSED, listener=PLAINTEXT), is_read_only=True)
-        found = replace(failure(tmp_path), origin=origin_of(target))
-        wanted = Wanted(listeners=(given_listener(str(UNUSED), {}),))
-        assert target_for(found, wanted) == target
-        assert not target_for(failure(tmp_path), wanted).is_read_only
-
-    def test_address_is_asked_for(self, tmp_path: Path) -> None:
-        """Also if the id of the target is not that address, as with `--every-broker`."""
-        failure = failure_of(CellKey(CLAUSES[TABLE], "cluster/1", PLAINTEXT), "seen")
-        failure = replace(failure, origin={"addresses": "PLAINTEXT://127.0.0.1:9092"})
-        result = CliRunner().invoke(replay, [str(write_failure(tmp_path, failure))])
-        assert result.exit_code == 2, result.output
-        assert "found at an address, so --bootstrap-server is required" in result.output
+def test_what_a_read_only_run_found_is_judged_again_by_reading(tmp_path: Path) -> None:
+    """Somebody else may depend on a cluster that only such a run may judge."""
+    target = replace(address_target(UNUSED, listener=PLAINTEXT), is_read_only=True)
+    found = replace(failure(tmp_path), origin=origin_of(target))
+    wanted = Wanted(listeners=(given_listener(str(UNUSED), {}),))
+    assert target_for(found, wanted) == target
+    assert not target_for(failure(tmp_path), wanted).is_read_only
 
 
 @pytest.mark.parametrize(
@@ -201,9 +191,9 @@ def test_failure_is_judged_on_the_node_that_has_its_listener(
     assert target_for(replace(failure(tmp_path), listener=listener), wanted) == nodes[listener]
 
 
-def failure(tmp_path: Path, property_name: str = TABLE) -> StoredFailure:
+def failure(tmp_path: Path) -> StoredFailure:
     """Return a stored failure."""
-    return read_failure(stored(tmp_path, property_name))
+    return read_failure(stored(tmp_path, TABLE))
 
 
 def test_a_proxy_is_judged_as_one_again(tmp_path: Path) -> None:

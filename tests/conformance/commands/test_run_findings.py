@@ -11,6 +11,7 @@ import pytest
 from conformance.commands import matrix
 from conformance.commands.matrix import LONGEST_SEEN, finding_lines, verdicts_of
 from conformance.runs.target_runs import TargetRun
+from fixtures.choosing.listeners import AUTO
 from reports.records import Verdict
 from tests.reports.recorders import failure_of, key_of
 from tests.run_folders import (
@@ -37,10 +38,10 @@ def failed_run(tmp_path: Path) -> Path:
     return folder
 
 
-def lines_of(folder: Path | None) -> list[str]:
+def lines_of(folder: Path | None, launcher: str = AUTO) -> list[str]:
     """Return the lines about a run."""
     run = TargetRun(target=DEFAULT_TARGET, status=1, folder=folder)
-    return list(finding_lines(run, verdicts_of(run)))
+    return list(finding_lines(run, verdicts_of(run), launcher))
 
 
 def test_a_violated_cell_is_reported_with_what_was_seen_and_its_command(failed_run: Path) -> None:
@@ -52,13 +53,7 @@ def test_a_violated_cell_is_reported_with_what_was_seen_and_its_command(failed_r
     assert seen.endswith("mm… (complete in failure.json)")
     command = shlex.split(again.removeprefix("  again: "))
     assert command == ["kafka-conformance", "replay", str(failed_run / "failures" / SIGNATURE)]
-
-
-def test_the_command_has_the_launcher_of_the_matrix(failed_run: Path) -> None:
-    """Otherwise `replay` may start the release in another way than the run did."""
-    run = TargetRun(target=DEFAULT_TARGET, status=1, folder=failed_run)
-    *_, again = finding_lines(run, verdicts_of(run), "process")
-    assert again.endswith(f"{SIGNATURE} --launcher process")
+    assert lines_of(failed_run, "process")[-1] == f"{again} --launcher process"
 
 
 def test_failure_that_proves_nothing_is_not_reported(failed_run: Path) -> None:

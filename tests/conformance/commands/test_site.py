@@ -67,14 +67,6 @@ def test_violation_without_evidence_is_no_page(copied: Path) -> None:
     assert not (copied / "index.html").exists()
 
 
-def test_damaged_table_is_named(copied: Path) -> None:
-    """A file that is not Parquet is wrong input, not a crash."""
-    (copied / "tables" / "cells.parquet" / "part-0.parquet").write_bytes(b"no table")
-    ended = _site(copied)
-    assert ended.exit_code == 4
-    assert "cannot be read as a grid" in ended.output
-
-
 def test_list_that_is_nested_too_deeply_is_named(copied: Path) -> None:
     """A list of runs may be a stranger's as well."""
     (copied / REFUSED_FILE).write_text("[" * 200_000, encoding="utf-8")

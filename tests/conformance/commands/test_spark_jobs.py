@@ -66,9 +66,16 @@ def _is_zombie(process_id: int) -> bool:
         return True
 
 
-def test_the_exit_status_of_a_program_is_returned() -> None:
-    """A program that ends by itself is not interrupted."""
+@pytest.mark.parametrize("terminal", [{}, {"FORCE_COLOR": "1", "TERM": "xterm"}])
+def test_the_exit_status_of_a_program_is_returned(
+    terminal: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A program that ends by itself is not interrupted; what it does is shown on a terminal alone."""
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    for name, value in terminal.items():
+        monkeypatch.setenv(name, value)
     assert status_of([sys.executable, "-c", "raise SystemExit(4)"], "waiting") == 4
+    assert ("waiting" in capsys.readouterr().err) == bool(terminal)
 
 
 @pytest.mark.parametrize("number", ENDING_SIGNALS, ids=lambda number: number.name)
@@ -107,3 +114,15 @@ def test_programs_find_the_suite_before_anything_else(
     assert imported == str(REPOSITORY / "reports" / "__init__.py")
     assert paths == f"{REPOSITORY}{os.pathsep}/theirs"
     assert os.environ["PYTHONPATH"] == "/theirs"
+
+
+@pytest.mark.timeout(300)
+def test_wrong_usage_is_reported(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """The roll-up's message and status 2 are passed on by `grid`, and nothing is written."""
+    out = tmp_path / "grid"
+    ended = CliRunner().invoke(
+        console_script.main, ["grid", "runs", "--rebuild", "--out", str(out)]
+    )
+    assert ended.exit_code == 2
+    assert "--rebuild needs --history" in capfd.readouterr().err
+    assert not out.exists()

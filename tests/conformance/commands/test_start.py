@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import socket
-import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -30,7 +28,6 @@ from fixtures.launchers.built_in import reference_targets
 from fixtures.launchers.free_port import free_port
 from fixtures.launchers.process import launch_process
 from fixtures.launchers.scripted import launch_scripted, scripted_target
-from fixtures.polling import poll_until
 from fixtures.registry.targets import newest_release
 from reference_model.clients.scripts.named_scripts import NAMED_SCRIPTS
 from reference_model.clients.scripts.script import Answer, one_node
@@ -86,36 +83,32 @@ def test_clients_reach_every_listener_of_a_release(tmp_path: Path) -> None:
             reaches(name, files)
 
 
-@pytest.mark.slow
-def test_sigterm_ends_what_was_started(tmp_path: Path) -> None:
-    """Clients reach it until then; afterwards its folder is gone, its port closed, and the status is 0."""
-    out = tmp_path / "out"
-    command = [sys.executable, "-m", "conformance", "start", "scripted", "--listener", SSL]
-    with subprocess.Popen(
-        [*command, "--out", str(out)], stdout=subprocess.PIPE, text=True
-    ) as started:
-        try:
-            assert poll_until((out / SUMMARY).exists, True, limit_s=STARTS_WITHIN_S)
-            said = json.loads((out / SUMMARY).read_text())
-            assert said["process_id"] == started.pid
-            (each,) = said["listeners"].values()
-            files = ClientFiles(
-                bootstrap_servers=each["bootstrap_servers"],
-                mechanisms=tuple(each["sasl_mechanisms"]),
-                properties=tuple(map(Path, each["properties"])),
-                librdkafka_properties=tuple(map(Path, each["librdkafka_properties"])),
-            )
-            reaches(SSL, files)
-            started.send_signal(signal.SIGTERM)
-            printed, _ = started.communicate(timeout=STARTS_WITHIN_S)
-        finally:
-            started.kill()
-    assert started.returncode == 0
-    assert files.bootstrap_servers in printed
-    assert not out.exists()
-    host, _, port = files.bootstrap_servers.rpartition(":")
-    with pytest.raises(ConnectionRefusedError):
-        socket.create_connection((host, int(port))).close()
+def running_until(
+    how_it_ended: Callable[[], str | None],
+) -> Callable[..., AbstractContextManager[RunningBroker]]:
+    """Return what takes the place of `launch`: it yields a broker that nothing listens for."""
+    address = Address("127.0.0.1", 9)
+    return lambda *_: nullcontext(running_at(address, how_it_ended=how_it_ended))
+
+
+def test_an_interrupt_is_the_usual_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until then the folder has what `--json` prints; afterwards it is gone, and the status is 0."""
+    summary = tmp_path / "out" / SUMMARY
+    written = []
+
+    def interrupt() -> None:
+        written.append(summary.read_text())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(start, "launch", running_until(interrupt))
+    arguments = ["start", "reference", "--listener", PLAINTEXT, "--out", str(tmp_path / "out")]
+    done = CliRunner().invoke(main, [*arguments, "--json"])
+    assert done.exit_code == 0, done.output
+    assert written == [done.stdout]
+    said = json.loads(done.stdout)
+    assert said["process_id"] == os.getpid()
+    assert said["listeners"][PLAINTEXT]["bootstrap_servers"] == "127.0.0.1:9"
+    assert not summary.parent.exists()
 
 
 def test_a_command_finds_the_address_and_gives_the_status(
@@ -152,13 +145,7 @@ def test_a_broker_that_ends_by_itself_is_reported(
     command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With how it ended, and status 10; no command has succeeded without it."""
-    address = Address("127.0.0.1", 9)
-
-    @contextmanager
-    def ending(*_: object) -> Iterator[RunningBroker]:
-        yield running_at(address, how_it_ended=lambda: "broker ended by SIGKILL")
-
-    monkeypatch.setattr(start, "launch", ending)
+    monkeypatch.setattr(start, "launch", running_until(lambda: "broker ended by SIGKILL"))
     done = CliRunner().invoke(main, ["start", "reference", "--listener", PLAINTEXT, *command])
     assert done.exit_code == 10
     assert "reference has ended: broker ended by SIGKILL" in done.output

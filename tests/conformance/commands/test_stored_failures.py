@@ -44,7 +44,6 @@ from fixtures.registry.targets import load_target
 from fixtures.under_test.in_memory_client import in_memory_client
 from fixtures.under_test.judged_target import JudgedTarget
 from proposals import proposals
-from reference_model.clients.scripts.script import Answer, ConnectionScript, Table, all_connections
 from reference_model.faults.broker import DEFECTS
 from reports.run.exit_status import ExitStatus
 from reports.run.judged_examples import CellKey
@@ -62,7 +61,6 @@ from tests.run_folders import (
 )
 from tests.written_failures import write_failure
 from wire.api_keys import METADATA_KEY
-from wire.error_codes import ErrorCode
 from wire.headers import PLAIN_CLIENT_ID
 from wire.primitives import TaggedField
 
@@ -184,32 +182,53 @@ def test_what_a_run_does_not_judge_does_not_fail_again(
         still_fails(failure, target)
 
 
-def test_note_on_a_whole_property_says_how_to_go_on(stored: Path, tmp_path: Path) -> None:
-    """A failure without drawn values cannot be judged again; the message names its property's command."""
-    facts = json.loads((stored / "failure.json").read_text())
-    (tmp_path / "failure.json").write_text(json.dumps(facts | {"example": ""}))
-    result = CliRunner().invoke(replay, [str(tmp_path)])
-    assert result.exit_code == 10, result.output
-    assert "pytest conformance/ -k test_tags_in_answers_ascend" in result.output
-
-
-def test_failure_on_a_shared_connection_is_not_judged_alone(stored: Path, tmp_path: Path) -> None:
-    """Earlier versions sent other examples on the same connection first; without those, `replay` could only be wrong."""
+@pytest.mark.parametrize(
+    ("changes", "status", "said"),
+    [
+        pytest.param(
+            {"example": ""},
+            ExitStatus.HARNESS_ERROR,
+            "pytest conformance/ -k test_tags_in_answers_ascend",
+            id="note-on-a-whole-property",
+        ),
+        pytest.param(
+            # Earlier versions sent other examples on the same connection first.
+            {"served_before": 2},
+            ExitStatus.HARNESS_ERROR,
+            "run its reproducer.py",
+            id="shared-connection",
+        ),
+        pytest.param(
+            {"example": "{'gone': 1}"},
+            ExitStatus.HARNESS_ERROR,
+            "test_tags_in_answers_ascend no longer takes gone",
+            id="lost-parameter",
+        ),
+        pytest.param(
+            {"target": "127.0.0.1:9092"},
+            click.UsageError.exit_code,
+            "found at an address, so --bootstrap-server is required",
+            id="address",
+        ),
+        pytest.param(
+            # As with --every-broker.
+            {"target": "cluster/1", "origin": {"addresses": "PLAINTEXT://127.0.0.1:9092"}},
+            click.UsageError.exit_code,
+            "found at an address, so --bootstrap-server is required",
+            id="broker-of-a-cluster",
+        ),
+    ],
+)
+def test_what_cannot_be_judged_again_says_how_to_go_on(
+    changes: dict[str, object], status: int, said: str, stored: Path, tmp_path: Path
+) -> None:
+    """It is inconclusive; and nothing is sent to an address from a stored file."""
     facts = json.loads((stored / "failure.json").read_text())
     path = tmp_path / "failure.json"
-    path.write_text(json.dumps({**facts, "served_before": 2}))
+    path.write_text(json.dumps(facts | changes))
     result = CliRunner().invoke(replay, [str(path)])
-    assert result.exit_code == 10, result.output
-    assert "run its reproducer.py" in result.output
-
-
-def test_failure_of_an_address_asks_for_it(stored: Path, tmp_path: Path) -> None:
-    """Nothing is sent to an address from a stored file."""
-    facts = json.loads((stored / "failure.json").read_text())
-    (tmp_path / "failure.json").write_text(json.dumps(facts | {"target": "127.0.0.1:9092"}))
-    result = CliRunner().invoke(replay, [str(tmp_path)])
-    assert result.exit_code == 2, result.output
-    assert "found at an address, so --bootstrap-server is required" in result.output
+    assert result.exit_code == status, result.output
+    assert said in result.output
 
 
 def test_failure_becomes_an_entry(stored: Path) -> None:
@@ -295,13 +314,6 @@ def client_properties() -> Iterator[Property]:
         )
 
 
-def test_a_script_comes_back() -> None:
-    """A script is read back with all its parts, and an error code as its number."""
-    answer = Answer(error_code=ErrorCode.INVALID_REQUEST, table=Table(null=True), body=b"\xff")
-    values = {"script": all_connections(ConnectionScript(refusal=answer), heals_after_ms=700)}
-    assert read_values(repr(values)) == values
-
-
 def proposed_properties() -> Iterator[tuple[str, Property]]:
     """Yield every property that a proposal brings, after the role that it judges."""
     for proposal in proposals():
@@ -373,17 +385,6 @@ def test_property_that_is_not_drawn_names_its_checks(judged: Property) -> None:
         target, *stored = signature(check).parameters
         assert target == "broker"
         assert stored
-
-
-def test_values_that_no_property_takes_any_more_are_inconclusive(
-    stored: Path, tmp_path: Path
-) -> None:
-    """A property may have lost a parameter since the failure was stored."""
-    facts = json.loads((stored / "failure.json").read_text())
-    (tmp_path / "failure.json").write_text(json.dumps(facts | {"example": "{'gone': 1}"}))
-    result = CliRunner().invoke(replay, [str(tmp_path)])
-    assert result.exit_code == ExitStatus.HARNESS_ERROR, result.output
-    assert "test_tags_in_answers_ascend no longer takes gone" in result.output
 
 
 @pytest.mark.parametrize("text", ["__import__('os')", "{'a': open('x')}", "1", "{", "{'a': b.c}"])

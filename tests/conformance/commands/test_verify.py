@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
+from unittest.mock import Mock
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 from conformance.__main__ import main
 from conformance.commands import verify
 from reports.hash_list import write_hash_list
+from reports.verify.verification import GridDifference
 from tests.run_folders import example_row, planned_cell, run_header, write_header, write_run
 
 pytestmark = pytest.mark.timeout(600)
@@ -75,31 +76,19 @@ def test_grid_with_a_history_is_called_true(published: Path, tmp_path: Path) -> 
     assert ended.exit_code == 0
 
 
-@pytest.mark.nightly
-@pytest.mark.slow  # Verifying rolls all runs up again
-def test_what_was_tampered_with_is_named(published: Path, tmp_path: Path) -> None:
-    """A cell turned green, a changed row and a removed run each have lines, and the status is 1."""
-    for name in ("site", "runs"):
-        shutil.copytree(published / name, tmp_path / name)
-    _paint(next((tmp_path / "site" / "tables" / "cells.parquet").glob("*.parquet")))
-    _paint(tmp_path / "runs" / "r0" / "examples" / "part-0.parquet")
-    shutil.rmtree(tmp_path / "runs" / "r1")
-    ended = _kafka_conformance("verify", tmp_path / "site", tmp_path / "runs")
+def test_every_difference_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of files, runs, rows, lists and pages: each has a line, and the status is 1."""
+    names = [f"differing_{part}" for part in ("files", "runs", "rows", "lists")]
+    for name in (*names, "_differing_pages"):
+        found = [GridDifference(name, "differs")]
+        monkeypatch.setattr(verify, name, Mock(return_value=found))
+    monkeypatch.setattr(verify, "_site", lambda published: published)
+    monkeypatch.setattr(verify, "_rolled_up", lambda *_: True)
+    ended = _kafka_conformance("verify", tmp_path, tmp_path)
     assert ended.exit_code == 1
-    for line in (
-        "has changed since the grid was written",
-        "run: r1 is not among the given runs",
-        "cells: KIP-35.keys-unique / apache-kafka-4.4.0 / plaintext: is published, but",
-        "cells: KIP-35.keys-unique / apache-kafka-3.9.2 / plaintext: conforms is 1, but the runs give 2",
-    ):
-        assert line in ended.output
-
-
-def _paint(path: Path) -> None:
-    table = pq.read_table(path)
-    index = table.schema.get_field_index("verdict")
-    green = pa.array(["conforms"] * table.num_rows, table.schema.field(index).type)
-    pq.write_table(table.set_column(index, table.schema.field(index), green), path)
+    assert ended.output.splitlines()[:5] == [
+        f"{name}: differs" for name in (*names, "_differing_pages")
+    ]
 
 
 def test_folder_that_is_no_grid_is_refused(tmp_path: Path) -> None:
@@ -107,6 +96,14 @@ def test_folder_that_is_no_grid_is_refused(tmp_path: Path) -> None:
     ended = _kafka_conformance("verify", tmp_path, tmp_path)
     assert ended.exit_code == 4
     assert "was not written by `grid`" in ended.output
+
+
+def test_roll_up_that_fails_is_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its status is passed on, such as that of a missing Java."""
+    monkeypatch.setattr(verify, "status_of", lambda *_: 3)
+    with pytest.raises(SystemExit) as ended:
+        verify._rolled_up([], Path("grid"), {})
+    assert ended.value.code == 3
 
 
 def test_grid_of_no_run_is_not_called_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,8 @@ from wire.request_log_counts import LogCounts
 
 LINES = [line for line, _ in ENTRIES.values()]
 FOR = ["--for", "apache-kafka-4.4.0"]
+BROKER = ["--bootstrap-server", "127.0.0.1:1"]
+"""An address at which nothing listens."""
 
 
 def written(path: Path) -> Path:
@@ -52,33 +54,30 @@ def test_what_spark_counted_gives_the_same(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize(
-    ("options", "sentence"),
+    ("options", "status", "sentence"),
     [
-        ([], "give --bootstrap-server"),
-        (["--follow"], "give --bootstrap-server"),
-        (["--request-log", "LOG", "--rehearse", "apache-kafka-4.4.0"], "--rehearse cannot be"),
-        (["--request-log", "LOG", "--bootstrap-server", "a:1"], "--bootstrap-server cannot be"),
-        (["--pcap", "LOG", "--follow"], "give --request-log"),
-        (["--request-log", "LOG", "--spark", "--follow"], "leave out --follow"),
-        (["--request-log", "LOG", "--time", "3"], "--time is about watching"),
+        ([], 2, "give --bootstrap-server"),
+        (["--follow"], 2, "give --bootstrap-server"),
+        (["--request-log", "LOG", "--rehearse", "apache-kafka-4.4.0"], 2, "--rehearse cannot be"),
+        (["--request-log", "LOG", *BROKER], 2, "--bootstrap-server cannot be"),
+        (["--pcap", "LOG", "--follow"], 2, "give --request-log"),
+        (["--request-log", "LOG", "--spark", "--follow"], 2, "leave out --follow"),
+        (["--request-log", "LOG", "--time", "3"], 2, "--time is about watching"),
+        (["--request-log", "no-such-file"], 4, "cannot read the request log no-such-file"),
+        (["--pcap", "LOG"], 4, "is no packet capture"),
+        ([*BROKER, "--time", "nan"], 2, "nan is no number of seconds"),
+        ([*BROKER, "--time", "inf"], 2, "inf is no number of seconds"),
+        ([*BROKER, "--listen", "nowhere"], 2, "--listen 'nowhere' is not HOST:PORT"),
+        ([*BROKER, "--for", "apache-kafka-9"], 4, "'apache-kafka-9' is no release whose table"),
+        ([*BROKER, "--", "no-such-program"], 2, "'no-such-program' is no command"),
+        ([*BROKER, "--listen", "127.0.0.1:0"], 10, "127.0.0.1:1"),
     ],
 )
-def test_wrong_usage_is_one_sentence(tmp_path: Path, options: list[str], sentence: str) -> None:
-    """Options that do not belong together end with 2 and a sentence."""
+def test_bad_input_is_one_sentence(
+    tmp_path: Path, options: list[str], status: int, sentence: str
+) -> None:
+    """With the exit status of its kind, before anything is watched."""
     log = written(tmp_path / "LOG")
     given = [str(log) if each == "LOG" else each for each in options]
-    ran = CliRunner().invoke(watch, [*given, *FOR])
-    assert (ran.exit_code, sentence in ran.stderr) == (2, True), ran.output
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        (["--request-log", "no-such-file"], "cannot read the request log no-such-file"),
-        (["--pcap", __file__], "is no packet capture"),
-    ],
-)
-def test_unusable_files_end_with_4(options: list[str], sentence: str) -> None:
-    """Files that cannot be read, or are something else, end with 4 and a sentence."""
-    ran = CliRunner().invoke(watch, [*options, *FOR])
-    assert (ran.exit_code, sentence in ran.stderr) == (4, True), ran.output
+    ran = CliRunner().invoke(watch, [*FOR, *given])
+    assert (ran.exit_code, sentence in ran.stderr) == (status, True), ran.output

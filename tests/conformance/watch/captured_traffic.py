@@ -10,16 +10,12 @@ from pathlib import Path
 from dpkt import ethernet, ip, ip6, pcap, pcapng, sll, sll2, tcp
 
 from conformance.watch.tcp_packets import Endpoint, Segment
-from wire.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
-from wire.codec import encode
-from wire.error_codes import ErrorCode
-from wire.frames import encode_frame
-from wire.headers import RequestHeader, ResponseHeader
+from tests.conformance.watch import relay
 
 CLIENT, BROKER = Endpoint("10.0.0.7", 50_000), Endpoint("10.0.0.1", 9092)
 START = 2**32 - 300
 """The first sequence number of either end: numbers begin again from 0 within a conversation."""
-TABLE = {0: (0, 11), 3: (0, 12), 18: (0, 4)}
+TABLE = {each.api_key: (each.min_version, each.max_version) for each in relay.TABLE}
 
 Turn = tuple[bytes, bytes]
 """What the client sent at once, and what the broker sent after that."""
@@ -33,38 +29,18 @@ def request(
     body: bytes = b"",
 ) -> bytes:
     """Return the frame of a request with a header v1."""
-    header = RequestHeader(
-        request_api_key=api_key,
-        request_api_version=api_version,
-        correlation_id=correlation_id,
-        client_id=client_id,
-    )
-    return encode_frame(encode(header, version=1) + body)
+    return relay.request(api_key, api_version, body, number=correlation_id, client_id=client_id)
 
 
-def asking(correlation_id: int, *, api_version: int = 3) -> Turn:
+def asking(correlation_id: int) -> Turn:
     """Return an ApiVersions request that names its software, and the response with `TABLE`."""
-    header = RequestHeader(
-        request_api_key=18,
-        request_api_version=api_version,
-        correlation_id=correlation_id,
-        client_id="shop",
-    )
-    body = ApiVersionsRequest(client_software_name="my-app", client_software_version="1.2.3")
-    rows = tuple(
-        ApiVersion(api_key=key, min_version=lowest, max_version=highest)
-        for key, (lowest, highest) in TABLE.items()
-    )
-    answer = encode(ResponseHeader(correlation_id=correlation_id), version=0) + encode(
-        ApiVersionsResponse(error_code=ErrorCode.NONE, api_keys=rows), version=3
-    )
-    sent = encode(header, version=2) + encode(body, version=3)
-    return encode_frame(sent), encode_frame(answer)
+    sent = relay.asking(3, number=correlation_id, client_id="shop")
+    return sent, relay.table(3, number=correlation_id)
 
 
 def response(correlation_id: int, body: bytes = b"") -> bytes:
     """Return the frame of a response."""
-    return encode_frame(correlation_id.to_bytes(4) + body)
+    return relay.response(body, number=correlation_id)
 
 
 def exchanged(correlation_id: int, api_key: int = 3, api_version: int = 9, size: int = 20) -> Turn:

@@ -12,6 +12,7 @@ from tests.conformance.watch.relay import (
     HOST,
     METADATA_KEY,
     PRODUCE,
+    Handler,
     asking,
     metadata,
     next_frame,
@@ -69,7 +70,7 @@ async def nothing_comes_after_a_refused_request() -> None:
 async def brokers_of_several_releases_are_rehearsed() -> None:
     """Each broker is asked in a version of ApiVersions that it serves itself, as in a cluster that is being upgraded."""
     writers: list[asyncio.StreamWriter] = []
-    second = await start_broker(_serve_older, writers)
+    second = await start_broker(serve_older, writers)
     port = int(second.sockets[0].getsockname()[1])
 
     async def first(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -87,18 +88,6 @@ async def brokers_of_several_releases_are_rehearsed() -> None:
         body = decode(ApiVersionsResponse, (await next_frame(reader))[8:], version=4)
         assert body.error_code is ErrorCode.NONE
         relay.writers += writers
-
-
-async def _serve_older(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Answer ApiVersions as a broker that knows it up to v2."""
-    newest = ApiVersion(api_key=API_VERSIONS, min_version=0, max_version=2)
-    while True:
-        frame = await next_frame(reader)
-        _, version, number = struct.unpack_from(">hhi", frame, SIZE_BYTES)
-        error = ErrorCode.NONE if version <= 2 else ErrorCode.UNSUPPORTED_VERSION
-        body = ApiVersionsResponse(error_code=error, api_keys=(newest,))
-        layout = version if version <= 2 else 0
-        writer.write(response(encode(body, version=layout), number=number))
 
 
 async def a_rehearsed_release_refuses_versions() -> None:
@@ -126,18 +115,31 @@ async def a_newer_release_is_rehearsed() -> None:
         assert (API_VERSIONS, 5) in [(each.api_key, each.max_version) for each in body.api_keys]
 
 
-async def serve_old_configs(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """List DescribeConfigs as release 0.11 does, whose only version release 4.0 refuses."""
-    listed = [(API_VERSIONS, 0, 1), (METADATA_KEY, 0, 4), (DESCRIBE_CONFIGS_KEY, 0, 0)]
-    keys = [ApiVersion(api_key=key, min_version=low, max_version=high) for key, low, high in listed]
-    while True:
-        frame = await next_frame(reader)
-        _, version, number = struct.unpack_from(">hhi", frame, SIZE_BYTES)
-        body = encode(
-            ApiVersionsResponse(error_code=ErrorCode.NONE, api_keys=tuple(keys)),
-            version=min(version, 1),
-        )
-        writer.write(response(body, number=number))
+def serving_table(*listed: tuple[int, int, int]) -> Handler:
+    """Return how a broker answers that lists API keys, each with its lowest and highest version."""
+    keys = tuple(
+        ApiVersion(api_key=key, min_version=low, max_version=high) for key, low, high in listed
+    )
+    (newest,) = (high for key, _, high in listed if key == API_VERSIONS)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:
+            frame = await next_frame(reader)
+            _, version, number = struct.unpack_from(">hhi", frame, SIZE_BYTES)
+            error = ErrorCode.NONE if version <= newest else ErrorCode.UNSUPPORTED_VERSION
+            body = ApiVersionsResponse(error_code=error, api_keys=keys)
+            layout = version if version <= newest else 0
+            writer.write(response(encode(body, version=layout), number=number))
+
+    return serve
+
+
+serve_older = serving_table((API_VERSIONS, 0, 2))
+"""A broker that knows ApiVersions up to v2."""
+serve_old_configs = serving_table(
+    (API_VERSIONS, 0, 1), (METADATA_KEY, 0, 4), (DESCRIBE_CONFIGS_KEY, 0, 0)
+)
+"""List DescribeConfigs as release 0.11 does, whose only version release 4.0 refuses."""
 
 
 async def what_cannot_be_rehearsed_is_known() -> None:

@@ -17,7 +17,7 @@ from wire.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsRespons
 from wire.codec import encode
 from wire.error_codes import ErrorCode
 from wire.frames import SIZE_BYTES, encode_frame, read_size
-from wire.headers import RequestHeader
+from wire.headers import plain_header, request_header_version
 from wire.startup_messages import METADATA
 
 HOST = "127.0.0.1"
@@ -79,25 +79,26 @@ async def start_broker(handler: Handler, writers: list[asyncio.StreamWriter]) ->
 
 
 def request(
-    api_key: int, api_version: int, body: bytes = b"", *, number: int = 1, client_id: str = "app"
+    api_key: int,
+    api_version: int,
+    body: bytes = b"",
+    *,
+    number: int = 1,
+    client_id: str | None = "app",
 ) -> bytes:
     """Return the frame of a request with a header that is not flexible."""
-    header = struct.pack(">hhih", api_key, api_version, number, len(client_id))
-    return encode_frame(header + client_id.encode() + body)
+    header = plain_header(api_key, api_version, number, client_id=client_id)
+    return encode_frame(encode(header, version=1) + body)
 
 
-def asking(api_version: int, *, number: int = 1, name: str = "librdkafka") -> bytes:
+def asking(
+    api_version: int, *, number: int = 1, name: str = "librdkafka", client_id: str = "app"
+) -> bytes:
     """Return the frame of an ApiVersions request."""
-    header = RequestHeader(
-        request_api_key=API_VERSIONS,
-        request_api_version=api_version,
-        correlation_id=number,
-        client_id="app",
-    )
+    header = plain_header(API_VERSIONS, api_version, number, client_id=client_id)
     body = ApiVersionsRequest(client_software_name=name, client_software_version="1.2")
-    flexible = api_version >= 3
-    body_bytes = encode(body, version=api_version)
-    return encode_frame(encode(header, version=2 if flexible else 1) + body_bytes)
+    header_version = request_header_version(API_VERSIONS, api_version)
+    return encode_frame(encode(header, version=header_version) + encode(body, version=api_version))
 
 
 def response(body: bytes, *, number: int = 1) -> bytes:
@@ -123,6 +124,12 @@ async def next_frame(reader: asyncio.StreamReader) -> bytes:
     """Read a frame, size included."""
     size = await reader.readexactly(SIZE_BYTES)
     return size + await reader.readexactly(read_size(size))
+
+
+async def keep_silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Read until the client ends."""
+    await reader.read()
+    writer.close()
 
 
 async def serve_tables(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -20,6 +20,7 @@ from tests.conformance.watch.relay import (
     SASL_AUTHENTICATE,
     SASL_HANDSHAKE,
     asking,
+    keep_silent,
     metadata,
     next_frame,
     relayed,
@@ -337,12 +338,7 @@ async def a_busy_connection_is_not_cut() -> None:
 
 async def the_end_may_be_at_once() -> None:
     """A second signal does not wait for open requests, of which one may wait for minutes, such as JoinGroup."""
-
-    async def broker(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read()
-        writer.close()
-
-    async with relayed(broker) as relay:
+    async with relayed(keep_silent) as relay:
         _, writer = await relay.connect()
         writer.write(request(11, 5))
         await _eventually(lambda: relay.proxy.watcher.requests == 1)
@@ -354,12 +350,7 @@ async def the_end_may_be_at_once() -> None:
 async def writes_without_responses_do_not_delay_the_end() -> None:
     """A connection on which no write was ever answered sends them with acks=0, and is not waited for as long as others."""
     before = proxy_module.WRITES_ENDING_S
-
-    async def broker(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read()
-        writer.close()
-
-    async with relayed(broker) as relay:
+    async with relayed(keep_silent) as relay:
         _, writer = await relay.connect()
         writer.write(request(PRODUCE, 9))
         await _eventually(lambda: relay.proxy.watcher.requests == 1)

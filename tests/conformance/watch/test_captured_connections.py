@@ -9,7 +9,7 @@ from dpkt import pcap, pcapng
 
 from conformance.watch import captured_connection, captures
 from conformance.watch.captures import LIMITS, read_captures
-from conformance.watch.sightings import ClientIdentity, Sightings, Tables
+from conformance.watch.sightings import ClientIdentity, Sightings
 from conformance.watch.tcp_packets import Segment
 from conformance.watch.unusable_source import UnusableSource
 from tests.conformance.watch.captured_traffic import (
@@ -141,18 +141,14 @@ def test_an_unproved_request_counts_only_from_the_beginning(
     assert len(said) == 1
 
 
-def test_the_longest_table_is_kept(tmp_path: Path) -> None:
+def test_the_longest_table_is_kept() -> None:
     """The table of a refused ApiVersions request, on the same connection or another one, does not replace the full one."""
     short = bytes.fromhex("0023 00000001 0012 0000 0003")
     refused = (asking(1)[0], response(1, short))
     segments = Conversation().turns(asking(0), refused).closed().segments
     segments += Conversation(CLIENT._replace(port=1)).turns(refused).closed().segments
-    sightings, tables = Sightings(), Tables()
-    reader = captures._CaptureReader(sightings, tables)
-    for each in segments:
-        reader.receive(each)
-    reader.finish()
-    assert (kinds(sightings), tables) == ({(18, 3): 3}, {str(BROKER): TABLE})
+    sightings, _ = read(segments)
+    assert (kinds(sightings), sightings.tables) == ({(18, 3): 3}, {str(BROKER): TABLE})
 
 
 def test_requests_without_responses_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,7 +173,7 @@ def test_the_one_that_is_silent_for_longest_ends(monkeypatch: pytest.MonkeyPatch
     first, second, third = (
         Conversation(CLIENT._replace(port=port)).turns(exchanged(0)).segments for port in (1, 2, 3)
     )
-    reader = captures._CaptureReader(Sightings(), {})
+    reader = captures._CaptureReader(Sightings())
     for each in [*first[:-1], *second, first[-1], *third]:
         reader.receive(each)
     ports = sorted(end.port for ends in reader._open for end in ends if end.host == CLIENT.host)

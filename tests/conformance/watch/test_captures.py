@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from conformance.watch import captures
 from conformance.watch.between_brokers import LEFT_OUT
 from conformance.watch.captures import LIMITS, read_captures
-from conformance.watch.sightings import ClientIdentity, Sighting, Sightings, Tables, versions_of_all
+from conformance.watch.sightings import ClientIdentity, Sightings
 from conformance.watch.tcp_packets import Endpoint, Segment
 from conformance.watch.unusable_source import UnusableSource
 from tests.conformance.watch.captured_traffic import (
@@ -33,7 +33,7 @@ from tests.conformance.watch.captured_traffic import (
     write_capture,
 )
 
-SHOP = ClientIdentity("shop", "10.0.0.7", None, "my-app", "1.2.3")
+SHOP = ClientIdentity("shop", "10.0.0.7", None, "librdkafka", "1.2")
 TURNS = (asking(0), *(exchanged(number, size=number * 37) for number in range(1, 9)))
 WHOLE = Conversation().turns(*TURNS).closed()
 SEEN = {(18, 3): 1, (3, 9): 8}
@@ -42,7 +42,7 @@ SEEN = {(18, 3): 1, (3, 9): 8}
 def read(segments: Iterable[Segment]) -> tuple[Sightings, list[str]]:
     """Return what some segments contain, and the sentences about what was left out."""
     sightings = Sightings()
-    reader = captures._CaptureReader(sightings, {})
+    reader = captures._CaptureReader(sightings)
     for each in segments:
         reader.receive(each)
     reader.finish()
@@ -88,11 +88,12 @@ def test_each_kind_of_capture_is_read(
     segments = Conversation(client, broker).turns(*TURNS).closed().segments
     packets = [link_packet(network_packet(each), link_type) for each in segments]
     path = write_capture(tmp_path / "a.pcap", packets, link_type, as_pcapng=as_pcapng)
-    sightings, tables = Sightings(), Tables()
-    assert read_captures([path], sightings, tables=tables) == [*LIMITS]
+    sightings = Sightings()
+    assert read_captures([path], sightings) == [*LIMITS]
     assert {each.address: kinds(sightings) for each in sightings.clients} == {hosts[0]: SEEN}
-    assert tables == {f"{hosts[1]}:9092": TABLE}
-    assert versions_of_all(tables | {"controller:9093": {18: (0, 4)}}) == TABLE
+    assert sightings.tables == {f"{hosts[1]}:9092": TABLE}
+    sightings.tables["controller:9093"] = {18: (0, 4)}
+    assert sightings.versions_of_all == TABLE
 
 
 def test_packets_of_a_vlan_are_read(tmp_path: Path) -> None:
@@ -180,13 +181,6 @@ def _without(number: int) -> list[Segment]:
 
 
 HARMLESS: dict[str, Callable[[], list[Segment]]] = {
-    "twice": lambda: [each for segment in WHOLE.segments for each in (segment, segment)],
-    "swapped": lambda: [
-        *WHOLE.segments[:2],
-        WHOLE.segments[3],
-        WHOLE.segments[2],
-        *WHOLE.segments[4:],
-    ],
     "no-syn-ack": lambda: _without(1),
     "without-payload": lambda: _without(len(WHOLE.segments) - 5),
 }
@@ -194,7 +188,7 @@ HARMLESS: dict[str, Callable[[], list[Segment]]] = {
 
 @pytest.mark.parametrize("segments", HARMLESS.values(), ids=HARMLESS)
 def test_what_does_no_harm(segments: Callable[[], list[Segment]]) -> None:
-    """Repeated and swapped segments, and a missing one inside a payload, cost no request."""
+    """A missing answer to the opening, or segment inside a payload, costs no request."""
     assert kinds(read(segments())[0]) == SEEN
 
 
@@ -310,20 +304,11 @@ def test_connections_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Connections whose end is missing do not add up: the one that was silent for longest is read to its end."""
     monkeypatch.setattr(captures, "MOST_CONNECTIONS", 3)
     open_ones = [Conversation(CLIENT._replace(port=number)).turns(*TURNS) for number in range(1, 9)]
-    reader = captures._CaptureReader(Sightings(), {})
+    reader = captures._CaptureReader(Sightings())
     for segment in in_order(open_ones):
         reader.receive(segment)
         assert len(reader._open) <= 3
     assert kinds(reader._sightings) == {key: times * 5 for key, times in SEEN.items()}
-
-
-def test_a_client_without_an_id_is_one() -> None:
-    """A client id that is null or empty is none, as in a request log."""
-    turns = [
-        (request(3, 1, number, name), response(number)) for number, name in enumerate((None, ""))
-    ]
-    sightings, _ = read(Conversation().turns(*turns).closed().segments)
-    assert list(sightings) == [(Sighting(ClientIdentity(None, "10.0.0.7"), 3, 1), 2)]
 
 
 @pytest.mark.parametrize(

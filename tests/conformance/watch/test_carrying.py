@@ -8,36 +8,22 @@ import pytest
 
 from conformance.watch.carrying import Ways, newest_api_versions
 from fixtures.client.running_broker import Address
-from wire.api_keys import API_VERSIONS_KEY
-from wire.api_versions import ApiVersion, ApiVersionsResponse
-from wire.codec import encode
-from wire.error_codes import ErrorCode
+from tests.conformance.watch.relay import HOST, next_frame, table
 from wire.exchange import probe_request
-from wire.frames import SIZE_BYTES, encode_frame, read_size
-from wire.headers import correlation_id_bytes
-
-TABLE = (ApiVersion(api_key=API_VERSIONS_KEY, min_version=0, max_version=4),)
-
-
-def response_to(request: bytes) -> bytes:
-    """Return the response to a request of ApiVersions v0."""
-    body = encode(ApiVersionsResponse(error_code=ErrorCode.NONE, api_keys=TABLE), version=0)
-    return encode_frame(correlation_id_bytes(request[SIZE_BYTES:]) + body)
+from wire.headers import PLAIN_CORRELATION_ID
 
 
 async def asked(*, kept: int | None = None) -> int:
     """Ask a broker that writes its response byte by byte, and closes after `kept` of them."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        size = await reader.readexactly(SIZE_BYTES)
-        request = size + await reader.readexactly(read_size(size))
-        assert request == probe_request(0).data
-        for each in response_to(request)[:kept]:
+        assert await next_frame(reader) == probe_request(0).data
+        for each in table(0, number=PLAIN_CORRELATION_ID)[:kept]:
             writer.write(bytes([each]))
             await writer.drain()
         writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    server = await asyncio.start_server(serve, HOST, 0)
     async with server:
         return await newest_api_versions(Address(*server.sockets[0].getsockname()), Ways())
 

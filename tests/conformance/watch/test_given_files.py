@@ -9,7 +9,7 @@ import pytest
 
 from conformance.watch import captures, request_logs
 from conformance.watch.given_files import GivenFiles, read_given_files
-from conformance.watch.sightings import Sightings, Tables, versions_of_all
+from conformance.watch.sightings import Sightings
 
 FOLDER = Path(__file__).parents[2] / "vectors" / "same-traffic"
 CAPTURE, LOG = FOLDER / "requests.pcap", FOLDER / "requests.log"
@@ -17,11 +17,11 @@ CAPTURE, LOG = FOLDER / "requests.pcap", FOLDER / "requests.log"
 
 def test_all_files_are_read() -> None:
     """The requests of a capture and of a log are put together, and what neither can show is said."""
-    sightings, tables = Sightings(), Tables()
-    said = read_given_files(GivenFiles(captures=[CAPTURE], request_logs=[LOG]), sightings, tables)
+    sightings = Sightings()
+    said = read_given_files(GivenFiles(captures=[CAPTURE], request_logs=[LOG]), sightings)
     assert {each.principal for each in sightings.clients} == {None, "User:ANONYMOUS"}
     assert {*captures.LIMITS, *request_logs.LIMITS} <= {*said}
-    assert versions_of_all(tables)[0] == (0, 11)
+    assert sightings.versions_of_all[0] == (0, 11)
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
@@ -29,15 +29,15 @@ def test_a_signal_ends_following(ending: signal.Signals, monkeypatch: pytest.Mon
     """What was read until the signal counts, and signals have their usual effect afterwards."""
     monkeypatch.setattr(request_logs, "POLL_INTERVAL_S", 0.001)
     before = signal.getsignal(ending)
-    sightings, tables = Sightings(), Tables()
+    sightings = Sightings()
     seen: list[tuple[int, int]] = []
 
     def on_read() -> None:
-        seen.append((len(sightings), len(tables)))
+        seen.append((len(sightings), len(sightings.tables)))
         signal.raise_signal(ending)
 
     files = GivenFiles(request_logs=[LOG], follow=True)
-    read_given_files(files, sightings, tables, on_read)
+    read_given_files(files, sightings, on_read)
     assert set(seen) == {(5, 1)}
     assert signal.getsignal(ending) is before
 
@@ -46,5 +46,5 @@ def test_time_ends_following() -> None:
     """Following ends after the given time."""
     sightings = Sightings()
     files = GivenFiles(request_logs=[LOG], follow=True, time_s=0.01)
-    read_given_files(files, sightings, Tables())
+    read_given_files(files, sightings)
     assert len(sightings) == 5

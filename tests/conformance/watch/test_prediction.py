@@ -14,7 +14,7 @@ from reference_model.profiles.known_apis import Range
 CLIENT = ClientIdentity("app", "127.0.0.1")
 OF_3_9 = {0: Range(0, 11), 1: Range(0, 17), 3: Range(0, 12), 18: Range(0, 4), 19: Range(0, 7)}
 """What a broker of release 3.9 lists of some APIs."""
-ASKS, PRODUCE, FETCH, METADATA, CREATE = (18, 3), 0, 1, 3, 19
+ASKS, PRODUCE, FETCH, METADATA = (18, 3), 0, 1, 3
 
 
 def predicted(

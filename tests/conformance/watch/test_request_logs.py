@@ -12,7 +12,7 @@ import pytest
 from conformance.watch import request_logs
 from conformance.watch.between_brokers import LEFT_OUT
 from conformance.watch.request_logs import LIMITS, NO_SOFTWARE, read_request_logs
-from conformance.watch.sightings import ClientIdentity, Sighting, Sightings, Tables
+from conformance.watch.sightings import ClientIdentity, Sighting, Sightings
 from conformance.watch.unusable_source import UnusableSource
 from tests.wire.logged_requests import ENTRIES, FORWARDED, USER
 
@@ -65,16 +65,6 @@ def test_chunks_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert list(read(path)) == expected
 
 
-def test_a_line_without_end_does_not_fill_the_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Bytes without line ends, as in a file that is no log, are dropped, and what follows is read."""
-    monkeypatch.setattr(request_logs, "_CHUNK_BYTES", 1000)
-    monkeypatch.setattr(request_logs, "_LONGEST_LINE_BYTES", 3000)
-    path = written(tmp_path / "requests.log", b"x" * 100_000, IN_2_8)
-    assert list(read(path)) == [(Sighting(NAMED, 18, 3), 1)]
-
-
 def test_what_came_before_the_cut_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a compressed file that is cut, what was read before the cut counts, and the cut is said."""
     monkeypatch.setattr(request_logs, "_CHUNK_BYTES", 1000)
@@ -103,16 +93,6 @@ def test_entries_of_two_programs_are_not_mixed(tmp_path: Path) -> None:
     assert (len(sightings), sightings.requests(unnamed)) == (3, {(3, 3): 1})
 
 
-def test_a_client_that_asked_before_the_log_began_is_not_said_to_break(tmp_path: Path) -> None:
-    """Some programs ask on their first connection alone, and count correlation ids from 0 on each: a new one shows nothing."""
-    new = LATER_IN_2_8.replace(b"named", b"new").replace(b'"correlationId":5', b'"correlationId":0')
-    sightings = read(written(tmp_path / "requests.log", new, IN_2_8))
-    assert {each.client_id: sightings.asks(each) for each in sightings.clients} == {
-        "new": None,
-        "named": True,
-    }
-
-
 def test_brokers_are_no_clients(tmp_path: Path) -> None:
     """What brokers send each other is left out, with everything else that comes from the same client id and address."""
     update = LATER_IN_2_8.replace(b"named", b"1").replace(b'Key":3', b'Key":6')
@@ -128,18 +108,18 @@ def test_what_was_not_read_is_said(tmp_path: Path) -> None:
     """Sentences say what the log cannot show, and how many lines were left out for which reason."""
     broken = ENTRIES["1.0"][0].replace(b"clientId=named", b"clientId=two\nlines")
     path = written(tmp_path / "requests.log", b"started", FORWARDED, broken, ENTRIES["0.11"][0])
-    tables: Tables = {}
-    said = read_request_logs([path], Sightings(), tables=tables)
+    sightings = Sightings()
+    said = read_request_logs([path], sightings)
     assert said[: len(LIMITS) + 1] == [*LIMITS, NO_SOFTWARE]
     assert [each.rpartition(": ")[2] for each in said[len(LIMITS) + 1 :]] == ["1", "1", "2"]
-    assert tables == {}
+    assert sightings.tables == {}
 
 
 def test_the_tables_of_brokers_are_returned(tmp_path: Path) -> None:
     """What the brokers list in ApiVersions responses is returned with the requests."""
-    tables: Tables = {}
-    read_request_logs([written(tmp_path / "a.log", IN_2_8)], Sightings(), tables=tables)
-    assert tables == {"127.0.0.1:45663": {0: (0, 9), 1: (0, 12)}}
+    assert read(written(tmp_path / "a.log", IN_2_8)).tables == {
+        "127.0.0.1:45663": {0: (0, 9), 1: (0, 12)}
+    }
 
 
 def test_a_file_that_does_not_exist_is_refused(tmp_path: Path) -> None:

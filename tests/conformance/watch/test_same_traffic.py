@@ -9,7 +9,7 @@ from pathlib import Path
 from conformance.watch.captures import read_captures
 from conformance.watch.request_headers import RequestHeaders
 from conformance.watch.request_logs import read_request_logs
-from conformance.watch.sightings import Sighting, Sightings, Tables
+from conformance.watch.sightings import Sighting, Sightings
 from conformance.watch.tcp_packets import Endpoint, PacketCounts, read_segments
 from conformance.watch.watcher import Watcher
 
@@ -20,33 +20,25 @@ FOLDER = Path(__file__).parents[2] / "vectors" / "same-traffic"
 def test_the_rows_are_the_same() -> None:
     """What differs is said: the log has the user, which the capture cannot know."""
     captured, logged = Sightings(), Sightings()
-    captured_tables, logged_tables = Tables(), Tables()
-    said = read_captures([FOLDER / "requests.pcap"], captured, tables=captured_tables)
-    read_request_logs([FOLDER / "requests.log"], logged, tables=logged_tables)
+    said = read_captures([FOLDER / "requests.pcap"], captured)
+    read_request_logs([FOLDER / "requests.log"], logged)
     assert {each.principal for each in logged.clients} == {"User:ANONYMOUS"}
     without_user = [
         (Sighting(replace(each.client, principal=None), each.api_key, each.api_version), times)
         for each, times in logged
     ]
     assert list(captured) == without_user
+    asked = [[each.asked(client) for client in each.clients] for each in (captured, logged)]
+    assert asked[0] == asked[1]
+    assert {True, False} == set(asked[0])
     assert {each.software_name for each in captured.clients} == {
         None,
         "confluent-kafka-python",
         "my-app",
     }
-    assert captured_tables == logged_tables
-    assert [len(each) for each in logged_tables.values()] == [61]
+    assert captured.tables == logged.tables
+    assert [len(each) for each in logged.tables.values()] == [61]
     assert any("which user" in each for each in said)
-
-
-def test_whether_a_client_asks_is_the_same() -> None:
-    """Both sources agree about which clients ask for versions, or cannot say."""
-    captured, logged = Sightings(), Sightings()
-    read_captures([FOLDER / "requests.pcap"], captured)
-    read_request_logs([FOLDER / "requests.log"], logged)
-    asked = [[each.asked(client) for client in each.clients] for each in (captured, logged)]
-    assert asked[0] == asked[1]
-    assert {True, False} == set(asked[0])
 
 
 def test_the_proxy_sees_the_same() -> None:

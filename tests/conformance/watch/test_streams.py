@@ -22,7 +22,7 @@ from tests.conformance.watch.relay import (
 from wire.api_keys import API_VERSIONS_KEY
 from wire.frames import encode_frame
 
-ENDPOINTS = bytes.fromhex("02 00000007 02 68 00002384 00 00".replace(" ", ""))
+ENDPOINTS = bytes.fromhex("02 00000007 02 68 00002384 00 00")
 """NodeEndpoints with one broker: node id 7, host "h", port 9092, no rack."""
 FETCH_17 = (
     bytes.fromhex("000000000000000000000002")
@@ -31,25 +31,10 @@ FETCH_17 = (
     + bytes.fromhex("020000000000000001000000000000000200ffffffff040102030000")
 )
 """A Fetch response v17 after its correlation id, up to the tags: one topic, one partition, one aborted transaction, three bytes of records."""
-PRODUCE_10 = bytes.fromhex(
-    "00"
-    "02"
-    "02"
-    "74"
-    "02"
-    "00000000"
-    "0006"
-    "0000000000000000"
-    "0000000000000000"
-    "0000000000000000"
-    "02"
-    "00000001"
-    "00"
-    "00"
-    "00"
-    "00"
-    "00"
-    "00000000"
+PRODUCE_10 = (
+    bytes.fromhex("00 02 02 74 02 00000000 0006")
+    + bytes(24)
+    + bytes.fromhex("02 00000001 00 00 00 00 00 00000000")
 )
 """A Produce response v10 after its correlation id, up to the tags: one topic "t", one partition, one record error."""
 CASES = {"fetch": (1, 17, FETCH_17), "produce": (PRODUCE, 10, PRODUCE_10)}
