@@ -152,7 +152,7 @@ def test_a_broker_that_lists_no_broker_is_an_error(monkeypatch: pytest.MonkeyPat
 
 def test_brokers_are_in_the_order_of_their_ids(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the order in which the cluster lists them."""
-    listed = Cluster("id", tuple(ListedBroker(id_, "a", 1, None) for id_ in (2, 1)))
+    listed = ClusterMetadata("id", tuple(ListedBroker(id_, "a", 1) for id_ in (2, 1)))
     table = ApiVersionsResponse(error_code=ErrorCode.NONE)
     client: Any = SimpleNamespace(cluster=lambda **_: listed, table=table)
     monkeypatch.setattr(asking, "connected", lambda *_, **__: nullcontext(client))
