@@ -51,7 +51,7 @@ def any_requests() -> st.SearchStrategy[Request]:
             client_ids=client_ids(),
             software=legal_software()
             | software(
-                names=legal_software_texts() | edge_punctuation_texts() | illegal_software_texts()
+                legal_software_texts() | edge_punctuation_texts() | illegal_software_texts()
             ),
             header_tags=st.just(()) | unknown_tagged_fields(),
             body_tags=st.just(()) | unknown_tagged_fields(),

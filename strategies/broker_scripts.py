@@ -48,11 +48,11 @@ def metadata_ranges(low: int, high: int) -> Table:
 def refusal(*ranges: tuple[int, int]) -> Answer:
     """Return UNSUPPORTED_VERSION in the layout of v0, with these ranges of ApiVersions and nothing else."""
     entries = tuple((API_VERSIONS_KEY, low, high) for low, high in ranges)
-    return Answer(
-        error_code=int(ErrorCode.UNSUPPORTED_VERSION),
-        table=Table(base="empty", after=entries),
-        layout=0,
-    )
+    return _refusal_with(Table(base="empty", after=entries))
+
+
+def _refusal_with(table: Table) -> Answer:
+    return Answer(error_code=int(ErrorCode.UNSUPPORTED_VERSION), table=table, layout=0)
 
 
 REFUSAL_WITHOUT_RANGE = refusal()
@@ -166,9 +166,7 @@ def refusal_with_metadata(newest: int, metadata: int, *, base: str = "empty") ->
         (METADATA_KEY, 0, metadata),
         (API_VERSIONS_KEY, 0, newest),
     )
-    table = Table(base=base, changed=entries)
-    answer = Answer(error_code=int(ErrorCode.UNSUPPORTED_VERSION), table=table, layout=0)
-    return broker_up_to(newest, answer)
+    return broker_up_to(newest, _refusal_with(Table(base=base, changed=entries)))
 
 
 def flexible_brokers() -> st.SearchStrategy[Script]:
@@ -196,10 +194,7 @@ def table_in_every_refusal(metadata: int) -> Script:
 
     v0 is not listed, because some clients send it blindly.
     """
-    table = metadata_ranges(1, metadata)
-    return refuses_everything(
-        Answer(error_code=int(ErrorCode.UNSUPPORTED_VERSION), table=table, layout=0)
-    )
+    return refuses_everything(_refusal_with(metadata_ranges(1, metadata)))
 
 
 def tables_in_every_refusal() -> st.SearchStrategy[Script]:
@@ -215,11 +210,15 @@ def broker_with(table: Table, *, timeout_ms: int = SUCCESS_MS) -> Script:
     return one_node(Answer(table=table), timeout_ms=timeout_ms)
 
 
+def _parts_of_metadata() -> st.SearchStrategy[tuple[int, int]]:
+    """The lowest and the highest of some versions of Metadata that follow each other."""
+    highs = st.integers(0, NEWEST_METADATA)
+    return highs.flatmap(lambda high: st.tuples(st.integers(0, high), st.just(high)))
+
+
 def brokers_with_metadata_ranges() -> st.SearchStrategy[Script]:
     """Brokers that support a part of the versions of Metadata."""
-    highs = st.integers(0, NEWEST_METADATA)
-    ranges = highs.flatmap(lambda high: st.tuples(st.integers(0, high), st.just(high)))
-    return ranges.map(lambda ends: broker_with(metadata_ranges(*ends)))
+    return _parts_of_metadata().map(lambda ends: broker_with(metadata_ranges(*ends)))
 
 
 def range_of_metadata(script: Script) -> tuple[int, int]:
@@ -252,11 +251,9 @@ def broker_with_older_apis(low: int, high: int, newest: int) -> Script:
 
 def brokers_with_older_apis() -> st.SearchStrategy[Script]:
     """Brokers that support a part of the versions of Metadata, from v0 or later on, and few versions of other APIs."""
-    highs = st.integers(0, NEWEST_METADATA)
-    ranges = highs.flatmap(lambda high: st.tuples(st.integers(0, high), st.just(high)))
     return st.builds(
         lambda ends, newest: broker_with_older_apis(ends[0], ends[1], newest),
-        ranges,
+        _parts_of_metadata(),
         st.integers(0, 8),
     )
 

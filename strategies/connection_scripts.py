@@ -72,13 +72,7 @@ def two_old_nodes(newest: int) -> Script:
 
 def downgraded_broker(newest: int) -> Script:
     """Return a script whose broker closes its first connection, and then supports ApiVersions up to a version only."""
-    return all_connections(
-        ConnectionScript(closes_after=2),
-        ConnectionScript(newest_version=newest),
-        timeout_ms=SUCCESS_MS,
-        keeps_asking=True,
-        ends_after=ENOUGH_RESPONSES,
-    )
+    return changed_versions(NEWEST_VERSION, newest)
 
 
 def changed_versions(first: int, later: int) -> Script:

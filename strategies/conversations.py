@@ -106,8 +106,7 @@ def _requests() -> st.SearchStrategy[Request]:
             versions=st.integers(0, 6) | st.integers(INT16_MIN, INT16_MAX),
             correlation_ids=correlation_ids(),
             client_ids=plain_client_ids(),
-            software=legal_software()
-            | software(names=legal_software_texts() | illegal_software_texts()),
+            software=legal_software() | software(legal_software_texts() | illegal_software_texts()),
         )
         | requests_with_cluster_ids()
     )

@@ -33,11 +33,9 @@ FIRST_TWO_BYTE_SIZE = 128
 """The smallest value size, in bytes, that takes a varint of two bytes."""
 
 
-def correlation_ids(
-    *, min_value: int = INT32_MIN, max_value: int = INT32_MAX
-) -> st.SearchStrategy[int]:
-    """Correlation ids: any int32 unless bounded."""
-    return st.integers(min_value, max_value)
+def correlation_ids() -> st.SearchStrategy[int]:
+    """Correlation ids: any int32."""
+    return st.integers(INT32_MIN, INT32_MAX)
 
 
 def lengths_at_buffer_sizes(max_length: int) -> st.SearchStrategy[int]:

@@ -87,7 +87,7 @@ def known_clients() -> st.SearchStrategy[Software]:
 
 def legal_software() -> st.SearchStrategy[Software]:
     """Name and version that a broker must accept; those of a well-known client in a third of the examples."""
-    drawn = software(names=legal_software_texts())
+    drawn = software(legal_software_texts())
     return one_branch(st.one_of(drawn, one_branch(drawn), known_clients()))
 
 
@@ -131,11 +131,9 @@ def illegal_software_texts() -> st.SearchStrategy[str]:
     )
 
 
-def software(
-    *, names: st.SearchStrategy[str], versions: st.SearchStrategy[str] | None = None
-) -> st.SearchStrategy[Software]:
-    """Name and version; both are drawn from `names` if `versions` is not given."""
-    return st.builds(Software, names, names if versions is None else versions)
+def software(texts: st.SearchStrategy[str]) -> st.SearchStrategy[Software]:
+    """Name and version, both drawn from `texts`."""
+    return st.builds(Software, texts, texts)
 
 
 def software_with_one(

@@ -12,11 +12,9 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from wire.codec import encode
 from wire.data_responses import DATA_APIS
 from wire.errors import DecodeError
 from wire.fields import Field, FieldType
-from wire.headers import ResponseHeader
 from wire.message_schemas import Api
 from wire.startup_messages import CLUSTER_APIS
 
@@ -57,9 +55,7 @@ def with_addresses(
     replaced = _replaced(message, addresses)
     if replaced == message:
         return payload
-    version = api.response_header_version(api_version)
-    header = encode(ResponseHeader(correlation_id=correlation_id), version=version)
-    return header + encode(replaced, version=api_version)
+    return api.response_payload(replaced, api_version, correlation_id)
 
 
 @functools.lru_cache

@@ -207,6 +207,16 @@ class Api:
         body = encode(message_from(self.request, fields), version=api_version)
         return encode_request(header, body, layout=self.layout(api_version))
 
+    def response_payload(self, message: Any, api_version: int, correlation_id: int) -> bytes:
+        """Return the payload of a response with this message.
+
+        Raises:
+            EncodeError: a value does not fit its field.
+        """
+        header = ResponseHeader(correlation_id=correlation_id)
+        header_version = self.response_header_version(api_version)
+        return encode(header, version=header_version) + encode(message, version=api_version)
+
     def decode_response(self, payload: bytes, api_version: int) -> tuple[int, Any]:
         """Decode a response without leaving any bytes over; return its correlation id and its message.
 
@@ -306,8 +316,10 @@ class ApiCatalogue:
     def versions_of(self, api_key: int) -> list[int]:
         """Return the versions of an API that at least one source describes, ascending."""
         described = self._apis.get(api_key, ())
-        ranges = (range(each.first, _last(each) + 1) for each in map(_valid_versions, described))
-        return sorted({version for versions_ in ranges for version in versions_})
+        ranges = (api.valid_versions for api in described)
+        return sorted(
+            {version for each in ranges for version in range(each.first, _last(each) + 1)}
+        )
 
     def name_of(self, api_key: int) -> str:
         """Return an API's name, or "key N" if no source describes it."""
@@ -318,10 +330,6 @@ class ApiCatalogue:
         """Yield every API of every source, ordered by key."""
         for api_key in sorted(self._apis):
             yield from self._apis[api_key]
-
-
-def _valid_versions(api: Api) -> Versions:
-    return api.valid_versions
 
 
 def _last(range_: Versions) -> int:

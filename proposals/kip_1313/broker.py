@@ -37,7 +37,6 @@ from wire.headers import (
     PLAIN_REQUEST_HEADER,
     InstanceIdHeader,
     RequestHeader,
-    ResponseHeader,
     correlation_id_bytes,
     read_error_code,
     read_request_start,
@@ -165,14 +164,7 @@ class InstanceIdBroker:
         self, api: Api, api_version: int, correlation_id: int, message: Any
     ) -> bytes:
         """Return the payload of the response of such an API."""
-        return encoded_response(api, api_version, correlation_id, message)
-
-
-def encoded_response(api: Api, api_version: int, correlation_id: int, message: Any) -> bytes:
-    """Return the payload of a response in the layout of its request's version."""
-    version = api.response_header_version(api_version)
-    header = encode(ResponseHeader(correlation_id=correlation_id), version=version)
-    return header + encode(message, version=api_version)
+        return api.response_payload(message, api_version, correlation_id)
 
 
 class InstanceIdConnection:
@@ -354,7 +346,7 @@ class InstanceIdConnection:
         elif api is not None and api_version in api.valid_versions:
             number = read_request_start(request).correlation_id
             message = api.response(error_code=error_code)
-            response = encoded_response(api, api_version, number, message)
+            response = api.response_payload(message, api_version, number)
         else:
             has_id = self._broker.has_instance_id(api_key, api_version)
             version = self._broker.old_version(api_key) if has_id else api_version

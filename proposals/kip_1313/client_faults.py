@@ -30,13 +30,16 @@ def _is_new(version: int) -> bool:
     return version == INSTANCE_ID_REQUEST_HEADER
 
 
+def _is_new_heartbeat(header: RequestHeader, version: int) -> bool:
+    return header.request_api_key == CONSUMER_GROUP_HEARTBEAT_KEY and _is_new(version)
+
+
 @fault(LAYOUT)
 class IdIsLeftOutOfOneApi(InstanceIdClient):
     """Sends heartbeats in the new version with the header of today."""
 
     def header_bytes(self, header: RequestHeader, version: int) -> bytes:
-        is_heartbeat = header.request_api_key == CONSUMER_GROUP_HEARTBEAT_KEY
-        return super().header_bytes(header, 2 if is_heartbeat and _is_new(version) else version)
+        return super().header_bytes(header, 2 if _is_new_heartbeat(header, version) else version)
 
 
 @fault(LAYOUT)
@@ -44,9 +47,8 @@ class TagsOfTheHeaderAreLeftOut(InstanceIdClient):
     """Takes header v3 of heartbeats for one without tagged fields."""
 
     def header_bytes(self, header: RequestHeader, version: int) -> bytes:
-        is_heartbeat = header.request_api_key == CONSUMER_GROUP_HEARTBEAT_KEY
         written = super().header_bytes(header, version)
-        return written[:-1] if is_heartbeat and _is_new(version) else written
+        return written[:-1] if _is_new_heartbeat(header, version) else written
 
 
 @fault(LAYOUT)
@@ -54,11 +56,10 @@ class IdComesTwice(InstanceIdClient):
     """Writes the id of heartbeats before and after the tagged fields."""
 
     def header_bytes(self, header: RequestHeader, version: int) -> bytes:
-        is_heartbeat = header.request_api_key == CONSUMER_GROUP_HEARTBEAT_KEY
         written = super().header_bytes(header, version)
         assert isinstance(header, InstanceIdHeader)
         again = header.client_instance_id.bytes
-        return written + again if is_heartbeat and _is_new(version) else written
+        return written + again if _is_new_heartbeat(header, version) else written
 
 
 @fault(SAME, MEMBER)

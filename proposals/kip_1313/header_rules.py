@@ -85,13 +85,8 @@ def problems_in(schema: Schema) -> list[SchemaProblem]:
     if stated is None or kind_of(schema) not in EXISTING:
         return []
     if not isinstance(stated, Mapping) or not stated:
-        return [
-            SchemaProblem(
-                clause=SYNTAX,
-                where=HEADER_VERSIONS,
-                sentence="must be an object that maps ranges of versions to header versions",
-            )
-        ]
+        sentence = "must be an object that maps ranges of versions to header versions"
+        return [_syntax(HEADER_VERSIONS, sentence)]
     repeated = [
         *(_repeated(HEADER_VERSIONS) for key in _repeated_in(schema) if key == HEADER_VERSIONS),
         *(_repeated(_at(key)) for key in _repeated_in(stated)),
@@ -106,6 +101,10 @@ def problems_in(schema: Schema) -> list[SchemaProblem]:
     return problems
 
 
+def _syntax(where: str, sentence: str) -> SchemaProblem:
+    return SchemaProblem(clause=SYNTAX, where=where, sentence=sentence)
+
+
 def _at(key: str) -> str:
     return f'{HEADER_VERSIONS}."{key}"'
 
@@ -115,20 +114,16 @@ def _repeated_in(value: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _repeated(where: str) -> SchemaProblem:
-    return SchemaProblem(
-        clause=SYNTAX, where=where, sentence="is there more than once, and only the last one counts"
-    )
+    return _syntax(where, "is there more than once, and only the last one counts")
 
 
 def _problems_of_key(key: str) -> Iterator[SchemaProblem]:
     if not _KEY.fullmatch(key):
-        yield SchemaProblem(
-            clause=SYNTAX, where=_at(key), sentence='is no range of versions: "n", "a-b" or "n+"'
-        )
+        yield _syntax(_at(key), 'is no range of versions: "n", "a-b" or "n+"')
         return
     first, _, last = key.partition("-")
     if last and int(first) > int(last):
-        yield SchemaProblem(clause=SYNTAX, where=_at(key), sentence="ends before it begins")
+        yield _syntax(_at(key), "ends before it begins")
 
 
 def _problems_of_values(schema: Schema, stated: Mapping[str, Any]) -> Iterator[SchemaProblem]:
@@ -140,11 +135,9 @@ def _problems_of_values(schema: Schema, stated: Mapping[str, Any]) -> Iterator[S
     for key, value in stated.items():
         text = str(value) if type(value) is int else value
         if text not in map(str, existing):
-            yield SchemaProblem(
-                clause=SYNTAX,
-                where=_at(key),
-                sentence=f"is {json.dumps(value)}; a {kind_of(schema)} has header "
-                f'"{existing[0]}" to "{existing[-1]}"',
+            headers = f'"{existing[0]}" to "{existing[-1]}"'
+            yield _syntax(
+                _at(key), f"is {json.dumps(value)}; a {kind_of(schema)} has header {headers}"
             )
 
 
@@ -160,20 +153,14 @@ def _problems_of_ranges(schema: Schema, stated: Mapping[str, Any]) -> Iterator[S
         yield _left_out(key, needed, first)
     for ((_, last), key), ((following, _), next_key) in pairwise(ascending):
         if last == math.inf:
-            yield SchemaProblem(
-                clause=SYNTAX, where=_at(key), sentence="has an open end, but is not the last range"
-            )
+            yield _syntax(_at(key), "has an open end, but is not the last range")
         elif following <= last:
-            yield SchemaProblem(
-                clause=SYNTAX, where=_at(next_key), sentence="overlaps the range before it"
-            )
+            yield _syntax(_at(next_key), "overlaps the range before it")
         elif following > last + 1:
             yield _left_out(next_key, int(last) + 1, following)
     (_, last), key = ascending[-1]
     if last != math.inf:
-        yield SchemaProblem(
-            clause=SYNTAX, where=_at(key), sentence='must end with "+": it is the last range'
-        )
+        yield _syntax(_at(key), 'must end with "+": it is the last range')
 
 
 def _ends(key: str) -> tuple[int, float]:
@@ -182,9 +169,7 @@ def _ends(key: str) -> tuple[int, float]:
 
 
 def _left_out(key: str, first: int, following: int) -> SchemaProblem:
-    return SchemaProblem(
-        clause=SYNTAX, where=_at(key), sentence=f"leaves out {Versions(first, following - 1)}"
-    )
+    return _syntax(_at(key), f"leaves out {Versions(first, following - 1)}")
 
 
 def valid_versions(schema: Schema) -> range:

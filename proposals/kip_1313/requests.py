@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from proposals.kip_1313.messages import GET_TELEMETRY_SUBSCRIPTIONS, SASL_AUTHENTICATE_WITH_ID
 from strategies.api_versions import ORDINARY_CORRELATION_IDS
 from strategies.header_fields import plain_client_ids, unknown_tagged_fields
-from wire.api_keys import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
+from wire.api_keys import SASL_AUTHENTICATE_KEY
 from wire.codec import encode
 from wire.exchange import Request, encode_request
-from wire.headers import NO_INSTANCE_ID, PLAIN_CLIENT_ID, InstanceIdHeader, RequestHeader
+from wire.headers import NO_INSTANCE_ID, PLAIN_CLIENT_ID, InstanceIdHeader
 from wire.message_schemas import Api
 from wire.primitives import TaggedField
 from wire.sasl import PLAIN
@@ -60,11 +60,7 @@ DRAWN_VALUES = {InstanceIdRequest.__name__: InstanceIdRequest}
 
 def sasl_handshake() -> Request:
     """Return a SaslHandshake request, the only one that needs no client instance id on any connection."""
-    body = encode(SASL_HANDSHAKE.request(mechanism=PLAIN), version=1)
-    header = RequestHeader(
-        request_api_key=SASL_HANDSHAKE_KEY, request_api_version=1, correlation_id=7
-    )
-    return encode_request(header, body, layout=SASL_HANDSHAKE.layout(1))
+    return SASL_HANDSHAKE.plain_request(1, correlation_id=7, client_id="", mechanism=PLAIN)
 
 
 def sasl_authenticate(token: bytes, version: int, instance_id: UUID = NO_INSTANCE_ID) -> Request:
@@ -82,9 +78,7 @@ def sasl_authenticate(token: bytes, version: int, instance_id: UUID = NO_INSTANC
 
 def telemetry_v0(instance_id: UUID, api: Api = GET_TELEMETRY_SUBSCRIPTIONS) -> Request:
     """Return GetTelemetrySubscriptions v0 or PushTelemetry v0, as clients of today send it: with the id in the body."""
-    header = RequestHeader(request_api_key=api.api_key, request_api_version=0, correlation_id=7)
-    body = encode(api.request(client_instance_id=instance_id), version=0)
-    return encode_request(header, body, layout=api.layout(0))
+    return api.plain_request(0, correlation_id=7, client_id="", client_instance_id=instance_id)
 
 
 def instance_ids() -> st.SearchStrategy[UUID]:

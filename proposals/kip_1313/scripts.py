@@ -33,6 +33,10 @@ CLAIMING = Table(
     )
 )
 """The table of a broker that lists the version with header v3 of every API in which a client may send it."""
+CLAIMING_CONNECTION = ConnectionScript(
+    newest_version=API_VERSIONS_WITH_ID, answers=(Answer(table=CLAIMING),), closes_after=5
+)
+"""A connection to such a broker, which ends after some responses."""
 OLD_TELEMETRY = Table(changed=((71, 0, 0), (72, 0, 0)))
 """The table of a broker of today that takes telemetry."""
 
@@ -76,11 +80,8 @@ def claiming_cluster(
 
 def replaced_claiming_cluster() -> Script:
     """Return a script in which another such cluster takes its place, so that the client bootstraps again."""
-    before = ConnectionScript(
-        newest_version=API_VERSIONS_WITH_ID, answers=(Answer(table=CLAIMING),), closes_after=5
-    )
-    after = dataclasses.replace(before, cluster_id=OTHER_CLUSTER_ID, closes_after=None)
-    return _cluster(NodeScript(connections=(before, after)))
+    after = dataclasses.replace(CLAIMING_CONNECTION, cluster_id=OTHER_CLUSTER_ID, closes_after=None)
+    return _cluster(NodeScript(connections=(CLAIMING_CONNECTION, after)))
 
 
 def unreachable_cluster() -> Script:
@@ -91,11 +92,8 @@ def unreachable_cluster() -> Script:
 
 def downgraded_cluster() -> Script:
     """Return a script of a broker that loses the version of ApiVersions with header v3 after a connection that showed it."""
-    before = ConnectionScript(
-        newest_version=API_VERSIONS_WITH_ID, answers=(Answer(table=CLAIMING),), closes_after=5
-    )
     after = ConnectionScript(answers=(Answer(table=OLD_TELEMETRY),))
-    return _cluster(NodeScript(connections=(before, before, after)))
+    return _cluster(NodeScript(connections=(CLAIMING_CONNECTION, CLAIMING_CONNECTION, after)))
 
 
 def mixed_cluster(*, is_old_first: bool, closes_after: int | None = None) -> Script:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsResponse
-from wire.codec import decode, decode_prefix
+from wire.codec import decode_prefix
 from wire.errors import DecodeError
 from wire.exchange import Request
 from wire.headers import CORRELATION_ID_BYTES, ResponseHeader
@@ -31,9 +30,14 @@ def response_after_tag_section(request: Request, payload: bytes) -> ApiVersionsR
 
 def _read(body: bytes, version: int) -> ApiVersionsResponse | None:
     layouts = [layout for layout in (version, 0) if layout <= NEWEST_VERSION]
-    if any(_decoded(_without_tags, body, layout) for layout in layouts):
+    if any(_decoded(body, layout, may_go_on=True) for layout in layouts):
         return None
-    found = (_decoded(_after_tags, body, layout) for layout in layouts)
+    try:
+        _, end = decode_prefix(ResponseHeader, _ANY_ID + body, version=FLEXIBLE_RESPONSE_HEADER)
+    except DecodeError:
+        return None
+    after_tags = body[end - CORRELATION_ID_BYTES :]
+    found = (_decoded(after_tags, layout) for layout in layouts)
     return next((response for response in found if response is not None), None)
 
 
@@ -41,20 +45,9 @@ _read_small = functools.lru_cache(maxsize=1024)(_read)
 """Cached, because a target sends the same few bodies again and again."""
 
 
-def _without_tags(body: bytes, layout: int) -> ApiVersionsResponse:
-    return decode_prefix(ApiVersionsResponse, body, version=layout)[0]
-
-
-def _after_tags(body: bytes, layout: int) -> ApiVersionsResponse:
-    header = _ANY_ID + body
-    _, end = decode_prefix(ResponseHeader, header, version=FLEXIBLE_RESPONSE_HEADER)
-    return decode(ApiVersionsResponse, header[end:], version=layout)
-
-
-def _decoded(
-    read: Callable[[bytes, int], ApiVersionsResponse], body: bytes, layout: int
-) -> ApiVersionsResponse | None:
+def _decoded(body: bytes, layout: int, *, may_go_on: bool = False) -> ApiVersionsResponse | None:
     try:
-        return read(body, layout)
+        response, end = decode_prefix(ApiVersionsResponse, body, version=layout)
     except DecodeError:
         return None
+    return response if may_go_on or end == len(body) else None

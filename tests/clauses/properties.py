@@ -37,17 +37,15 @@ class PropertySource:
 
 
 @cache
-def properties_in(*folders: Path) -> tuple[PropertySource, ...]:
-    """Return every test function in folders and their subfolders, by file; in those of the suite and of proposals if none is given."""
-    return tuple(each for folder in folders or FOLDERS for each in _properties_in(folder))
+def properties_in() -> tuple[PropertySource, ...]:
+    """Return every property of the suite and of proposals, by file."""
+    return tuple(each for folder in FOLDERS for each in _properties_in(folder))
 
 
 def _properties_in(folder: Path) -> Iterator[PropertySource]:
     for path in sorted(folder.rglob("test_*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                continue
-            if node.name.startswith("test_"):
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
                 yield PropertySource(
                     file=str(path.relative_to(folder)),
                     name=node.name,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -43,16 +44,7 @@ CLAUSE = Clause(
     location="KIP-35, somewhere",
     meaning="Something breaks.",
 )
-ENTRY: dict[str, Any] = {
-    "id": "KIP-35.first",
-    "title": "The first",
-    "roles": ["broker", "client"],
-    "level": "SHOULD",
-    "applies_to": "3+",
-    "statement": "It holds.",
-    "location": "KIP-35, somewhere",
-    "meaning": "Something breaks.",
-}
+ENTRY: dict[str, Any] = tomllib.loads(CLAUSE_TABLE)["clause"][0]
 
 
 def _folder(path: Path, **files: str) -> Path:
@@ -64,7 +56,6 @@ def _folder(path: Path, **files: str) -> Path:
 def test_clause_is_loaded_with_every_field(tmp_path: Path) -> None:
     """A table in a file becomes a clause, and its source is the part of the id before the dot."""
     loaded = load_catalogue(_folder(tmp_path, one=CLAUSE_TABLE))
-    assert list(loaded) == [CLAUSE]
     assert loaded["KIP-35.first"] == CLAUSE
     assert CLAUSE.source == "KIP-35"
     assert CLAUSE.not_tested == ""
@@ -94,14 +85,6 @@ def test_hash_is_that_of_the_files(tmp_path: Path) -> None:
     assert loaded.sha256 == hashlib.sha256((CLAUSE_TABLE + second).encode()).hexdigest()
     changed = load_catalogue(_folder(tmp_path, b=second + "\n"))
     assert changed.sha256 != loaded.sha256
-
-
-def test_empty_folder_gives_an_empty_catalogue(tmp_path: Path) -> None:
-    """Without files there are no clauses, and the error about an unknown id suggests nothing."""
-    empty = load_catalogue(tmp_path)
-    assert len(empty) == 0
-    with pytest.raises(CatalogueError, match=r"^no clause 'KIP-35\.first' in the catalogue$"):
-        empty["KIP-35.first"]
 
 
 def test_own_catalogue_is_loaded_once() -> None:
@@ -161,12 +144,16 @@ def test_clause_applies_from_its_first_version(
     assert clause.applies_at(max_version) is applies
 
 
+def test_empty_catalogue_suggests_nothing() -> None:
+    """It has no id that is near."""
+    with pytest.raises(CatalogueError, match=r"^no clause 'KIP-35\.first' in the catalogue$"):
+        Catalogue([])["KIP-35.first"]
+
+
 def test_double_id_is_refused_across_files(tmp_path: Path) -> None:
     """An id occurs only once in all files together."""
     with pytest.raises(CatalogueError, match=r"^clause KIP-35\.first is declared twice$"):
         load_catalogue(_folder(tmp_path, a=CLAUSE_TABLE, b=CLAUSE_TABLE))
-    with pytest.raises(CatalogueError):
-        Catalogue([CLAUSE, CLAUSE])
 
 
 @pytest.mark.parametrize("key", ENTRY)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -18,12 +17,6 @@ NO_FACT = re.compile(
 """Words of a wish, or words that describe a test instead of the target."""
 
 each_property = pytest.mark.parametrize("conformance_property", PROPERTIES, ids=str)
-
-
-def test_properties_are_found() -> None:
-    """Properties are found, in more than one file."""
-    assert len(PROPERTIES) >= 30
-    assert len({each.file for each in PROPERTIES}) >= 5
 
 
 @each_property
@@ -50,25 +43,3 @@ def test_property_names_are_unique() -> None:
     """No two properties share a name, because records name a property without its file."""
     names = [each.name for each in PROPERTIES]
     assert sorted(set(names)) == sorted(names)
-
-
-def test_reading_finds_what_a_source_says(tmp_path: Path) -> None:
-    """Marks are read from functions of any kind; computed arguments become None, others are left out."""
-    (tmp_path / "inner").mkdir()
-    (tmp_path / "inner" / "test_some.py").write_text(
-        '@pytest.mark.clause("A.b")\n'
-        "@pytest.mark.malformed\n"
-        "def test_one():\n"
-        '    """One."""\n'
-        "class TestSome:\n"
-        "    @pytest.mark.clause(NAME)\n"
-        "    async def test_two(self): ...\n"
-        "    def other(self): ...\n"
-    )
-    (tmp_path / "judging.py").write_text("def test_three(): ...\n")
-    assert list(properties_in(tmp_path)) == [
-        PropertySource(
-            file="inner/test_some.py", name="test_one", docstring="One.", clauses=("A.b",)
-        ),
-        PropertySource(file="inner/test_some.py", name="test_two", docstring="", clauses=(None,)),
-    ]

@@ -64,7 +64,7 @@ WELL_FORMED: Mapping[str, st.SearchStrategy[Request]] = {
         ),
         correlation_ids=correlation_ids(),
         client_ids=client_ids(),
-        software=software(names=legal_software_texts() | illegal_software_texts()),
+        software=software(legal_software_texts() | illegal_software_texts()),
         header_tags=st.just(()) | unknown_tagged_fields(),
         body_tags=st.just(()) | unknown_tagged_fields(),
     ),

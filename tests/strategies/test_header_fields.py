@@ -32,12 +32,6 @@ def test_correlation_id_is_an_int32(drawn: int) -> None:
     assert INT32_MIN <= drawn <= INT32_MAX
 
 
-@given(drawn=correlation_ids(min_value=-3, max_value=3))
-def test_correlation_ids_keep_to_their_bounds(drawn: int) -> None:
-    """Both bounds are inclusive."""
-    assert -3 <= drawn <= 3
-
-
 @given(data=st.data(), max_bytes=st.sampled_from([4, 7, 40, 300, 32767]))
 def test_client_id_keeps_to_its_bytes(data: st.DataObject, max_bytes: int) -> None:
     """A client id is null or at most the given number of bytes of UTF-8."""

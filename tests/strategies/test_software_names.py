@@ -14,7 +14,6 @@ from strategies.software_names import (
     illegal_software_texts,
     legal_software,
     legal_software_texts,
-    software,
     software_with_one,
 )
 from tests.strategies.search import unmet
@@ -73,12 +72,6 @@ def test_illegal_texts_reach() -> None:
             ),
         },
     )
-
-
-@given(drawn=software(names=st.just("a"), versions=st.just("1")))
-def test_software_takes_names_and_versions_apart(drawn: Software) -> None:
-    """Name and version come from their own strategies if both are given."""
-    assert drawn == Software("a", "1")
 
 
 @given(drawn=software_with_one(st.just("odd text")))

@@ -1,4 +1,4 @@
-"""ApiVersions: literal bytes of every version, the constants next to the tables, and range lookup."""
+"""ApiVersions: error codes, the constants next to the tables, and range lookup."""
 
 from __future__ import annotations
 
@@ -6,28 +6,9 @@ import pytest
 
 from tests.wire.generated_messages import KAFKA_LAYOUTS, MessageLayout
 from wire import api_versions
-from wire.api_versions import (
-    ApiVersion,
-    ApiVersionsRequest,
-    ApiVersionsResponse,
-    FinalizedFeatureKey,
-    SupportedFeatureKey,
-)
+from wire.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from wire.codec import decode
 from wire.error_codes import ErrorCode
-
-REQUEST = ApiVersionsRequest(
-    client_software_name="kc", client_software_version="1", cluster_id="C", node_id=2
-)
-RESPONSE = ApiVersionsResponse(
-    error_code=ErrorCode.UNSUPPORTED_VERSION,
-    api_keys=(ApiVersion(api_key=18, min_version=0, max_version=5),),
-    throttle_time_ms=9,
-    supported_features=(SupportedFeatureKey(name="f", min_version=1, max_version=2),),
-    finalized_features_epoch=3,
-    finalized_features=(FinalizedFeatureKey(name="f", max_version_level=2, min_version_level=1),),
-    zk_migration_ready=True,
-)
 
 
 @pytest.mark.parametrize("code", [0, 35, 129, 4242])

@@ -17,7 +17,6 @@ from wire.errors import (
     DecodeError,
     DuplicateTag,
     EncodeError,
-    FrameTooLarge,
     InvalidBoolean,
     InvalidUtf8,
     NegativeLength,
@@ -162,12 +161,6 @@ def test_sentence_of_a_decode_error_has_the_figures(data: str, problem: str) -> 
     with pytest.raises(DecodeError) as caught:
         decode(ApiVersionsResponse, bytes.fromhex(data), version=0)
     assert caught.value.problem == problem
-
-
-def test_every_kind_of_decode_error_is_provoked() -> None:
-    """The table above covers every kind except that of frames, which test_frames.py covers."""
-    provoked = {kind for _, _, _, _, kind, _, _, _ in REFUSED}
-    assert provoked == set(DecodeError.__subclasses__()) - {FrameTooLarge}
 
 
 @pytest.mark.parametrize(

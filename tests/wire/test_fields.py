@@ -1,34 +1,12 @@
-"""Field tables and the notation of versions."""
+"""The notation of versions."""
 
 from __future__ import annotations
-
-import dataclasses
-from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from wire.api_versions import (
-    ApiVersion,
-    ApiVersionsRequest,
-    ApiVersionsResponse,
-    FinalizedFeatureKey,
-    SupportedFeatureKey,
-)
 from wire.fields import NO_VERSIONS, Versions, versions
-from wire.headers import RequestHeader, ResponseHeader
-
-TABLES = (
-    ApiVersionsRequest,
-    ApiVersionsResponse,
-    ApiVersion,
-    SupportedFeatureKey,
-    FinalizedFeatureKey,
-    RequestHeader,
-    ResponseHeader,
-)
-EACH_TABLE = pytest.mark.parametrize("message", TABLES, ids=lambda each: each.__name__)
 
 
 @pytest.mark.parametrize(
@@ -45,11 +23,6 @@ def test_notation_is_read_and_written(text: str, expected: Versions) -> None:
     """Kafka's notation is parsed, and formatted as it was."""
     assert versions(text) == expected
     assert str(expected) == text
-
-
-def test_range_of_one_version_is_written_as_that_version() -> None:
-    """A range with equal ends is written without a dash."""
-    assert str(versions("4-4")) == "4"
 
 
 @pytest.mark.parametrize(
@@ -79,18 +52,3 @@ def test_only_numbers_belong_to_a_range() -> None:
     """No range contains a string."""
     text: object = "3"
     assert not versions("0+").__contains__(text)
-
-
-@EACH_TABLE
-def test_table_names_the_attributes_in_order(message: Any) -> None:
-    """A table's names are the message's attributes, in order, without the last two about tags."""
-    attributes = [each.name for each in dataclasses.fields(message)]
-    names = [each.name for each in message.FIELDS]
-    assert attributes == [*names, "unknown_tagged_fields", "tag_order"]
-
-
-@EACH_TABLE
-def test_only_the_order_of_tags_is_not_compared(message: Any) -> None:
-    """Messages with the same values are equal and have the same repr, whatever their tag order."""
-    for each in dataclasses.fields(message):
-        assert (each.compare, each.repr) == (each.name != "tag_order", each.name != "tag_order")

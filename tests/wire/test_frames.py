@@ -40,16 +40,6 @@ def test_size_that_is_no_int32_is_refused() -> None:
         encode_frame(b"", size=2**31)
 
 
-@given(payloads=PAYLOADS, behind=st.binary(max_size=3))
-def test_stream_is_cut_into_its_payloads(payloads: list[bytes], behind: bytes) -> None:
-    """A stream fed at once returns its payloads and keeps the bytes after them."""
-    stream = b"".join(encode_frame(payload) for payload in payloads)
-    reader = FrameReader()
-    reader.receive_data(stream + behind)
-    assert _taken(reader) == payloads
-    assert reader.unread == behind
-
-
 @given(payloads=PAYLOADS)
 def test_stream_fed_byte_by_byte_gives_the_same(payloads: list[bytes]) -> None:
     """A payload is returned with its last byte, and not before."""
@@ -76,12 +66,12 @@ def test_what_comes_in_pieces_is_hidden() -> None:
     assert FrameReader().hidden(b"secret") == b"secret"
 
 
-@given(payloads=PAYLOADS, data=st.data())
-def test_stream_fed_in_any_pieces_gives_the_same(
-    payloads: list[bytes], data: st.DataObject
+@given(payloads=PAYLOADS, after=st.binary(max_size=3), data=st.data())
+def test_stream_is_cut_into_its_payloads(
+    payloads: list[bytes], after: bytes, data: st.DataObject
 ) -> None:
-    """The sizes of the pieces do not matter."""
-    stream = b"".join(encode_frame(payload) for payload in payloads)
+    """Fed at once or in any pieces, it returns its payloads and keeps the bytes after them."""
+    stream = b"".join(encode_frame(payload) for payload in payloads) + after
     cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=4)))
     reader = FrameReader()
     taken = []
@@ -89,6 +79,7 @@ def test_stream_fed_in_any_pieces_gives_the_same(
         reader.receive_data(stream[start:end])
         taken += _taken(reader)
     assert taken == payloads
+    assert reader.unread == after
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Classes made from schemas: every type and option, defaults, header versions, and source order."""
+"""Classes made from schemas: every type and option, defaults, and source order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from wire.errors import (
     TrailingBytes,
     UnexpectedNull,
 )
-from wire.message_schemas import Api, ApiCatalogue, api, message_class, snake_case
+from wire.message_schemas import ApiCatalogue, api, message_class, snake_case
 
 
 def field(name: str, type_: str, versions: str = "0+", **others: Any) -> dict[str, Any]:
@@ -197,25 +197,6 @@ def test_nearest_version_is_found(asked: int, name: str, found: int) -> None:
     assert nearest is not None
     assert (nearest[0].name, nearest[1]) == (name, found)
     assert catalogue.nearest(4, asked) is None
-
-
-@pytest.mark.parametrize(
-    ("key", "version", "request_header", "response_header"),
-    [
-        pytest.param(3, 0, 1, 0, id="plain"),
-        pytest.param(3, 1, 2, 1, id="flexible"),
-        pytest.param(18, 1, 2, 0, id="api-versions"),
-        pytest.param(7, 0, 0, 0, id="controlled-shutdown-v0"),
-        pytest.param(7, 1, 2, 1, id="controlled-shutdown-v1"),
-    ],
-)
-def test_header_versions_follow_from_flexibility(
-    key: int, version: int, request_header: int, response_header: int
-) -> None:
-    """Headers are flexible if bodies are, with two exceptions."""
-    api = Api(*api_schemas(key, "Some", "0-1"))
-    assert api.request_header_version(version) == request_header
-    assert api.response_header_version(version) == response_header
 
 
 def test_a_class_that_no_module_names_can_be_pickled() -> None:

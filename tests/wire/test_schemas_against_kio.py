@@ -2,39 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from fixtures.artefacts.message_schemas import api_catalogue
+from tests.described_apis import described_api
 from tests.wire.filled_messages import filled_message
-from tests.wire.kio_process import KioProcess, kio_process
 from wire.codec import encode
+from wire.message_schemas import snake_case
 
 FEWEST_MESSAGES = 500
 """kio 0.6 and the jars have some 600 requests and responses in common."""
 
 
-@pytest.fixture(scope="module")
-def kio() -> Iterator[KioProcess]:
-    """Run kio until the last test of this module."""
-    with kio_process("kio_schema_child.py") as process:
-        yield process
-
-
 @pytest.mark.parametrize("filled", [False, True], ids=["defaults", "every-field"])
-def test_kio_reads_our_bytes_and_writes_them_again(kio: KioProcess, filled: bool) -> None:
+def test_kio_reads_our_bytes_and_writes_them_again(filled: bool) -> None:
     """Of each common message, kio reads our bytes to their end and writes the same bytes again."""
-    compared, different = 0, {}
-    for api_key, version, half, path in kio.greeting:
-        api = api_catalogue().find(api_key, version)
-        if api is None:
-            continue
-        message = getattr(api, half)
-        data = encode(filled_message(message, version) if filled else message(), version=version)
-        answer = kio.ask([path, data.hex()])
-        compared += 1
-        if answer != {"end": len(data), "hex": data.hex()}:
-            different[path] = answer
-    assert different == {}
-    assert compared >= FEWEST_MESSAGES
+    cases = []
+    for api_key in {each.api_key for each in api_catalogue()}:
+        for version in api_catalogue().versions_of(api_key):
+            api = described_api(api_key, version)
+            for half, message in (("request", api.request), ("response", api.response)):
+                value = filled_message(message, version) if filled else message()
+                data = encode(value, version=version).hex()
+                cases.append((snake_case(api.name), version, half, data))
+    program = Path(__file__).with_name("kio_schema_child.py")
+    done = subprocess.run(
+        [sys.executable, str(program)],
+        input="\n".join(map(json.dumps, cases)),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    answers = list(map(json.loads, done.stdout.splitlines()))
+    known = [(case, answer) for case, answer in zip(cases, answers, strict=True) if answer]
+    assert [(case, got) for case, got in known if got != [len(case[-1]) // 2, case[-1]]] == []
+    assert len(known) >= FEWEST_MESSAGES

@@ -7,14 +7,12 @@ from typing import Any
 import pytest
 
 from tests.described_apis import described_api
-from tests.wire.decoder_contract import contract_breaches
-from tests.wire.filled_messages import filled_message
 from wire.administration import (
     ALTER_CLIENT_QUOTAS,
     ALTER_USER_SCRAM_CREDENTIALS,
     CREATE_TOPICS,
 )
-from wire.codec import decode, decode_prefix, encode
+from wire.codec import decode, encode
 from wire.error_codes import ErrorCode
 from wire.fields import Field
 from wire.message_schemas import Api
@@ -30,11 +28,6 @@ def newest(api: Api) -> int:
 ADMINISTRATION = (ALTER_CLIENT_QUOTAS, ALTER_USER_SCRAM_CREDENTIALS, CREATE_TOPICS)
 APIS = (*CLUSTER_APIS.values(), *SASL_APIS.values(), *ADMINISTRATION)
 EACH_API = pytest.mark.parametrize("api", APIS, ids=lambda api: api.name)
-EACH_VERSION = pytest.mark.parametrize(
-    ("api", "version"),
-    [(api, version) for api in APIS for version in range(newest(api) + 1)],
-    ids=lambda value: value.name if isinstance(value, Api) else f"v{value}",
-)
 NODES = [(1, "one", 9092), (2, "two", 9093)]
 
 
@@ -64,18 +57,6 @@ def test_messages_are_those_of_the_schemas(api: Api) -> None:
     for version in range(newest(api) + 1):
         assert api.request_header_version(version) == described.request_header_version(version)
         assert api.response_header_version(version) == described.response_header_version(version)
-
-
-@EACH_VERSION
-def test_every_version_is_read_as_it_is_written(api: Api, version: int) -> None:
-    """Each message decodes to itself, and every prefix of it is refused."""
-    for message in (api.request, api.response):
-        filled = filled_message(message, version)
-
-        def read(data: memoryview, at: int, message: type[Any] = message) -> tuple[Any, int]:
-            return decode_prefix(message, data, version=version, offset=at)
-
-        assert contract_breaches(read, encode(filled, version=version), filled) == []
 
 
 def answered(api_key: int, version: int, **request: Any) -> Any:

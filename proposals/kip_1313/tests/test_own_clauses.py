@@ -7,7 +7,7 @@ import pytest
 from clauses.catalogue import Clause, Role, catalogue
 from conformance.mutation.score import defects_asked_of
 from proposals.kip_1313 import PROPOSAL
-from proposals.kip_1313.tests.test_wrong_validators import WRONG_VALIDATORS
+from proposals.kip_1313.tests.test_schema_rules import WRONG_VALIDATORS
 
 OWN = [clause for clause in catalogue() if clause.source == PROPOSAL.source]
 ABOUT_SCHEMAS = [clause for clause in OWN if Role.SCHEMA in clause.roles]

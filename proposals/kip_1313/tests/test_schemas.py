@@ -15,7 +15,7 @@ from fixtures.artefacts.message_schemas import clients_jar, read_schemas
 from fixtures.errors import ArtefactUnavailable
 from proposals.kip_1313.commands.schemas import schemas
 from proposals.kip_1313.messages import OFFSET_DELETE_KEY
-from proposals.kip_1313.tests.header_version_schemas import new_version
+from proposals.kip_1313.tests.schemas import new_version
 from wire.header_versions import REQUEST, RESPONSE, derived_header_version, kind_of
 
 EXAMPLES = Path(__file__).parent / "vectors"
@@ -71,36 +71,47 @@ def test_folder_with_header_v3_needs_it_everywhere(tmp_path: Path) -> None:
     assert "old.json: validVersions: gives no version header v3" in result.output
 
 
-def test_request_header_is_checked(tmp_path: Path) -> None:
-    """Alone as well, if it has v3."""
-    header = json.loads((EXAMPLES / "RequestHeader.json").read_text())
-    header["fields"][3].pop("flexibleVersions")
-    (tmp_path / "header.json").write_text(json.dumps(header))
-    result = check(tmp_path / "header.json")
-    assert result.exit_code == 1
-    assert "fields[3].flexibleVersions: ClientId has '2+', and not 'none'" in result.output
-    (tmp_path / "header.json").write_text(
-        json.dumps({**header, "validVersions": "1-2", "fields": []})
-    )
-    assert check(tmp_path / "header.json").exit_code == 0
+HEADER = json.loads((EXAMPLES / "RequestHeader.json").read_text())
+COMPACT_ID = {key: value for key, value in HEADER["fields"][3].items() if key != "flexibleVersions"}
 
 
-def test_numbers_are_mentioned(tmp_path: Path) -> None:
-    """They are no problem."""
-    schema = new_version(OFFSET_DELETE_KEY, REQUEST, 3)
-    (tmp_path / "x.json").write_text(json.dumps({**schema, "headerVersions": {"0": 1, "1+": 3}}))
+@pytest.mark.parametrize(
+    ("text", "status", "output"),
+    [
+        pytest.param(
+            RIGHT.replace('"headerVersions": {', '"headerVersions": {"1+": "2", '),
+            1,
+            'x.json: headerVersions."1+": is there more than once',
+            id="repeated-key",
+        ),
+        pytest.param(
+            json.dumps({**HEADER, "fields": [*HEADER["fields"][:3], COMPACT_ID, HEADER["fields"][4]]}),
+            1,
+            "fields[3].flexibleVersions: ClientId has '2+', and not 'none'",
+            id="request-header",
+        ),
+        pytest.param(
+            json.dumps({**HEADER, "validVersions": "1-2", "fields": []}),
+            0,
+            "and the request header: 0 problems",
+            id="request-header-of-today",
+        ),
+        pytest.param(
+            RIGHT.replace('"1"', "1").replace('"3"', "3"),
+            0,
+            "1 schema with header versions as numbers",
+            id="numbers-are-only-mentioned",
+        ),
+        # A file in the jar of 2.8.2 has one brace too many, and Kafka reads it.
+        pytest.param(RIGHT + "\n}\n", 0, "1 with headerVersions: 0 problems", id="surplus-brace"),
+    ],
+)  # fmt: skip
+def test_file_is_checked_alone(text: str, status: int, output: str, tmp_path: Path) -> None:
+    """A problem ends the command with 1."""
+    (tmp_path / "x.json").write_text(text)
     result = check(tmp_path / "x.json")
-    assert result.exit_code == 0
-    assert result.output.startswith("1 schema with header versions as numbers")
-
-
-def test_repeated_key_is_a_problem(tmp_path: Path) -> None:
-    """A reader of JSON keeps the last value alone, and would not notice."""
-    repeated = RIGHT.replace('"headerVersions": {', '"headerVersions": {"1+": "2", ')
-    (tmp_path / "x.json").write_text(repeated)
-    result = check(tmp_path / "x.json")
-    assert result.exit_code == 1
-    assert f'{tmp_path}/x.json: headerVersions."1+": is there more than once' in result.output
+    assert result.exit_code == status
+    assert output in result.output
 
 
 def test_jar_is_read(tmp_path: Path) -> None:
@@ -111,12 +122,6 @@ def test_jar_is_read(tmp_path: Path) -> None:
     result = check(tmp_path / "clients.jar")
     assert result.exit_code == 1
     assert result.output.startswith("common/message/OffsetDeleteRequest.json: headerVersions")
-
-
-def test_surplus_brace_is_ignored(tmp_path: Path) -> None:
-    """A file in the jar of 2.8.2 has one, and Kafka reads it."""
-    (tmp_path / "x.json").write_text(RIGHT + "\n}\n")
-    assert check(tmp_path / "x.json").exit_code == 0
 
 
 @pytest.mark.parametrize(

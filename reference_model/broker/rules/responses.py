@@ -10,11 +10,15 @@ from reference_model.profiles.default_answers import default_answers
 from reference_model.profiles.profile import Profile
 from wire import primitives
 from wire.api_keys import DESCRIBE_CLUSTER_KEY, METADATA_KEY
-from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersion, ApiVersionsResponse
+from wire.api_versions import (
+    FIRST_FLEXIBLE_VERSION,
+    FIRST_VERSION_WITH_ZERO_MINIMUM,
+    ApiVersion,
+    ApiVersionsResponse,
+)
 from wire.codec import encode
 from wire.error_codes import ErrorCode
 from wire.frames import encode_frame
-from wire.headers import ResponseHeader
 from wire.primitives import NO_TAGS
 from wire.startup_messages import (
     CLUSTER_APIS,
@@ -23,8 +27,6 @@ from wire.startup_messages import (
     NodeAddress,
     cluster_response,
 )
-
-FIRST_VERSION_WITH_ZERO_MINIMUM_FEATURES = 4
 
 
 def response_for(reaction: Reaction, profile: Profile) -> ApiVersionsResponse:
@@ -40,7 +42,7 @@ def response_for(reaction: Reaction, profile: Profile) -> ApiVersionsResponse:
         or reaction.response_version < FIRST_FLEXIBLE_VERSION
     ):
         return ApiVersionsResponse(error_code=reaction.error_code, api_keys=table)
-    zero_allowed = reaction.response_version >= FIRST_VERSION_WITH_ZERO_MINIMUM_FEATURES
+    zero_allowed = reaction.response_version >= FIRST_VERSION_WITH_ZERO_MINIMUM
     traits = profile.traits
     early = reaction.before_authentication
     epoch_sent = traits.epoch_sent_before_authentication if early else traits.epoch_sent
@@ -82,11 +84,7 @@ def encode_step(
         api = SASL_AUTHENTICATE
         message = api.response(error_code=reaction.error_code, error_message=None, auth_bytes=token)
     version = max(reaction.response_version, 0)
-    header_bytes = encode(
-        ResponseHeader(correlation_id=header.correlation_id),
-        version=api.response_header_version(version),
-    )
-    return encode_frame(header_bytes + encode(message, version=version))
+    return encode_frame(api.response_payload(message, version, header.correlation_id))
 
 
 def answer_of_other_api(

@@ -181,7 +181,7 @@ def reactions_of_authenticator(
     if header.api_key == API_VERSIONS_KEY:
         return _to_api_versions(data, header, profile, identity, state)
     if header.api_key == SASL_HANDSHAKE_KEY:
-        return _to_handshake(data, header, profile, authentication)
+        return _to_handshake(data, header, profile, authentication.mechanisms)
     return (closed("PROTOCOL.unknown-api-refused"),)
 
 
@@ -213,8 +213,12 @@ def _as_served(reaction: Reaction, state: ConnectionState) -> Reaction:
 
 
 def _to_handshake(
-    data: memoryview, header: ParsedHeader, profile: Profile, authentication: SaslConfiguration
+    data: memoryview,
+    header: ParsedHeader,
+    profile: Profile,
+    mechanisms: tuple[str, ...] | None,
 ) -> tuple[Reaction, ...]:
+    """Return all allowed reactions to SaslHandshake; `mechanisms` are the enabled ones, None if it comes too late."""
     version = header.api_version
     if not 0 <= version <= profile.traits.sasl_handshake_max:
         return (closed(CLAUSE),)
@@ -222,6 +226,9 @@ def _to_handshake(
         mechanism = read_mechanism(data, header)
     except Unreadable:
         return (closed(CLAUSE),)
+    if mechanisms is None:
+        kind, error = AnswerKind.SASL_HANDSHAKE, ErrorCode.ILLEGAL_SASL_STATE
+        return (_refused_by_answer(CLAUSE, kind, error, version),)
     answer = Reaction(
         outcome=Outcome.ANSWER,
         clause=CLAUSE,
@@ -229,7 +236,7 @@ def _to_handshake(
         response_version=version,
         listing=Listing.EVERYTHING,
     )
-    if mechanism not in authentication.mechanisms:
+    if mechanism not in mechanisms:
         refused = replace(
             answer,
             error_code=ErrorCode.UNSUPPORTED_SASL_MECHANISM,
@@ -251,7 +258,7 @@ def _after_handshake(
     if header.api_key == API_VERSIONS_KEY:
         return _to_late_api_versions(data, header, profile)
     if header.api_key == SASL_HANDSHAKE_KEY:
-        return _to_second_handshake(data, header, profile)
+        return _to_handshake(data, header, profile, None)
     # A token that cannot be parsed closes the connection, in every supported version.
     if header.api_key == SASL_AUTHENTICATE_KEY:
         return (closed(CLAUSE),)
@@ -264,20 +271,6 @@ def _after_handshake(
     if other_api_reads(data, header):
         return (other,)
     return tuple(replace(each, reason=Choice.BODY_MAY_NOT_READ) for each in (other, closed(CLAUSE)))
-
-
-def _to_second_handshake(
-    data: memoryview, header: ParsedHeader, profile: Profile
-) -> tuple[Reaction, ...]:
-    version = header.api_version
-    if not 0 <= version <= profile.traits.sasl_handshake_max:
-        return (closed(CLAUSE),)
-    try:
-        read_mechanism(data, header)
-    except Unreadable:
-        return (closed(CLAUSE),)
-    kind, error = AnswerKind.SASL_HANDSHAKE, ErrorCode.ILLEGAL_SASL_STATE
-    return (_refused_by_answer(CLAUSE, kind, error, version),)
 
 
 def _to_late_api_versions(

@@ -23,10 +23,9 @@ from reference_model.clients.model.client_errors import (
 from reference_model.clients.model.negotiation import Negotiation
 from reference_model.clients.model.network import HostPort
 from wire.api_keys import METADATA_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
-from wire.codec import decode_prefix, encode
+from wire.codec import encode
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
-from wire.headers import ResponseHeader
 from wire.message_schemas import Api
 from wire.sasl import PLAIN, plain_token
 from wire.startup_messages import CLUSTER_APIS, SASL_APIS
@@ -73,11 +72,9 @@ class Authentication(Negotiation):
         api, version = SASL_APIS[api_key], self.version_of(link, api_key)
         body = encode(api.request(**fields), version=version)
         response = self.exchange(link, api_key, version, body, api.request_header_version(version))
-        header_version = api.response_header_version(version)
-        _, body_at = decode_prefix(ResponseHeader, response, version=header_version)
-        message, _ = decode_prefix(api.response, response[body_at:], version=version)
-        if message.error_code != ErrorCode.NONE:
-            raise BrokerError(f"SASL: the broker responded with error {message.error_code}")
+        error_code = api.read_response(response, version).error_code
+        if error_code != ErrorCode.NONE:
+            raise BrokerError(f"SASL: the broker responded with error {error_code}")
 
 
 METADATA = CLUSTER_APIS[METADATA_KEY]
@@ -160,10 +157,7 @@ class ModelClient(Authentication):
         body = encode(request, version=version)
         header_version = api.request_header_version(version)
         response = self.exchange(link, METADATA_KEY, version, body, header_version)
-        _, body_at = decode_prefix(
-            ResponseHeader, response, version=api.response_header_version(version)
-        )
-        metadata, _ = decode_prefix(api.response, response[body_at:], version=version)
+        metadata = api.read_response(response, version)
         return KnownCluster(
             cluster_id=metadata.cluster_id,
             nodes=tuple(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 
-from reference_model.broker.rules.responses import FIRST_VERSION_WITH_ZERO_MINIMUM_FEATURES
 from reference_model.clients.scripts.script import Answer, Table
 from wire import primitives
 from wire.api_versions import (
     FIRST_FLEXIBLE_VERSION,
+    FIRST_VERSION_WITH_ZERO_MINIMUM,
     NEWEST_VERSION,
     ApiVersion,
     ApiVersionsResponse,
@@ -46,7 +46,7 @@ def _body(answer: Answer, api_version: int) -> bytes:
         supported_features=tuple(
             SupportedFeatureKey(name=name, min_version=low, max_version=high)
             for name, low, high in answer.supported_features
-            if low != 0 or version >= FIRST_VERSION_WITH_ZERO_MINIMUM_FEATURES
+            if low != 0 or version >= FIRST_VERSION_WITH_ZERO_MINIMUM
         ),
         finalized_features_epoch=answer.finalized_features_epoch,
         finalized_features=tuple(

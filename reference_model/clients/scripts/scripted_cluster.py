@@ -60,12 +60,6 @@ class ScriptedCluster:
     """
 
     def __init__(self, script: Script, addresses: Sequence[Address]) -> None:
-        """Start without connections.
-
-        Args:
-            script: what the brokers do.
-            addresses: the address of each node of the script, in the same order.
-        """
         self.script = script
         self.addresses = tuple(addresses)
         self._unserved: dict[tuple[int, int], None] = {}

@@ -19,11 +19,11 @@ from reference_model.clients.scripts.script import EMPTY, HEALTHY, Answer, Conne
 from reference_model.clients.scripts.served_apis import CLIENT_APIS, NEWEST_SERVED
 from wire.api_keys import API_VERSIONS_KEY, SASL_AUTHENTICATE_KEY
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
-from wire.codec import decode_prefix, encode
+from wire.codec import decode_prefix
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
 from wire.frames import FrameReader, encode_frame
-from wire.headers import InstanceIdHeader, ResponseHeader
+from wire.headers import InstanceIdHeader
 from wire.message_schemas import Api
 from wire.sasl import BARE_TOKEN
 from wire.startup_messages import CLUSTER_APIS, NodeAddress, cluster_response
@@ -314,8 +314,8 @@ class ScriptedConnection:
             response = self._sasl.take_step(api, request.api_version)
         self._others += 1
         closes = self._script.closes_after is not None and self._others >= self._script.closes_after
-        data = _response_bytes(api, request, response)
-        return request, [Write(data=data, then="close" if closes else "stay")]
+        payload = api.response_payload(response, request.api_version, request.correlation_id)
+        return request, [Write(data=encode_frame(payload), then="close" if closes else "stay")]
 
     def _api_of(self, request: SeenRequest) -> Api | None:
         """Return the API of a request that is answered at this point; None if its connection is closed instead."""
@@ -362,15 +362,6 @@ def _read(api: Api, payload: bytes, version: int) -> Any:
     _, body_at = decode_prefix(InstanceIdHeader, payload, version=header_version)
     message, _ = decode_prefix(api.request, payload, version=version, offset=body_at)
     return message
-
-
-def _response_bytes(api: Api, request: SeenRequest, message: Any) -> bytes:
-    version = request.api_version
-    header = encode(
-        ResponseHeader(correlation_id=request.correlation_id),
-        version=api.response_header_version(version),
-    )
-    return encode_frame(header + encode(message, version=version))
 
 
 def _in_pieces(frame: bytes, answer: Answer) -> list[Write]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 
 from reference_model.broker.model.fault_injection import RequestContext
@@ -14,6 +15,7 @@ from reference_model.faults.broker.registry import (
     replace_response,
     succeeds,
     success_in,
+    unread_body,
     unread_version,
     version_of,
 )
@@ -115,12 +117,12 @@ def tags_are_cut_at_sixty_four_kilobytes(context: RequestContext) -> None:
 @defect(Stage.REACTION, "KIP-482.varint-limits")
 def ten_thousand_and_one_tags_are_taken(context: RequestContext) -> None:
     """A tag section in the request body may have any number of fields."""
-    header, version = context.header, unread_version(context)
-    if header is not None and version is not None:
-        try:
-            decode(ApiVersionsRequest, context.payload[header.body_offset :], version=version)
-        except DecodeError:
-            return
+    unread = unread_body(context)
+    if unread is None:
+        return
+    version, body = unread
+    with contextlib.suppress(DecodeError):
+        decode(ApiVersionsRequest, body, version=version)
         context.reaction = success_in(version)
 
 
@@ -220,17 +222,16 @@ def a_tag_beyond_the_frame_is_cut_short(context: RequestContext) -> None:
 
 def overrunning_tag_count(context: RequestContext) -> int | None:
     """Return the tag count of a request that is unreadable only because of its body's tag section, else None."""
-    header = context.header
-    version = unread_version(context)
-    if header is None or version is None:
+    unread = unread_body(context)
+    if unread is None:
         return None
-    body = memoryview(context.payload)[header.body_offset :]
+    version, body = unread
     trace: Trace = []
     try:
         decode(ApiVersionsRequest, body, version=version, trace=trace)
     except BufferUnderflow as error:
         if error.field_path == TAG_SECTION:
-            return tag_count_at(body, trace[-1].end)
+            return tag_count_at(memoryview(body), trace[-1].end)
     except DecodeError:
         return None
     return None

@@ -7,16 +7,16 @@ from collections.abc import Callable
 
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage
-from reference_model.broker.rules.reaction import Reaction
 from reference_model.faults.broker.registry import (
     OPEN_LISTENERS,
     body_of,
     defect,
+    refused_name_in,
     replace_reaction,
     replace_response,
     succeeds,
     success_in,
-    unread_version,
+    unread_body,
     version_of,
 )
 from wire.error_codes import ErrorCode
@@ -243,16 +243,9 @@ def has_refused_name(context: RequestContext) -> bool:
 @defect(Stage.REACTION, "KIP-511.null-name-refused")
 def null_names_count_as_empty(context: RequestContext) -> None:
     """A null client software name gets INVALID_REQUEST instead of closing the connection."""
-    header, version = context.header, unread_version(context)
-    if header is None or version is None:
-        return
-    if context.payload[header.body_offset : header.body_offset + 1] == b"\0":
-        context.reaction = Reaction(
-            outcome=Outcome.ANSWER,
-            clause="KIP-511.refusal-in-request-version",
-            error_code=ErrorCode.INVALID_REQUEST,
-            response_version=version,
-        )
+    unread = unread_body(context)
+    if unread is not None and unread[1][:1] == b"\0":
+        context.reaction = refused_name_in(unread[0])
 
 
 @defect(Stage.RESPONSE, "KIP-511.older-versions-unchanged")

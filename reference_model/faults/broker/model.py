@@ -6,22 +6,22 @@ import contextlib
 
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage
-from reference_model.broker.rules.reaction import AnswerKind, Reaction
 from reference_model.broker.rules.request_parser import is_valid_name
 from reference_model.faults.broker.protocol_headers import answer_unreadable_header
 from reference_model.faults.broker.registry import (
     body_of,
     defect,
+    refused_name_in,
     replace_reaction,
     replace_response,
     success_in,
+    unread_body,
     unread_version,
     version_of,
 )
 from reference_model.profiles.listeners import CONTROLLER
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import TAG_SECTION, decode
-from wire.error_codes import ErrorCode
 from wire.errors import BufferUnderflow, DecodeError
 from wire.exchange import Outcome
 from wire.headers import API_VERSIONS_V0_START, CLIENT_ID_OFFSET, NO_INSTANCE_ID
@@ -44,20 +44,15 @@ def the_controller_hides_a_finalized_feature(context: RequestContext) -> None:
 )
 def cut_bodies_are_answered(context: RequestContext) -> None:
     """A request whose body ends inside a field gets INVALID_REQUEST instead of a close."""
-    header, version = context.header, unread_version(context)
-    if header is None or version is None:
+    unread = unread_body(context)
+    if unread is None:
         return
+    version, body = unread
     try:
-        decode(ApiVersionsRequest, context.payload[header.body_offset :], version=version)
+        decode(ApiVersionsRequest, body, version=version)
     except BufferUnderflow as error:
         if error.field_path != TAG_SECTION:
-            context.reaction = Reaction(
-                outcome=Outcome.ANSWER,
-                clause="KIP-511.refusal-in-request-version",
-                error_code=ErrorCode.INVALID_REQUEST,
-                kind=AnswerKind.API_VERSIONS,
-                response_version=version,
-            )
+            context.reaction = refused_name_in(version)
     except DecodeError:
         return
 
@@ -65,13 +60,12 @@ def cut_bodies_are_answered(context: RequestContext) -> None:
 @defect(Stage.REACTION, "MODEL.agrees-with-reference")
 def v5_is_served_with_the_body_of_v3(context: RequestContext) -> None:
     """v5 is served with the body of v3 and v4, which has no place for the ids."""
-    header, version = context.header, unread_version(context)
-    if header is None or version != NEWEST_VERSION:
+    unread = unread_body(context)
+    if unread is None or unread[0] != NEWEST_VERSION:
         return
     with contextlib.suppress(DecodeError):
-        body = context.payload[header.body_offset :]
-        decode(ApiVersionsRequest, body, version=FIRST_FLEXIBLE_VERSION)
-        context.reaction = success_in(version)
+        decode(ApiVersionsRequest, unread[1], version=FIRST_FLEXIBLE_VERSION)
+        context.reaction = success_in(NEWEST_VERSION)
 
 
 @defect(Stage.REACTION, "MODEL.agrees-with-reference")
@@ -88,11 +82,11 @@ def a_zero_instance_id_before_the_next_version_closes(context: RequestContext) -
 @defect(Stage.REACTION, "MODEL.agrees-with-reference")
 def names_of_more_than_32767_bytes_are_taken(context: RequestContext) -> None:
     """A client software name of more than 32767 bytes is read, and accepted if it is legal."""
-    header, version = context.header, unread_version(context)
-    if header is None or version is None:
+    unread = unread_body(context)
+    if unread is None:
         return
+    version, body = unread
     with contextlib.suppress(DecodeError):
-        body = context.payload[header.body_offset :]
         name = decode(ApiVersionsRequest, body, version=version).client_software_name
         if len(name) > INT16_MAX and is_valid_name(name):
             context.reaction = success_in(version)
@@ -121,17 +115,12 @@ def a_client_id_that_is_cut_off_is_served_in_v0(context: RequestContext) -> None
 @defect(Stage.REACTION, "MODEL.agrees-with-reference")
 def a_null_name_before_cut_tags_is_refused(context: RequestContext) -> None:
     """A null client software name gets INVALID_REQUEST if the body also ends inside its tag section."""
-    header, version = context.header, unread_version(context)
-    if header is None or version is None:
+    unread = unread_body(context)
+    if unread is None:
         return
-    body = context.payload[header.body_offset :]
+    version, body = unread
     if body[:1] == b"\0" and body[-1:] == b"\x01":
-        context.reaction = Reaction(
-            outcome=Outcome.ANSWER,
-            clause="KIP-511.refusal-in-request-version",
-            error_code=ErrorCode.INVALID_REQUEST,
-            response_version=version,
-        )
+        context.reaction = refused_name_in(version)
 
 
 @defect(Stage.REACTION, "MODEL.agrees-with-reference")

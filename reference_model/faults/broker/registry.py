@@ -159,6 +159,16 @@ def success_in(version: int) -> Reaction:
     )
 
 
+def refused_name_in(version: int) -> Reaction:
+    """Return the reaction that refuses a name, in the layout of a version."""
+    return Reaction(
+        outcome=Outcome.ANSWER,
+        clause="KIP-511.refusal-in-request-version",
+        error_code=ErrorCode.INVALID_REQUEST,
+        response_version=version,
+    )
+
+
 def unread_version(context: RequestContext) -> int | None:
     """Return the version of a request that closes the connection although its version is supported and flexible."""
     payload = memoryview(context.payload)
@@ -169,6 +179,14 @@ def unread_version(context: RequestContext) -> int | None:
     newest = context.broker.profile.traits.api_versions_max
     served = FIRST_FLEXIBLE_VERSION <= version <= newest
     return version if api_key == API_VERSIONS_KEY and served else None
+
+
+def unread_body(context: RequestContext) -> tuple[int, bytes] | None:
+    """Return the version and the body of a request that closes the connection although its header can be read; else None."""
+    version = unread_version(context)
+    if context.header is None or version is None:
+        return None
+    return version, context.payload[context.header.body_offset :]
 
 
 def body_of(context: RequestContext) -> ParsedBody | None:

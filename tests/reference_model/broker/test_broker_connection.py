@@ -43,16 +43,10 @@ def connect_to_small_broker() -> BrokerConnection:
     return ReferenceBroker(profile=SMALL, identity=IDENTITY).connect()
 
 
-def test_connection_begins_open_and_says_nothing() -> None:
-    """Nothing is sent before the first byte is received."""
-    connection = connect()
-    assert connection.state is OPEN
-    assert connection.data_to_send() == b""
-
-
 def test_data_is_given_out_once() -> None:
     """Data that was taken to be sent is not returned again."""
     connection = connect_to_small_broker()
+    assert connection.data_to_send() == b""
     connection.receive_data(SERVED_V0)
     assert connection.data_to_send() != b""
     assert connection.data_to_send() == b""
@@ -171,11 +165,6 @@ def test_size_prefix_alone_decides(prefix: bytes, state: ConnectionState) -> Non
     assert connection.state is state
     answer = "00000010 00000007 0023 00000001 0012 0000 0005"
     assert connection.data_to_send() == bytes.fromhex(answer)
-
-
-def test_limit_is_that_of_kafka() -> None:
-    """Frames may have up to 100 MiB."""
-    assert SOCKET_REQUEST_MAX_BYTES == 104857600
 
 
 TO_STATE = {OPEN: b"", DEAD: SWALLOWED_ON_0_11, CLOSED: b"\xff\xff\xff\xff"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import product
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,7 +11,6 @@ from reference_model.broker.rules.choices import Choice
 from reference_model.broker.rules.connection_states import SERVING, TAKING_REQUESTS, ConnectionState
 from reference_model.broker.rules.oracle import reactions
 from reference_model.broker.rules.reaction import Identity, NotModelled
-from reference_model.judging.stored_inputs import StoredInputOracle
 from reference_model.profiles.profile import Profile, profile_of
 from strategies.any_requests import any_requests
 from strategies.bare_requests import bare_requests
@@ -66,10 +64,3 @@ def test_every_documented_reason_is_used() -> None:
         *(choices_of(*each) for each in product(payloads, releases, states, (IDENTITY, NOBODY)))
     )
     assert used == set(Choice) - OF_LOST_ANSWERS
-
-
-@pytest.mark.parametrize(("release", "lost"), [("2.4.1", True), ("2.5.1", False), ("4.4.0", False)])
-def test_answers_may_be_lost_up_to_2_4(release: str, lost: bool) -> None:
-    """An early end may cost answers up to 2.4, and from 2.5 on it may not."""
-    profile = profile_for(release, ConnectionState.OPEN)
-    assert bool(StoredInputOracle(profile, IDENTITY).losses_at_an_early_end) is lost

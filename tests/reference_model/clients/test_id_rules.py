@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from clauses.catalogue import Role, catalogue
 from reference_model.clients.rules.oracle import forbidden_moves
 from reference_model.clients.scripts.recording import Recording, SeenConnection, SeenRequest
 from reference_model.clients.scripts.script import (
@@ -209,12 +208,6 @@ def test_ids_are_forbidden(recording: Recording, clause: str, sentence: str) -> 
     first, *others = forbidden_moves(recording)
     assert {move.clause for move in (first, *others)} == {clause}
     assert str(first) == sentence
-
-
-@pytest.mark.parametrize("clause", [BOOTSTRAP, BOTH, REBOOTSTRAP])
-def test_clause_is_about_clients(clause: str) -> None:
-    """The clauses of the rules are in the catalogue, for clients."""
-    assert catalogue()[clause].roles == (Role.CLIENT,)
 
 
 def two_clients(first: str | None, second: str | None) -> Recording:

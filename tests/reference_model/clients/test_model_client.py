@@ -177,6 +177,14 @@ def test_no_response(action: str) -> None:
     assert play.result.duration_ms <= 2000
 
 
+def test_asks_until_its_time_is_over() -> None:
+    """A client that may ask again and again ends with its last result, if the broker never heals."""
+    script = one_node(Answer(action="close"), keeps_asking=True, timeout_ms=1500)
+    play = play_in_memory(script)
+    assert (play.result.outcome, play.recording.cut_short) == ("error", "")
+    assert len(play.result.asks) > 1
+
+
 def test_closed_at_once() -> None:
     """A broker that closes each connection as soon as it is open gets a few more, and an error is reported."""
     play = play_in_memory(all_connections(ConnectionScript(on_open="close")))

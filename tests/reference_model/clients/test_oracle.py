@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 import pytest
 
-from clauses.catalogue import Role, catalogue
 from reference_model.clients.rules.oracle import ForbiddenMove, begins_below, forbidden_moves
 from reference_model.clients.scripts.recording import Recording
 from reference_model.clients.scripts.script import EMPTY, Answer, Table
@@ -337,15 +336,6 @@ def test_forbidden_move_has_its_index() -> None:
         recorded(asked(3), asked(3, connection=1), sent(12, connection=1), sent(99, connection=1))
     )
     assert (move.connection, move.request) == (1, 2)
-
-
-def test_clauses_of_the_rules_are_about_clients() -> None:
-    """Every clause that the tests of the rules name is in the catalogue, for clients."""
-    for clause in (
-        *(PER_CONNECTION, OVERLAP, FALLS_BACK, NAMED_RANGE, TABLE_OF_35, ERRORS_ON_42, NAME),
-        *(DECODES, NEWEST_NAMED, ONE_SOFTWARE),
-    ):
-        assert catalogue()[clause].roles == (Role.CLIENT,)
 
 
 @pytest.mark.parametrize(
