@@ -24,7 +24,7 @@ class ConnectionState(enum.Enum):
     WRAPPED_TOKENS = "wrapped tokens"
     """After SaslHandshake v1: tokens arrive in SaslAuthenticate requests."""
     AUTHENTICATED = "authenticated"
-    """Requests are served; another handshake is possible."""
+    """Requests are served."""
     DEAD = "dead"
     """The broker neither answers nor closes."""
     CLOSED = "closed"
