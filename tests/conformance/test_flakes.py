@@ -17,9 +17,11 @@ import pytest
 from clauses.tiers import Tier
 from conformance.engine.repeating import REPEATS_IF_ALL_FAIL, FailingExample, Repeater
 from fixtures.client.given_address import parse_address
+from fixtures.client.patience import FEWEST_SILENCES
 from fixtures.errors import ConnectionFailed
 from fixtures.launchers.address import address_target, launch_address
 from fixtures.under_test.broker import Broker
+from fixtures.under_test.first_requests import LARGEST_SILENCE_BOUND_S
 from fixtures.under_test.spare_target import SpareTarget
 from reports.failure_classes import FailureClass
 from reports.records import Verdict
@@ -197,6 +199,35 @@ def test_repeats_that_wait_in_vain_and_conform_excuse_the_failure() -> None:
     assert repeats is not None
     assert (repeats.used.repeats, repeats.fresh, repeats.loaded) == (3, repeats.used, repeats.used)
     assert repeats.leaves_open == "it recurred in none of 6 repeats"
+
+
+@pytest.mark.parametrize(
+    ("fails_after", "reason"), [(1000, "it recurred in none of 40 repeats"), (20, None)]
+)
+def test_failure_after_the_time_for_repeats_counts_only_if_it_recurs(
+    fails_after: int, reason: str | None
+) -> None:
+    """A pause of the machine may make several properties fail, and the first one may use up that time."""
+    repeats_none = Repeater(cast(SpareTarget, FakeSpare(None)), tier=Tier.SMOKE)
+    repeats_none._spent_s = 1000.0
+    with broker_of(after(fails_after)) as used:
+        repeats = repeats_none.repeat(used, example_on(used))
+    assert (repeats.leaves_open if repeats else None) == reason
+
+
+def test_repeat_may_meet_silences_however_long_each_is() -> None:
+    """Each tally has time for a few, which a request may get by right."""
+
+    def meets_silences(broker: Broker) -> None:
+        for _ in range(FEWEST_SILENCES):
+            broker.patience.check()
+            broker.patience.wait_in_vain(LARGEST_SILENCE_BOUND_S)
+
+    with broker_of(reference_behaviour()) as used:
+        used.patience.outlast_silences(LARGEST_SILENCE_BOUND_S)
+        repeats = repeater().repeat(used, FailingExample(meets_silences, {"broker": used}))
+    assert repeats is not None
+    assert repeats.leaves_open == "it recurred in none of 1 repeats"
 
 
 def test_failure_of_a_target_that_sent_too_much_has_no_class() -> None:
