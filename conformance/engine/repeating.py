@@ -168,7 +168,7 @@ class Repeater:
         used, fresh, loaded = Tally(0, 0), None, None
         try:
             used = _tally(broker, example)
-            other = self._spare.broker(broker.listener)
+            other = self._fresh(broker.listener)
             with suppress(OutOfPatience):
                 fresh = None if other is None else _tally(other, example.on(broker, other))
             if used.failed == 0 and (fresh is None or fresh.failed == 0):
@@ -180,6 +180,12 @@ class Repeater:
             trouble = f"{type(error).__name__}: {error}"
             return Repeats(used=used, fresh=fresh, loaded=loaded, trouble=trouble)
         return Repeats(used=used, fresh=fresh, loaded=loaded)
+
+    def _fresh(self, listener: str) -> Broker | None:
+        """Return a fresh broker; None if there is none. One that does not start, perhaps in time, says nothing about a failure."""
+        with suppress(HarnessError):
+            return self._spare.broker(listener)
+        return None
 
     def close(self) -> None:
         """Stop the fresh broker, if one is running."""

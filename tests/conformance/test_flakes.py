@@ -18,7 +18,7 @@ from clauses.tiers import Tier
 from conformance.engine.repeating import REPEATS_IF_ALL_FAIL, FailingExample, Repeater
 from fixtures.client.given_address import parse_address
 from fixtures.client.patience import FEWEST_SILENCES
-from fixtures.errors import ConnectionFailed
+from fixtures.errors import BrokerDidNotStart, ConnectionFailed
 from fixtures.launchers.address import address_target, launch_address
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.first_requests import LARGEST_SILENCE_BOUND_S
@@ -103,12 +103,15 @@ def broker_of(behaviour: Behaviour) -> Iterator[Broker]:
 class FakeSpare:
     """Provides a broker that was started earlier, or none."""
 
-    def __init__(self, broker: Broker | None) -> None:
+    def __init__(self, broker: Broker | None, *, starts: bool = True) -> None:
         self.target = None
         self._broker = broker
+        self._starts = starts
 
     def broker(self, listener: str) -> Broker | None:
         """Return the broker."""
+        if not self._starts:
+            raise BrokerDidNotStart("no complete response within 60 s")
         return self._broker
 
 
@@ -213,6 +216,17 @@ def test_failure_after_the_time_for_repeats_counts_only_if_it_recurs(
     with broker_of(after(fails_after)) as used:
         repeats = repeats_none.repeat(used, example_on(used))
     assert (repeats.leaves_open if repeats else None) == reason
+
+
+def test_fresh_broker_that_does_not_start_makes_no_failure_count() -> None:
+    """A JVM may not start in time on a busy machine."""
+    spare = FakeSpare(None, starts=False)
+    with broker_of(reference_behaviour()) as used:
+        repeats = Repeater(cast(SpareTarget, spare), tier=Tier.STANDARD).repeat(
+            used, example_on(used)
+        )
+    assert repeats is not None
+    assert repeats.leaves_open == "it recurred in none of 40 repeats"
 
 
 def test_repeat_may_meet_silences_however_long_each_is() -> None:
