@@ -38,7 +38,7 @@ TALLY_BUDGET_S = 1.5
 TARGET_BUDGET_S = {Tier.SMOKE: 2.0, Tier.STANDARD: 20.0, Tier.DEEP: 20.0}
 """Wall time for all repeats on one target, by tier.
 
-A failure after that is not classified, and counts as a violation if it recurs at all on the judged broker.
+A failure after that is not classified if it recurs at once, and counts as a violation.
 """
 LOAD_CONNECTIONS = 4
 
@@ -102,13 +102,13 @@ def _tally(broker: Broker, example: FailingExample, *, ends_if_one_fails: bool =
     return Tally(failed, repeats)
 
 
-def _repeats_of_none(broker: Broker, example: FailingExample) -> Repeats | None:
-    """Repeat until one fails; return the repeats if none does, as of a failure in a pause of the machine, else None."""
+def _few_repeats(broker: Broker, example: FailingExample) -> Repeats | None:
+    """Repeat until one fails: a failure in a pause of the machine does not recur. None if the first repeat fails."""
     try:
         used = _tally(broker, example, ends_if_one_fails=True)
     except HarnessError:
         return None
-    return None if used.failed else Repeats(used=used)
+    return None if used.always else Repeats(used=used)
 
 
 @contextmanager
@@ -150,14 +150,14 @@ class Repeater:
 
         Returns:
             None if the example cannot be repeated: it drew its values interactively, or the target may send no more bytes; or if
-            it recurs, but the time to classify failures is used up.
+            it recurs at once, but the time to classify failures is used up.
         """
         if any(isinstance(value, DataObject) for value in example.values.values()):
             return None
         started = time.monotonic()
         try:
             if self._spent_s > self._budget_s:
-                return _repeats_of_none(broker, example)
+                return _few_repeats(broker, example)
             return self._tallies(broker, example)
         except OutOfPatience:
             return None

@@ -205,7 +205,8 @@ def test_repeats_that_wait_in_vain_and_conform_excuse_the_failure() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fails_after", "reason"), [(1000, "it recurred in none of 40 repeats"), (20, None)]
+    ("fails_after", "reason"),
+    [(1000, "it recurred in none of 40 repeats"), (20, ""), (0, None)],
 )
 def test_failure_after_the_time_for_repeats_counts_only_if_it_recurs(
     fails_after: int, reason: str | None
