@@ -38,7 +38,7 @@ TALLY_BUDGET_S = 1.5
 TARGET_BUDGET_S = {Tier.SMOKE: 2.0, Tier.STANDARD: 20.0, Tier.DEEP: 20.0}
 """Wall time for all repeats on one target, by tier.
 
-Failures after that are not classified, and count as violations.
+A failure after that is not classified if it recurs at once, and counts as a violation.
 """
 LOAD_CONNECTIONS = 4
 
@@ -83,11 +83,11 @@ def _fails(broker: Broker, example: FailingExample) -> bool:
     return False
 
 
-def _tally(broker: Broker, example: FailingExample) -> Tally:
+def _tally(broker: Broker, example: FailingExample, *, ends_if_one_fails: bool = False) -> Tally:
     """Repeat until the result is clear: a few times if every repeat fails, many times if one passes."""
     failed = repeats = 0
     # A failure that took all of the property's waiting time may be that of a busy machine: it has to recur as well.
-    broker.patience.begin_property(at_most_s=TALLY_BUDGET_S)
+    broker.patience.begin_property(at_most_s=max(TALLY_BUDGET_S, broker.patience.silences_s))
     give_up_at = time.monotonic() + TALLY_BUDGET_S
     while repeats < (REPEATS_IF_ALL_FAIL if failed == repeats else REPEATS_TO_ESTIMATE):
         try:
@@ -97,9 +97,18 @@ def _tally(broker: Broker, example: FailingExample) -> Tally:
                 raise
             break
         repeats += 1
-        if time.monotonic() > give_up_at:
+        if time.monotonic() > give_up_at or (failed and ends_if_one_fails):
             break
     return Tally(failed, repeats)
+
+
+def _few_repeats(broker: Broker, example: FailingExample) -> Repeats | None:
+    """Repeat until one fails: a failure in a pause of the machine does not recur. None if the first repeat fails."""
+    try:
+        used = _tally(broker, example, ends_if_one_fails=True)
+    except HarnessError:
+        return None
+    return None if used.always else Repeats(used=used)
 
 
 @contextmanager
@@ -139,14 +148,15 @@ class Repeater:
         """Repeat a failing example; return how often and where it failed.
 
         Returns:
-            None if the example cannot be repeated: it drew its values interactively, or the target's time is used up, in
-            seconds or in bytes that it may send.
+            None if the example cannot be repeated: it drew its values interactively, or the target may send no more bytes; or if
+            it recurs at once, but the time to classify failures is used up.
         """
-        interactive = any(isinstance(value, DataObject) for value in example.values.values())
-        if interactive or self._spent_s > self._budget_s:
+        if any(isinstance(value, DataObject) for value in example.values.values()):
             return None
         started = time.monotonic()
         try:
+            if self._spent_s > self._budget_s:
+                return _few_repeats(broker, example)
             return self._tallies(broker, example)
         except OutOfPatience:
             return None
@@ -157,7 +167,7 @@ class Repeater:
         used, fresh, loaded = Tally(0, 0), None, None
         try:
             used = _tally(broker, example)
-            other = self._spare.broker(broker.listener)
+            other = self._fresh(broker.listener)
             with suppress(OutOfPatience):
                 fresh = None if other is None else _tally(other, example.on(broker, other))
             if used.failed == 0 and (fresh is None or fresh.failed == 0):
@@ -169,6 +179,12 @@ class Repeater:
             trouble = f"{type(error).__name__}: {error}"
             return Repeats(used=used, fresh=fresh, loaded=loaded, trouble=trouble)
         return Repeats(used=used, fresh=fresh, loaded=loaded)
+
+    def _fresh(self, listener: str) -> Broker | None:
+        """Return a fresh broker; None if there is none. One that does not start, perhaps in time, says nothing about a failure."""
+        with suppress(HarnessError):
+            return self._spare.broker(listener)
+        return None
 
     def close(self) -> None:
         """Stop the fresh broker, if one is running."""

@@ -20,9 +20,11 @@ from clauses.tiers import Tier
 from conformance.engine.failing_examples import MOST_EXAMPLES, FailingExamples
 from conformance.engine.repeating import REPEATS_IF_ALL_FAIL, FailingExample, Repeater
 from fixtures.client.given_address import parse_address
-from fixtures.errors import ConnectionFailed
+from fixtures.client.patience import FEWEST_SILENCES
+from fixtures.errors import BrokerDidNotStart, ConnectionFailed
 from fixtures.launchers.address import address_target, launch_address
 from fixtures.under_test.broker import Broker
+from fixtures.under_test.first_requests import LARGEST_SILENCE_BOUND_S
 from fixtures.under_test.spare_target import SpareTarget
 from reports.failure_classes import FailureClass
 from reports.run.repeats import Repeats, Tally
@@ -100,12 +102,15 @@ def broker_of(behaviour: Behaviour) -> Iterator[Broker]:
 class FakeSpare:
     """Provides a broker that was started earlier, or none."""
 
-    def __init__(self, broker: Broker | None) -> None:
+    def __init__(self, broker: Broker | None, *, starts: bool = True) -> None:
         self.target = None
         self._broker = broker
+        self._starts = starts
 
     def broker(self, listener: str) -> Broker | None:
         """Return the broker."""
+        if not self._starts:
+            raise BrokerDidNotStart("no complete response within 60 s")
         return self._broker
 
 
@@ -193,6 +198,47 @@ def test_repeats_that_wait_in_vain_and_conform_excuse_the_failure() -> None:
         repeats = repeats_on(used, fresh, waits)
     assert (repeats.used.repeats, repeats.fresh, repeats.loaded) == (3, repeats.used, repeats.used)
     assert repeats.leaves_open == "it recurred in none of 6 repeats"
+
+
+@pytest.mark.parametrize(
+    ("fails_after", "reason"),
+    [(1000, "it recurred in none of 40 repeats"), (20, ""), (0, None)],
+)
+def test_failure_after_the_time_for_repeats_counts_only_if_it_recurs(
+    fails_after: int, reason: str | None
+) -> None:
+    """A pause of the machine may make several properties fail, and the first one may use up that time."""
+    repeats_none = Repeater(cast(SpareTarget, FakeSpare(None)), tier=Tier.SMOKE)
+    repeats_none._spent_s = 1000.0
+    with broker_of(after(fails_after)) as used:
+        repeats = repeats_none.repeat(used, FailingExample(answered, {"broker": used}))
+    assert (repeats.leaves_open if repeats else None) == reason
+
+
+def test_fresh_broker_that_does_not_start_makes_no_failure_count() -> None:
+    """A JVM may not start in time on a busy machine."""
+    spare = FakeSpare(None, starts=False)
+    with broker_of(reference_behaviour()) as used:
+        repeats = Repeater(cast(SpareTarget, spare), tier=Tier.STANDARD).repeat(
+            used, FailingExample(answered, {"broker": used})
+        )
+    assert repeats is not None
+    assert repeats.leaves_open == "it recurred in none of 40 repeats"
+
+
+def test_repeat_may_meet_silences_however_long_each_is() -> None:
+    """Each tally has time for a few, which a request may get by right."""
+
+    def meets_silences(broker: Broker) -> None:
+        for _ in range(FEWEST_SILENCES):
+            broker.patience.check()
+            broker.patience.wait_in_vain(LARGEST_SILENCE_BOUND_S)
+
+    with broker_of(reference_behaviour()) as used:
+        used.patience.outlast_silences(LARGEST_SILENCE_BOUND_S)
+        repeats = repeater().repeat(used, FailingExample(meets_silences, {"broker": used}))
+    assert repeats is not None
+    assert repeats.leaves_open == "it recurred in none of 1 repeats"
 
 
 def test_failure_of_a_target_that_sent_too_much_has_no_class() -> None:

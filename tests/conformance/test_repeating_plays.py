@@ -28,10 +28,10 @@ from fixtures.under_test.client import ClientUnderTest
 from fixtures.under_test.in_memory_client import play_in_memory
 from fixtures.under_test.plays import PlayCache
 from fixtures.under_test.trial import ChosenTrial, Trial
-from reference_model.clients.scripts.script import Answer, Script, one_node
+from reference_model.clients.scripts.script import HEALTHY_SCRIPT, Answer, Script, one_node
 from reports.failure_classes import FailureClass
 from reports.run.repeats import Repeats, Tally
-from tests.conformance.client_plays import WELL
+from tests.conformance.client_plays import FAILED, WELL
 from tests.conformance.test_brokers_at_fault import SLOW, recording_of
 
 SCRIPT = one_node(Answer(error_code=42))
@@ -57,6 +57,27 @@ def client_with(*faults: str, control: Callable[[], str] = str) -> ClientUnderTe
         return done
 
     return ClientUnderTest(model_client(), PlayCache(submit), artefacts={}, too_slow=control)
+
+
+@pytest.mark.parametrize(("failures", "works"), [(0, True), (1, True), (2, False)])
+def test_client_is_judged_unless_it_fails_twice_with_a_healthy_broker(
+    failures: int, works: bool
+) -> None:
+    """On a busy machine one play may take longer than it may; nothing of the client would be judged then."""
+    begun: list[Script] = []
+
+    def submit(script: Script) -> Future[Play]:
+        begun.append(script)
+        done: Future[Play] = Future()
+        result = FAILED if len(begun) <= failures else WELL
+        done.set_result(replace(played(script, ""), result=result))
+        return done
+
+    client = ClientUnderTest(model_client(), PlayCache(submit), artefacts={}, too_slow=str)
+    assert [client.works, client.works] == [works, works]
+    assert len(begun) == min(failures, 1) + 1
+    if works:
+        assert client.play(HEALTHY_SCRIPT) is client.healthy
 
 
 def body(client: ClientUnderTest, script: Script) -> None:

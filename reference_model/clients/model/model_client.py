@@ -16,6 +16,7 @@ from reference_model.clients.model.client_connections import KnownBroker, KnownC
 from reference_model.clients.model.client_errors import (
     BrokerError,
     ClientError,
+    ConnectionLost,
     Nonsense,
     RebootstrapRequired,
     RequestRefused,
@@ -107,15 +108,19 @@ class ModelClient(Authentication):
             ClientError: it did not succeed in time.
         """
         self.until_ms = until_ms
-        attempt = 0
+        attempt, earlier = 0, None
         while True:
             try:
                 return self.attempt()
             except ClientError as error:
                 self.after_failure(error)
                 pause = self.backoff_ms(error, attempt)
+                if isinstance(error, ConnectionLost) and not self.left_ms and earlier is not None:
+                    # The end of its time cut this attempt off, so the one before it says more.
+                    raise earlier from error
                 if isinstance(error, RequestRefused) or self.left_ms <= pause:
                     raise
+                earlier = error
             attempt += 1
             self.network.wait(pause)
 
