@@ -9,7 +9,7 @@ import pytest
 from _pytest.terminal import TerminalReporter
 
 from conformance.engine.examples_ahead import examples_at_once
-from conformance.engine.planning import is_judged, listener_of, note_started
+from conformance.engine.planning import chosen_of, is_judged, note_started
 from conformance.engine.shares import Shares, fixtures_of
 from fixtures.choosing.listeners import ListenerOfTarget, judges_elsewhere, kind_of
 from fixtures.choosing.trials import tries_operations
@@ -64,7 +64,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     given = config.getoption("--jobs")
     if given == 1 or not _is_given(config) or not _can_be_shared(session):
         return None
-    for _, items in groupby(session.items, key=listener_of):
+    for _, items in groupby(session.items, key=chosen_of):
         group = list(items)
         jobs = _prepare(group[0], given)
         if given is None and jobs == 1:
@@ -88,7 +88,7 @@ def _can_be_shared(session: pytest.Session) -> bool:
 
 def _judges_a_listener(item: pytest.Item) -> bool:
     """Return whether an item is a property of a listener: an operation of a client has processes of its own."""
-    return is_judged(item) and isinstance(listener_of(item), ListenerOfTarget)
+    return is_judged(item) and isinstance(chosen_of(item), ListenerOfTarget)
 
 
 def _prepare(first: pytest.Item, given: int | None) -> int:

@@ -46,7 +46,7 @@ def is_malformed_alone(item: pytest.Item, tier: Tier, kind: Kind) -> bool:
     return is_left_out(item, tier, kind) and not is_left_out(item, tier, Kind.MALFORMED)
 
 
-def listener_of(item: pytest.Item) -> Chosen:
+def chosen_of(item: pytest.Item) -> Chosen:
     """Return what an item is about: a target with a listener, a client, or an operation of a client with a target."""
     parameters = item.callspec.params  # type: ignore[attr-defined]
     return next(value for value in parameters.values() if isinstance(value, Chosen))
@@ -60,7 +60,7 @@ def checks_of(marked: Iterable[pytest.Mark]) -> tuple[StoredCheck, ...]:
 
 def is_about(item: pytest.Item, target: Target) -> bool:
     """Return whether an item is a property that judges a target, on any of its listeners."""
-    return is_judged(item) and listener_of(item).target.id == target.id
+    return is_judged(item) and chosen_of(item).target.id == target.id
 
 
 def note_started(
@@ -110,13 +110,13 @@ def _cells_of(items: Iterable[pytest.Item]) -> dict[CellKey, tuple[PlannedCell, 
         CellKey(planned.clause, planned.target, planned.listener): (planned, clause.level.value)
         for item in items
         for clause in clauses_of(item)
-        for planned in [_plan(clause, listener_of(item))]
+        for planned in [_plan(clause, chosen_of(item))]
     }
 
 
 def _targets(items: Iterable[pytest.Item]) -> list[Target]:
     """Return the targets of items, without duplicates."""
-    return list({(target := listener_of(item).target).id: target for item in items}.values())
+    return list({(target := chosen_of(item).target).id: target for item in items}.values())
 
 
 def _plan(clause: Clause, listener: Chosen) -> PlannedCell:

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from clauses import marks
-from conformance.engine.planning import listener_of
+from conformance.engine.planning import chosen_of
 from conformance.engine.share_process import DONE, RECORD, REPORT, judge_share
 from fixtures.cleanup.ending_signals import INTERRUPTS
 from reports.plugin import RECORDER, clauses_of, note_progress
@@ -168,14 +168,14 @@ class Shares:
         assert share.property_index is not None
         share.process.join()
         item, result = self._items[share.property_index], self._results[share.property_index]
-        listener = listener_of(item)
+        chosen = chosen_of(item)
         name = str(item.function.__name__)  # type: ignore[attr-defined]
         reason = (
             f"the process that judged {name} ended with status {share.process.exitcode}, before it was done; this is a bug "
             "in this suite or a lack of memory. --jobs 1 needs the least"
         )
         for clause in clauses_of(item):
-            key = CellKey(clause.id, listener.target.id, listener.listener)
+            key = CellKey(clause.id, chosen.target.id, chosen.listener)
             result.records.append(("inconclusive", (key, name, reason), {}))
         report = pytest.TestReport(
             item.nodeid, item.location, {}, "failed", "inconclusive: " + reason, "call"

@@ -17,11 +17,11 @@ from conformance.engine.expectations import drop_unneeded, unmatched_expectation
 from conformance.engine.hypothesis_profiles import load_profile, own_seed, recorded_seed
 from conformance.engine.planning import (
     checks_of,
+    chosen_of,
     is_about,
     is_judged,
     is_left_out,
     is_malformed_alone,
-    listener_of,
     planned_run,
 )
 from conformance.engine.pytest_reports import explain
@@ -197,7 +197,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
         role.begin(item, judged, recorder, clauses)
         reasons = [role.why_not_applicable(clause, needs, judged) for clause in clauses]
         for clause in clauses:
-            label_result(clause, listener_of(item).id)
+            label_result(clause, chosen_of(item).id)
         if not any(reasons):
             yield from role.judge(item, judged, recorder, clauses)
             return
@@ -217,7 +217,7 @@ def pytest_runtest_teardown(
     if not is_judged(item):
         return
     # In a process that judges a share, the session takes the place of the next property, which is about the same target.
-    target = listener_of(item).target
+    target = chosen_of(item).target
     if nextitem is None or (isinstance(nextitem, pytest.Item) and not is_about(nextitem, target)):
         role_of(item).leave(item)
 
@@ -283,12 +283,12 @@ def pytest_runtest_makereport(
     if report.skipped:
         show_by_verdict(report, Verdict.NOT_APPLICABLE)
     else:
-        listener = listener_of(item)
+        chosen = chosen_of(item)
         ids = [clause.id for clause in clauses]
         if call.when == "call":
             elsewhere: Collection[str] = item.stash.get(FAILED_ELSEWHERE, frozenset[str]())
             ids += sorted(elsewhere)
-        keys = [CellKey(id_, listener.target.id, listener.listener) for id_ in ids]
+        keys = [CellKey(id_, chosen.target.id, chosen.listener) for id_ in ids]
         strict = item.config.getoption("--strict-should")
         explain(report, call, recorder, keys, _name_of(item), strict=strict)
     return report

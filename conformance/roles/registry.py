@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from conformance.engine.planning import listener_of
+from conformance.engine.planning import chosen_of
 from conformance.failures.stored_failures import NoStoredFailure
 from conformance.roles.broker import BrokerRole
 from conformance.roles.client import ClientRole
@@ -46,5 +46,5 @@ def role_of_run(config: pytest.Config) -> RoleInRun[Any]:
 
 def role_of(item: pytest.Item) -> RoleInRun[Any]:
     """Return the role in which a property judges its target."""
-    chosen = listener_of(item)
+    chosen = chosen_of(item)
     return next(role for role in roles_of(item.config) if role.judges(chosen))
