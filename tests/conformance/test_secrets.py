@@ -289,3 +289,13 @@ def test_run_leaves_no_password(failing_run: SuiteRun) -> None:
     assert any(MARK in each for each in sent)
     received = [row["received"] for row in failing_run.rows("answers")]
     assert any(MARK in each for each in received)
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+def test_site_shows_no_password(failing_run: SuiteRun, tmp_path: Path) -> None:
+    """The pages, tables and exports that are made of the run have it neither."""
+    command = ["grid", str(failing_run.folder.parent), "--out", str(tmp_path / "site")]
+    subprocess.run([sys.executable, "-m", "conformance", *command], check=True, timeout=600)
+    assert list((tmp_path / "site").rglob("*.html"))
+    assert leaks(tmp_path) == []

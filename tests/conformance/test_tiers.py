@@ -6,11 +6,15 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
+from clauses import marks
 from clauses.tiers import Tier
-from conformance.engine.planning import NOTHING_MALFORMED
+from conformance.engine.planning import NOTHING_MALFORMED, is_left_out
 from fixtures.tiers import EXPECTED, Kind
 from reports.records import Verdict
 from tests.conformance.fake_targets import reference_behaviour, serve
@@ -32,6 +36,28 @@ def recorded(options: tuple[str, ...], runs: Path) -> Recorded:
     with serve(reference_behaviour()) as target:
         run = run_suite("--bootstrap-server", target.address, *options, runs=runs)
     return run, [bytes(received) for received in target.received]
+
+
+@pytest.mark.parametrize(
+    ("mark", "tier", "kind", "is_out"),
+    [
+        (marks.MALFORMED, Tier.STANDARD, Kind.MALFORMED, False),
+        (marks.MALFORMED, Tier.STANDARD, Kind.WELL_FORMED, True),
+        (marks.MALFORMED, Tier.DEEP, Kind.READ_ONLY, True),
+        (marks.STANDARD, Tier.SMOKE, Kind.MALFORMED, True),
+        (marks.STANDARD, Tier.STANDARD, Kind.MALFORMED, False),
+        (marks.STORED, Tier.STANDARD, Kind.MALFORMED, True),
+        (marks.DEEP, Tier.STANDARD, Kind.MALFORMED, True),
+        (marks.DEEP, Tier.DEEP, Kind.READ_ONLY, False),
+    ],
+)
+def test_what_a_run_sends_leaves_out_properties(
+    mark: str, tier: Tier, kind: Kind, is_out: bool
+) -> None:
+    """A property with no such mark is judged by every run."""
+    item: Any = SimpleNamespace(get_closest_marker=lambda name: name == mark)
+    assert is_left_out(item, tier, kind) is is_out
+    assert not is_left_out(Mock(get_closest_marker=Mock(return_value=None)), tier, kind)
 
 
 @pytest.fixture(scope="module")

@@ -227,6 +227,7 @@ def test_an_abort_is_recognised_by_its_signal(tmp_path: Path) -> None:
     )
     result = run(failure, tmp_path, "ask(first, 'v3'); os.abort()")
     assert result.returncode == AGAIN, result.stdout + result.stderr
+    assert "start your client against 127.0.0.1:" in result.stdout
     assert "SIGABRT ended the client, as recorded" in result.stdout
     assert compared(failure, "v3", "metadata")[0] == CANNOT_SAY
 

@@ -160,3 +160,13 @@ def test_run_that_pytest_ended_early_is_not_complete(status: int, recorder: RunR
     assert recorder.stopped
     header = json.loads((recorder.writer.folder / "run.json").read_text(encoding="utf-8"))
     assert header.get("exit_status") is None
+
+
+@pytest.mark.parametrize(("options", "status"), [((), 0), (("--strict-should",), 1)])
+def test_a_run_has_the_status_of_its_options(
+    options: tuple[str, ...], status: int, tmp_path: Path
+) -> None:
+    """A violated SHOULD fails it only with --strict-should."""
+    recorder = recorder_for(tmp_path, {key_of(): "SHOULD"})
+    recorder.judged(example_of(VIOLATES, message="seen"))
+    assert finished_session(recorder, 0, *options).exitstatus == status

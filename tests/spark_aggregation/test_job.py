@@ -112,3 +112,12 @@ def test_tables_become_a_page_with_evidence(spark: SparkSession, tmp_path: Path)
     assert any("<dt>Declared because</dt><dd>open as KAFKA-1</dd>" in page for page in pages)
     packets = tmp_path / "out" / "failures" / failure.name / "exchange.pcap"
     assert packets.read_bytes() == b"\xd4\xc3\xb2\xa1"
+
+
+def test_missing_report_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Before anything is written, the error names the command that makes the report."""
+    write_whole_run(tmp_path / "run")
+    missing = tmp_path / "mutation.json"
+    assert _run(tmp_path / "run", "--out", tmp_path / "out", "--mutation", missing) == 2
+    assert f"{missing} is not a file; `kafka-conformance mutation --out`" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()

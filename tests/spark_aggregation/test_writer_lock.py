@@ -248,3 +248,24 @@ def test_history_that_is_only_read_need_not_be_writable(
         command(arguments)
     assert ended.value.code == (0 if reads_only else CannotWrite.exit_code)
     assert aggregated.called == reads_only
+
+
+def test_full_disk_ends_the_command_with_10(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """One sentence and no traceback."""
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "", "/out")
+
+    monkeypatch.setattr("spark_aggregation.job.aggregate", full)
+    run = SmallRun(number=1, day=1).write(tmp_path / "runs")
+    with pytest.raises(SystemExit) as ended:
+        command([str(run), "--out", str(tmp_path / "out")])
+    assert ended.value.code == CannotWrite.exit_code
+    assert capsys.readouterr().err == (
+        "Error: the roll-up could not be written: /out: No space left on device\n"
+    )

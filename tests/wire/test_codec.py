@@ -299,3 +299,10 @@ def test_raw_without_a_place_is_refused(version: int, raw: dict[str, bytes]) -> 
     """Raw bytes for a field that the version lacks raise an error that names the field."""
     with pytest.raises(EncodeError, match=sorted(raw)[-1]):
         encode(FULL, version=version, raw=raw)
+
+
+def test_order_of_tags_is_in_no_repr() -> None:
+    """The repr of a drawn message is what a failure shows and stores."""
+    for layout in FLEXIBLE_LAYOUTS:
+        shown = {each.name: each.repr for each in dataclasses.fields(layout.message)}
+        assert shown == {name: name != "tag_order" for name in shown}

@@ -27,6 +27,16 @@ def test_message_has_the_bytes_of_the_clients_library(vector: dict[str, Any]) ->
     assert contract_breaches(layout.read, encoded, expected) == []
 
 
+def test_vectors_have_every_message_and_version() -> None:
+    """Every version of a message or header that release 4.4.0 can write has a vector."""
+    assert {(vector["message"], vector["version"]) for vector in VECTORS} == {
+        *(("ApiVersionsRequest", version) for version in range(6)),
+        *(("ApiVersionsResponse", version) for version in range(6)),
+        *(("RequestHeader", version) for version in (1, 2)),
+        *(("ResponseHeader", version) for version in (0, 1)),
+    }
+
+
 @pytest.mark.parametrize("vector", ANSWERS, ids=lambda vector: vector["id"])
 def test_error_answer_has_the_bytes_of_the_broker(vector: dict[str, Any]) -> None:
     """An error response is header v0 and the body, and decodes to that error."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wire.api_keys import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
+from wire.errors import DecodeError
 from wire.sasl import (
     BARE_TOKEN,
     authenticate_request,
@@ -62,3 +63,9 @@ def test_bare_token_is_a_frame_and_nothing_more() -> None:
 def test_token_of_a_response_follows_its_message(rest: str, token: bytes) -> None:
     """In SaslAuthenticate v0 the token comes after the error message; a null token counts as empty."""
     assert token_answering(bytes.fromhex(f"00000007 0000 {rest}")) == token
+
+
+def test_response_that_ends_inside_its_token_is_refused() -> None:
+    """A length beyond the end is an error."""
+    with pytest.raises(DecodeError):
+        token_answering(bytes.fromhex("00000024 0000 ffff 00000003 6869"))

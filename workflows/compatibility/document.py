@@ -218,7 +218,8 @@ def _steps(data: Compatibility) -> Iterator[str]:
         "What clients lose and get, by the recorded tables, and rules whose verdict changes. `kafka-conformance upgrade OLD NEW` reports "
         "any two releases, with the versions of each request."
     )
-    yield "\n".join(f"- {step_sentence(step)}" for step in data.steps)
+    if data.steps:
+        yield "\n".join(f"- {step_sentence(step)}" for step in data.steps)
 
 
 def step_sentence(step: LineStep) -> str:

@@ -67,6 +67,7 @@ TRANSITIONS: Mapping[tuple[ConnectionState, ConnectionEvent], ConnectionState] =
     (_State.API_VERSIONS_SERVED, _Event.HANDSHAKE_V1): _State.WRAPPED_TOKENS,
     (_State.BARE_TOKENS, _Event.TOKEN_TAKEN): _State.AUTHENTICATED,
     (_State.WRAPPED_TOKENS, _Event.TOKEN_TAKEN): _State.AUTHENTICATED,
+    # Only a planted defect begins a second handshake.
     (_State.AUTHENTICATED, _Event.HANDSHAKE_V0): _State.BARE_TOKENS,
     (_State.AUTHENTICATED, _Event.HANDSHAKE_V1): _State.WRAPPED_TOKENS,
     **{(state, _Event.END_OF_STREAM): _State.CLOSED for state in _State},

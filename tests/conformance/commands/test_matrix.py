@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 from click.testing import CliRunner
@@ -23,6 +25,7 @@ from fixtures.launchers.built_in import reference_targets
 from reports.run.exit_status import ExitStatus
 from reports.run.run_writer import suite_facts
 from tests.broken_run_folders import NOT_UTF8
+from tests.conformance.suite_runs import REPOSITORY, children_of, survivors
 from tests.run_folders import (
     clause_entry,
     example_row,
@@ -33,6 +36,7 @@ from tests.run_folders import (
 )
 
 TARGETS = [f"target-{number}" for number in range(11)]
+STARTED_WITHIN_S = 60
 
 
 def write_finished_run(
@@ -334,11 +338,24 @@ def test_run_without_records_keeps_its_last_lines(
         assert (run.status, run.folder, run.last_lines) == (status, None, ("why",))
 
 
-def test_interrupted_matrix_says_how_to_go_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With status 2; test_faults_by_stage.py shows that nothing of it is left running."""
-    monkeypatch.setattr(TargetRuns, "run", Mock(side_effect=KeyboardInterrupt))
-    result = CliRunner().invoke(matrix, ["reference", "--runs", str(tmp_path)])
-    assert result.exit_code == 2
-    assert f"interrupted; the same command with --runs {tmp_path} continues" in result.output
+@pytest.mark.slow
+def test_stopped_matrix_leaves_nothing_running(tmp_path: Path) -> None:
+    """Ctrl-C ends the runs and their brokers, with status 2; test_faults_by_stage.py has SIGTERM and SIGKILL."""
+    command = [sys.executable, "-m", "conformance", "matrix", "reference", "reference+tags-descend"]
+    with subprocess.Popen(
+        [*command, "--jobs", "2", "--runs", str(tmp_path / "runs")],
+        text=True,
+        cwd=REPOSITORY,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    ) as process:
+        give_up_at = time.monotonic() + STARTED_WITHIN_S
+        while len(list((tmp_path / "runs").glob("*/run.json"))) < 2:
+            assert time.monotonic() < give_up_at
+            time.sleep(0.2)
+        children = children_of(process)
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=STARTED_WITHIN_S)
+    assert survivors(children) == []
+    assert process.returncode == 2, output
+    assert "continues" in output

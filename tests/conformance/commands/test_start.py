@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -28,6 +30,7 @@ from fixtures.launchers.built_in import reference_targets
 from fixtures.launchers.free_port import free_port
 from fixtures.launchers.process import launch_process
 from fixtures.launchers.scripted import launch_scripted, scripted_target
+from fixtures.polling import poll_until
 from fixtures.registry.targets import newest_release
 from reference_model.clients.scripts.named_scripts import NAMED_SCRIPTS
 from reference_model.clients.scripts.script import Answer, one_node
@@ -81,6 +84,38 @@ def test_clients_reach_every_listener_of_a_release(tmp_path: Path) -> None:
         assert tuple(found) == USUAL_LISTENERS
         for name, files in found.items():
             reaches(name, files)
+
+
+@pytest.mark.slow
+def test_sigterm_ends_what_was_started(tmp_path: Path) -> None:
+    """Clients reach it until then; afterwards its folder is gone, its port closed, and the status is 0."""
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "conformance", "start", "scripted", "--listener", SSL]
+    with subprocess.Popen(
+        [*command, "--out", str(out)], stdout=subprocess.PIPE, text=True
+    ) as started:
+        try:
+            assert poll_until((out / SUMMARY).exists, True, limit_s=STARTS_WITHIN_S)
+            said = json.loads((out / SUMMARY).read_text())
+            assert said["process_id"] == started.pid
+            (each,) = said["listeners"].values()
+            files = ClientFiles(
+                bootstrap_servers=each["bootstrap_servers"],
+                mechanisms=tuple(each["sasl_mechanisms"]),
+                properties=tuple(map(Path, each["properties"])),
+                librdkafka_properties=tuple(map(Path, each["librdkafka_properties"])),
+            )
+            reaches(SSL, files)
+            started.send_signal(signal.SIGTERM)
+            printed, _ = started.communicate(timeout=STARTS_WITHIN_S)
+        finally:
+            started.kill()
+    assert started.returncode == 0
+    assert files.bootstrap_servers in printed
+    assert not out.exists()
+    host, _, port = files.bootstrap_servers.rpartition(":")
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((host, int(port))).close()
 
 
 def running_until(

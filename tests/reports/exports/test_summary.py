@@ -80,3 +80,19 @@ def test_summary_is_bounded_and_says_what_is_missing(
     assert text.count("<details>") == text.count("</details>")
     assert "Left out for lack of space: " in text
     assert "**✕ 20 of 20 brokers break MUST rules: 1,200 MUST.**" in text
+
+
+@pytest.mark.parametrize("verdict", ["inconclusive", "known_violation"])
+def test_texts_of_other_verdicts_do_not_act(verdict: str, tmp_path: Path) -> None:
+    """Whoever named the target, and whatever it said."""
+    reasons = {"reason": HOSTILE, "known_violation": HOSTILE}
+    folder = write_tables(
+        tmp_path / "grid",
+        targets=[target_row(HOSTILE)],
+        clauses=[clause_row("KIP-1.clause")],
+        cells=[cell_row("KIP-1.clause", HOSTILE, verdict, **reasons)],
+    )
+    rendered = RenderedTags(_summary(folder, pages=None))
+    assert "li" in rendered.tags
+    assert set(rendered.tags) <= EXPECTED_TAGS
+    assert rendered.links == []
