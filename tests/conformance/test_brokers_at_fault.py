@@ -238,7 +238,7 @@ def test_broker_that_does_not_answer_is_slow() -> None:
         ),
         pytest.param(
             [request(JOIN_GROUP_KEY, 0, SLOW), request(METADATA_KEY, 1, SLOW + 5)],
-            id="behind-one-that-waits",
+            id="after-one-that-waits",
         ),
     ],
 )
