@@ -37,7 +37,7 @@ class Request:
         broken: what is wrong with the bytes, in a few words; empty for a well-formed request.
         layout: the layout of the request and its response if it comes from a schema.
         has_response: whether a response is due; the protocol has none to Produce with acks 0.
-        is_hidden: whether the bytes have something else in place of a token that was sent, see `wire.hidden_tokens`.
+        is_hidden: whether the bytes have something else in place of a token that was sent, see `wire.hidden_secrets`.
     """
 
     data: bytes

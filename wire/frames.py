@@ -45,7 +45,7 @@ class FrameReader:
 
         Args:
             max_frame_bytes: see the class.
-            hide: replaces bytes that no one may see by as many others, see `wire.echoed_secrets`.
+            hide: replaces bytes that no one may see by as many others, see `wire.hidden_secrets`.
         """
         self.max_frame_bytes = max_frame_bytes
         self._hide = hide

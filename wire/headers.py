@@ -1,17 +1,21 @@
-"""Request headers v0 to v3, response headers v0 and v1, and the header version of an ApiVersions request.
+"""Request headers v0 to v3, response headers v0 and v1, and which of them a message has.
 
 ClientId keeps its int16 length in every header version; only the tag section is flexible.
 Header v3 is that of KIP-1313, which is under discussion.
 Source: KIP-482, "Request and Response Headers"; KIP-511 for the response header of ApiVersions.
+
+A schema is one parsed JSON file, as for `wire.message_schemas`. It states header versions in its property `headerVersions`,
+which no schema of a release has: a proposal adds it. Otherwise they follow from its flexible versions, as Kafka derives them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 from uuid import UUID
 
-from wire.api_keys import API_VERSIONS_KEY
+from wire.api_keys import API_VERSIONS_KEY, CONTROLLED_SHUTDOWN_KEY
 from wire.api_versions import ApiVersionsRequest
 from wire.fields import NO_VERSIONS, Field, FieldType, Versions, versions
 from wire.primitives import STRING_LENGTH_BYTES, TaggedField
@@ -155,7 +159,7 @@ def request_header_version(api_key: int, api_version: int) -> int:
     A version newer than the known ones counts as flexible, a negative one does not.
 
     Raises:
-        ValueError: the key is not that of ApiVersions; for other APIs see `wire.header_versions`.
+        ValueError: the key is not that of ApiVersions; for other APIs see `header_version`.
     """
     if api_key != API_VERSIONS_KEY:
         raise ValueError(f"no header version is known for api key {api_key}")
@@ -180,3 +184,41 @@ class Layout:
     version: int
     request_header_version: int = PLAIN_REQUEST_HEADER
     response_header_version: int = 0
+
+
+Schema = Mapping[str, Any]
+"""A parsed JSON schema file, or a part of one."""
+
+HEADER_VERSIONS = "headerVersions"
+REQUEST, RESPONSE = "request", "response"
+FIRST_FLEXIBLE: Mapping[str, int] = {REQUEST: FLEXIBLE_REQUEST_HEADER, RESPONSE: 1}
+"""The first header version that has a tag section."""
+
+
+def kind_of(schema: Schema) -> str:
+    """Return "request" or "response"; anything else, such as "header" or "data", has no header of its own."""
+    name = str(schema.get("name", ""))
+    for kind in (REQUEST, RESPONSE):
+        if schema.get("type", kind) == kind and name.endswith(kind.title()):
+            return kind
+    return str(schema.get("type", "data"))
+
+
+def derived_header_version(schema: Schema, api_version: int) -> int:
+    """Return the header version of a message by today's rule: it follows from whether the version is flexible."""
+    kind, api_key = kind_of(schema), schema["apiKey"]
+    flexible = api_version in versions(schema.get("flexibleVersions", "none"))
+    if kind == RESPONSE:
+        # A client reads it before it knows what the broker supports.
+        return int(flexible and api_key != API_VERSIONS_KEY)
+    if api_key == CONTROLLED_SHUTDOWN_KEY and api_version == 0:
+        return 0
+    return FLEXIBLE_REQUEST_HEADER if flexible else PLAIN_REQUEST_HEADER
+
+
+def header_version(schema: Schema, api_version: int) -> int:
+    """Return the header version of a message: the one that its schema states, otherwise the derived one."""
+    for key, value in schema.get(HEADER_VERSIONS, {}).items():
+        if api_version in versions(key):
+            return int(value)
+    return derived_header_version(schema, api_version)

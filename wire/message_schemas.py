@@ -24,13 +24,17 @@ from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
 from wire.exchange import Request, encode_request
 from wire.fields import NO_VERSIONS, Field, FieldType, Versions, versions
-from wire.header_versions import HEADER_VERSIONS, header_version
-from wire.headers import PLAIN_CLIENT_ID, PLAIN_CORRELATION_ID, Layout, ResponseHeader, plain_header
+from wire.headers import (
+    HEADER_VERSIONS,
+    PLAIN_CLIENT_ID,
+    PLAIN_CORRELATION_ID,
+    Layout,
+    ResponseHeader,
+    Schema,
+    header_version,
+    plain_header,
+)
 from wire.primitives import TaggedField
-
-Schema = Mapping[str, Any]
-"""A parsed JSON schema file, or a part of one."""
-
 
 _ARRAY = "[]"
 _ERROR_CODE = "ErrorCode"

@@ -1,4 +1,4 @@
-"""Entries of a broker's request log: headers of requests in another notation than bytes.
+"""Entries of a broker's request log, read and counted: headers of requests in another notation than bytes.
 
 Kafka has written them as JSON since 2.8, and before as text in three forms: up to 0.11 (two of them) and from 1.0 to 2.7. An entry says
 "Completed request:" and stands anywhere in its line, because what comes before and after it is the operator's choice.
@@ -6,13 +6,15 @@ Kafka has written them as JSON since 2.8, and before as text in three forms: up 
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any, NamedTuple
 
-from wire.api_keys import CONTROLLED_SHUTDOWN_KEY, FETCH_KEY
+from wire.api_keys import API_VERSIONS_KEY, CONTROLLED_SHUTDOWN_KEY, FETCH_KEY
 from wire.foreign_json import read_foreign_json
 
 ENTRY = b"Completed request:"
@@ -253,3 +255,90 @@ def _address(host: str) -> str:
         return str(ip_address(host.strip("[]").partition("%")[0]))
     except ValueError:
         return host
+
+
+MOST_COUNTED = 100_000
+"""How many different requests are counted; further ones are left out."""
+
+_NUMBERS = ("forwarded", "unreadable", "other_lines", "left_out")
+"""What `LogCounts` counts besides requests."""
+
+
+class LogCounts:
+    """Counts the requests that lines of request logs report.
+
+    Attributes:
+        requests: how often each request was reported.
+        forwarded: entries of requests that another broker has passed on; that broker's log has them as well.
+        unreadable: lines with an entry that cannot be read.
+        other_lines: lines without an entry.
+        left_out: entries that were not counted because there were too many different requests.
+        tables: the table of versions that each listener answers, by its address; lowest and highest version by API key.
+    """
+
+    def __init__(self) -> None:
+        self.requests: Counter[LoggedRequest] = Counter()
+        self.forwarded = self.unreadable = self.other_lines = self.left_out = 0
+        self.tables: dict[str, dict[int, tuple[int, int]]] = {}
+
+    def count(self, lines: Iterable[bytes]) -> None:
+        """Count the requests of further lines, without their line ends."""
+        for line in lines:
+            if ENTRY not in line:
+                self.other_lines += 1
+                continue
+            try:
+                request = read_entry(line)
+            except ValueError:
+                self.unreadable += 1
+                continue
+            self._add(request)
+            if request is not None and request.api_key == API_VERSIONS_KEY:
+                self._learn(*read_table(line))
+
+    def merge(self, other: LogCounts) -> None:
+        """Add what was counted elsewhere."""
+        for request, times in other.requests.items():
+            self._add(request, times)
+        for address, table in other.tables.items():
+            self._learn(address, table)
+        for name in _NUMBERS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+    def take_requests(self) -> Counter[LoggedRequest]:
+        """Return the requests counted since the last call."""
+        taken, self.requests = self.requests, Counter()
+        return taken
+
+    def to_json(self) -> str:
+        """Return what was counted as text, for another program."""
+        requests = [[*request, times] for request, times in self.requests.items()]
+        numbers = {name: getattr(self, name) for name in _NUMBERS}
+        return json.dumps({"requests": requests, "tables": self.tables, **numbers})
+
+    @classmethod
+    def from_json(cls, text: str) -> LogCounts:
+        """Return what `to_json` has written."""
+        written, counts = json.loads(text), cls()
+        for *request, times in written["requests"]:
+            counts.requests[LoggedRequest(*request)] = times
+        for address, table in written["tables"].items():
+            counts.tables[address] = {
+                int(key): (lowest, highest) for key, (lowest, highest) in table.items()
+            }
+        for name in _NUMBERS:
+            setattr(counts, name, written[name])
+        return counts
+
+    def _add(self, request: LoggedRequest | None, times: int = 1) -> None:
+        if request is None:
+            self.forwarded += times
+        elif request in self.requests or len(self.requests) < MOST_COUNTED:
+            self.requests[request] += times
+        else:
+            self.left_out += times
+
+    def _learn(self, address: str, table: Mapping[int, tuple[int, int]]) -> None:
+        # The response to an unsupported version has less in it.
+        if len(table) > len(self.tables.get(address, ())):
+            self.tables[address] = dict(table)

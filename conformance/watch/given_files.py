@@ -15,7 +15,7 @@ from conformance.watch.report import WatchReport, report_of
 from conformance.watch.request_logs import add_counted, read_request_logs
 from conformance.watch.sightings import Sightings
 from fixtures.cleanup.ending_signals import heeded_signals
-from wire.request_log_counts import LogCounts
+from wire.request_log import LogCounts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,8 +14,7 @@ import pyarrow as pa
 from conformance.watch.between_brokers import LEFT_OUT, is_broker
 from conformance.watch.sightings import ClientIdentity, Sighting, Sightings
 from conformance.watch.unusable_source import UnusableSource
-from wire.request_log import LoggedRequest
-from wire.request_log_counts import MOST_COUNTED, LogCounts
+from wire.request_log import MOST_COUNTED, LogCounts, LoggedRequest
 
 LIMITS = (
     "a request log has the requests that a broker has completed; a request in a version that the broker refuses costs its "

@@ -13,8 +13,14 @@ from types import MappingProxyType
 from proposals.kip_1313.header_rules import SchemaProblem, problems_in, valid_versions
 from wire.api_keys import SASL_HANDSHAKE_KEY
 from wire.fields import Versions, versions
-from wire.header_versions import HEADER_VERSIONS, REQUEST, Schema, header_version, kind_of
-from wire.headers import INSTANCE_ID_REQUEST_HEADER
+from wire.headers import (
+    HEADER_VERSIONS,
+    INSTANCE_ID_REQUEST_HEADER,
+    REQUEST,
+    Schema,
+    header_version,
+    kind_of,
+)
 
 HEADER = "header"
 EVERY_API = "KIP-1313.every-api-but-sasl-handshake"

@@ -17,9 +17,10 @@ from typing import Any
 from proposals.kip_1313.messages import OFFSET_DELETE_KEY, TELEMETRY_KEYS
 from wire.api_keys import API_VERSIONS_KEY
 from wire.fields import Versions, versions
-from wire.header_versions import (
+from wire.headers import (
     FIRST_FLEXIBLE,
     HEADER_VERSIONS,
+    INSTANCE_ID_REQUEST_HEADER,
     REQUEST,
     RESPONSE,
     Schema,
@@ -27,7 +28,6 @@ from wire.header_versions import (
     header_version,
     kind_of,
 )
-from wire.headers import INSTANCE_ID_REQUEST_HEADER
 
 EXISTING: Mapping[str, range] = {REQUEST: range(1, 4), RESPONSE: range(2)}
 """The header versions that a message may have; header v0 of requests is that of ControlledShutdown v0 alone."""

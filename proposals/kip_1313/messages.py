@@ -12,8 +12,7 @@ from types import MappingProxyType
 from wire.api_keys import API_VERSIONS_KEY, GET_TELEMETRY_SUBSCRIPTIONS_KEY, SASL_AUTHENTICATE_KEY
 from wire.api_versions import NEWEST_VERSION
 from wire.fields import Versions
-from wire.header_versions import HEADER_VERSIONS
-from wire.headers import INSTANCE_ID_REQUEST_HEADER
+from wire.headers import HEADER_VERSIONS, INSTANCE_ID_REQUEST_HEADER
 from wire.message_schemas import Api, api
 from wire.startup_messages import CLUSTER_APIS, SASL_AUTHENTICATE
 

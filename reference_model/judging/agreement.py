@@ -32,7 +32,7 @@ from wire.headers import (
     correlation_id_bytes,
     read_error_code,
 )
-from wire.hidden_tokens import is_token
+from wire.hidden_secrets import is_token
 from wire.message_schemas import Api, error_codes_in
 from wire.sasl import FIRST_FLEXIBLE_AUTHENTICATE
 from wire.startup_messages import SASL_HANDSHAKE

@@ -32,7 +32,7 @@ from tests.fixtures.running_targets import running_at
 from tests.reports.test_failures import failure_of
 from tests.written_failures import write_failure
 from wire.exchange import Exchange, Outcome, Step
-from wire.hidden_tokens import MARK
+from wire.hidden_secrets import MARK
 from wire.sasl import PLAIN, authenticate_request
 
 V0, V1 = build_request(version=0), build_request(version=1)

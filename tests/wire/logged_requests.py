@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from wire.request_log import LoggedRequest
-from wire.request_log_counts import LogCounts
+from wire.request_log import LogCounts, LoggedRequest
 
 USER = "User:ANONYMOUS"
 _TIMES = (

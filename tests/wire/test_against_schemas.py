@@ -14,8 +14,8 @@ from reference_model.profiles.profile import NEWEST_RELEASE
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest, ApiVersionsResponse
 from wire.fields import versions
-from wire.headers import RequestHeader, ResponseHeader
-from wire.message_schemas import Schema, message_class
+from wire.headers import RequestHeader, ResponseHeader, Schema
+from wire.message_schemas import message_class
 
 MESSAGES = (ApiVersionsRequest, ApiVersionsResponse, RequestHeader, ResponseHeader)
 

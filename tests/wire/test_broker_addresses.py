@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from tests.wire.filled_messages import filled_message
-from wire.broker_addresses import addresses_in, with_addresses
+from wire.broker_addresses import DATA_APIS, PRODUCE, addresses_in, with_addresses
 from wire.codec import encode
-from wire.data_responses import DATA_APIS, PRODUCE
 from wire.headers import ResponseHeader
 from wire.message_schemas import Api
 from wire.startup_messages import CLUSTER_APIS, FIND_COORDINATOR, METADATA, cluster_response

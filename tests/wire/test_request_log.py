@@ -1,9 +1,10 @@
-"""Entries of request logs are read in every form that releases write."""
+"""Entries of request logs are read in every form that releases write, and counted apart by what decides about a client."""
 
 from __future__ import annotations
 
 import json
 import pickle
+import re
 from collections import Counter
 
 import pytest
@@ -11,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.wire.logged_requests import ENTRIES, FORWARDED, USER, counted
-from wire import request_log, request_log_counts
-from wire.request_log import API_KEYS_BY_NAME, LoggedRequest, read_entry, read_table
-from wire.request_log_counts import LogCounts
+from wire import request_log
+from wire.request_log import API_KEYS_BY_NAME, LogCounts, LoggedRequest, read_entry, read_table
 
 CASES = pytest.mark.parametrize(
     ("line", "expected"), ENTRIES.values(), ids=[f"form-{each}" for each in ENTRIES]
 )
 OF_2_8 = ENTRIES["2.8"][0]
+_ID = re.compile(rb'(correlation_?id"?[:=] ?)\d+', re.IGNORECASE)
 
 
 @CASES
@@ -178,7 +179,7 @@ def test_counts_are_written_for_other_programs() -> None:
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many kinds of requests a log has, only so many are counted; the rest is counted as left out."""
-    monkeypatch.setattr(request_log_counts, "MOST_COUNTED", 3)
+    monkeypatch.setattr(request_log, "MOST_COUNTED", 3)
     lines = [OF_2_8.replace(b"named", b"client-%d" % number) for number in range(8)]
     counts = counted(*lines, *lines)
     assert (len(counts.requests), counts.left_out) == (3, 10)
@@ -199,3 +200,49 @@ def test_the_names_of_apis_are_those_of_their_keys() -> None:
 def test_an_entry_in_no_form_of_kafkas_has_no_table() -> None:
     """Such as one that an operator's layout has wrapped."""
     assert read_table(b"something else") == ("", {})
+
+
+@pytest.mark.parametrize("release", ENTRIES)
+def test_a_correlation_id_makes_no_difference(release: str) -> None:
+    """Lines that differ in their correlation ids only count as the same request."""
+    lines = [_ID.sub(rb"\g<1>%d" % number, ENTRIES[release][0]) for number in (0, 1, 5, 10)]
+    assert len(set(lines)) == len(lines)
+    assert list(counted(*lines).requests.values()) == [len(lines)]
+
+
+def test_a_client_id_may_look_like_a_correlation_id() -> None:
+    """Clients that differ in their id alone are counted apart, also if the id has the text before the correlation id."""
+    lines = [
+        ENTRIES["1.0"][0].replace(b"named", b"a, correlationId=" + name) for name in (b"x", b"y")
+    ]
+    assert counted(*lines).requests == {read_entry(line): 1 for line in lines}
+    assert len(counted(*lines).requests) == 2
+
+
+@pytest.mark.parametrize("release", ["2.7", "2.8"])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        pytest.param(b"-127.0.0.1:", b"-127.0.0.2:", id="host"),
+        pytest.param(b"User:ANONYMOUS", b"User:other", id="user"),
+        pytest.param(b"1.2.3", b"1.2.4", id="software-in-json"),
+        pytest.param(b"2.16.1", b"2.16.2", id="software-in-text"),
+    ],
+)
+def test_what_names_a_client_is_counted_apart(release: str, old: bytes, new: bytes) -> None:
+    """Lines that differ in one part of a client's identity are those of two clients."""
+    line = ENTRIES[release][0]
+    other = line.replace(old, new)
+    expected = (
+        {read_entry(line): 2, read_entry(other): 1} if other != line else {read_entry(line): 3}
+    )
+    assert counted(line, other, line).requests == expected
+
+
+def test_lines_are_counted_as_often_as_they_come() -> None:
+    """A line that says what an earlier one said counts again, within one look and in the next one."""
+    counts = LogCounts()
+    line = ENTRIES["2.8"][0]
+    for times in (3, 2):
+        counts.count([line] * times)
+    assert counts.requests == {read_entry(line): 5}

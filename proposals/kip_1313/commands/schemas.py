@@ -26,7 +26,7 @@ from proposals.kip_1313.header_rules import (
 )
 from reports.escaping import printable
 from reports.verdict_labels import counted
-from wire.header_versions import HEADER_VERSIONS, REQUEST, RESPONSE, kind_of
+from wire.headers import HEADER_VERSIONS, REQUEST, RESPONSE, kind_of
 
 SUFFIX = ".json"
 

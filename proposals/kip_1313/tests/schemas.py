@@ -25,7 +25,7 @@ from proposals.kip_1313.header_rules import (
 )
 from proposals.kip_1313.messages import OFFSET_DELETE_KEY, PUSH_TELEMETRY_KEY, TELEMETRY_KEYS
 from wire.api_keys import API_VERSIONS_KEY, SASL_HANDSHAKE_KEY
-from wire.header_versions import FIRST_FLEXIBLE, HEADER_VERSIONS, REQUEST, RESPONSE
+from wire.headers import FIRST_FLEXIBLE, HEADER_VERSIONS, REQUEST, RESPONSE
 
 Schema = Mapping[str, Any]
 _CLIENT_ID, _INSTANCE_ID = 3, 4

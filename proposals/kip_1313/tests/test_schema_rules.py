@@ -39,7 +39,7 @@ from proposals.kip_1313.tests.schemas import (
 )
 from wire.api_keys import API_VERSIONS_KEY
 from wire.fields import versions
-from wire.header_versions import (
+from wire.headers import (
     FIRST_FLEXIBLE,
     HEADER_VERSIONS,
     REQUEST,
