@@ -15,7 +15,6 @@ from wire.headers import (
     ERROR_CODE_BYTES,
     FLEXIBLE_REQUEST_HEADER,
     PLAIN_REQUEST_HEADER,
-    RequestHeader,
     plain_header,
 )
 from wire.primitives import NO_TAGS
@@ -61,9 +60,7 @@ def authenticate_request(
 
 def bare_token(token: bytes) -> Request:
     """Return a token in the form that follows SaslHandshake v0: a frame of its own, without a header."""
-    header = RequestHeader(
-        request_api_key=SASL_AUTHENTICATE_KEY, request_api_version=BARE_TOKEN, correlation_id=0
-    )
+    header = plain_header(SASL_AUTHENTICATE_KEY, BARE_TOKEN, 0, client_id="")
     return Request(data=encode_frame(token), header=header)
 
 

@@ -6,7 +6,7 @@ from functools import cache
 
 from wire.api_keys import API_VERSIONS_KEY
 from wire.exchange import Request, encode_request
-from wire.headers import RequestHeader
+from wire.headers import plain_header
 from wire.sasl import handshake_request
 
 SENTINEL_CORRELATION_ID = 0x5E471E1
@@ -28,10 +28,4 @@ def sentinel_for(correlation_id: int, *, before_authentication: bool = False) ->
 def _sentinel(own: int, before_authentication: bool) -> Request:
     if before_authentication:
         return handshake_request(version=0, correlation_id=own)
-    header = RequestHeader(
-        request_api_key=API_VERSIONS_KEY,
-        request_api_version=0,
-        correlation_id=own,
-        client_id="sentinel",
-    )
-    return encode_request(header, b"")
+    return encode_request(plain_header(API_VERSIONS_KEY, 0, own, client_id="sentinel"), b"")

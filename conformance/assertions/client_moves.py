@@ -10,8 +10,13 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from conformance.assertions.hangs import cause_of_hang, never_returned
-from conformance.assertions.play_summary import metadata_requests, quoted_errors, summary
+from conformance.assertions.play_summary import (
+    cause_of_hang,
+    metadata_requests,
+    never_returned,
+    quoted_errors,
+    summary,
+)
 from fixtures.client_processes.driver_output import ERROR, OK
 from fixtures.client_processes.driver_process import MEMORY, TIME, DriverResult
 from fixtures.errors import HarnessError

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from conformance.assertions.blame import V0_ALWAYS_SERVED
-from conformance.assertions.controls import KEPT, SECOND_REQUEST, first_unanswered
+from conformance.assertions.blame import KEPT, SECOND_REQUEST, V0_ALWAYS_SERVED, first_unanswered
 from conformance.assertions.judging import JudgedElsewhere, MalformedAnswer
 from fixtures.client.connection import Connection
 from fixtures.errors import HarnessError

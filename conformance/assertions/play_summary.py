@@ -1,4 +1,4 @@
-"""A summary of one play of a client in one sentence, and what assertions count in it."""
+"""A summary of one play of a client in one sentence, what assertions count in it, and whether and why the client hangs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from fixtures.client_processes.driver_output import OK
 from fixtures.client_processes.driver_process import DriverResult
 from fixtures.scripted_broker.playing import Play
 from reference_model.clients.rules.limits import rate_of
+from reference_model.clients.rules.moves import History
+from reference_model.clients.rules.oracle import forbidden_moves
 from reference_model.clients.scripts.recording import Recording, SeenRequest
 from reference_model.profiles.known_apis import label_of
 from reports.verdict_labels import counted
@@ -98,3 +100,35 @@ def recovered_after_ms(recording: Recording) -> int | None:
 def metadata_requests(recording: Recording) -> list[SeenRequest]:
     """Return the Metadata requests of a client."""
     return [each for each in recording.requests if each.api_key == METADATA_KEY]
+
+
+OUTSIDE_THE_TABLE = ("KIP-35.client-uses-overlap", "KIP-35.client-asks-per-connection")
+"""The clauses that forbid requests which a table does not list."""
+
+
+def never_returned(play: Play) -> bool:
+    """Return whether the driver's own watchdog ended a client that had all its time since its first connection.
+
+    A client that connected later may only be slow, like a JVM on a busy machine.
+    """
+    result, recording = play.result, play.recording
+    opened_ms = min(
+        (each.opened_ms for each in recording.connections), default=recording.duration_ms
+    )
+    had_its_time = recording.duration_ms - opened_ms >= recording.script.timeout_ms
+    return result.has_hung and not result.killed_for and had_its_time
+
+
+def cause_of_hang(recording: Recording) -> str:
+    """Return the last request outside a table that got no response, in words that follow "hangs"; empty if there is none."""
+    unanswered = {
+        (move.request.connection, move.number)
+        for move in History(recording).moves
+        if not move.request.response
+    }
+    causes = [
+        move.sentence
+        for move in forbidden_moves(recording)
+        if move.clause in OUTSIDE_THE_TABLE and (move.connection, move.request) in unanswered
+    ]
+    return f", after {causes[-1]}" if causes else ""

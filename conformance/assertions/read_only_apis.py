@@ -1,6 +1,7 @@
 """Requests of other APIs that only read, in the versions that a target lists and serves.
 
-They are sent where the API does not matter: in pipelines, and on connections that never asked for ApiVersions.
+They are sent where the API does not matter: in pipelines, on connections that never asked for ApiVersions, and with any tag
+section in the header of a flexible version.
 """
 
 from __future__ import annotations
@@ -10,18 +11,28 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from hypothesis import assume
+
 from conformance.assertions.items import Item
-from conformance.assertions.judging import MalformedAnswer, ResponseFault
+from conformance.assertions.judging import MalformedAnswer, ResponseFault, payload_of
 from conformance.assertions.other_apis import SLOWEST_ANSWER_S, advertised_table, api_of
 from fixtures.artefacts.message_schemas import api_catalogue
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
 from reference_model.judging.agreement import what_it_did
-from strategies.minimal_requests import minimal_request
+from strategies.minimal_requests import minimal_body, minimal_request
+from strategies.tagged_headers import TaggedHeader
 from wire.api_keys import PRODUCE_KEY, READ_ONLY_KEYS
+from wire.codec import TAG_SECTION
 from wire.errors import DecodeError
-from wire.exchange import Exchange, Outcome, Request, probe_request
-from wire.headers import CORRELATION_ID_BYTES, PLAIN_CLIENT_ID
+from wire.exchange import Exchange, Outcome, Request, encode_request, probe_request
+from wire.headers import (
+    CORRELATION_ID_BYTES,
+    FLEXIBLE_REQUEST_HEADER,
+    PLAIN_CLIENT_ID,
+    plain_header,
+)
+from wire.message_schemas import error_codes_in
 
 
 @functools.lru_cache(maxsize=8)
@@ -161,3 +172,51 @@ def _in_words(exchanges: Sequence[Exchange], ids: Iterable[int]) -> str:
         for request in (requests[each] for each in ids)
     )
     return ", ".join(names) or "nothing"
+
+
+def flexible_items(broker: Broker) -> Sequence[Item]:
+    """Return the flexible versions among the read-only ones that a target serves."""
+    return [
+        item
+        for item in read_only_items(broker)
+        if api_of(item).request_header_version(item.api_version) == FLEXIBLE_REQUEST_HEADER
+    ]
+
+
+def _chosen(broker: Broker, drawn: TaggedHeader) -> Item:
+    items = flexible_items(broker)
+    assume(items)
+    return items[drawn.place % len(items)]
+
+
+def send_tagged(broker: Broker, drawn: TaggedHeader) -> Exchange:
+    """Send a request in a flexible version, after ApiVersions, with the drawn tag section in its header."""
+    item = _chosen(broker, drawn)
+    api = api_of(item)
+    request = encode_request(
+        plain_header(item.api_key, item.api_version, client_id=""),
+        minimal_body(api, item.api_version),
+        layout=api.layout(item.api_version),
+        raw_header={TAG_SECTION: drawn.section},
+    )
+    with broker.connect(silence_bound_s=SLOWEST_ANSWER_S) as connection:
+        payload_of(connection.converse([probe_request(broker.readable_version)])[0])
+        # No sentinel: what a broker does with two requests that come together is judged by another clause.
+        return connection.converse([request])[0]
+
+
+def codes_of_other_api(broker: Broker, drawn: TaggedHeader) -> frozenset[int]:
+    """Return the error codes in the response to a request, which has the flexible response header.
+
+    Raises:
+        MalformedAnswer: there is no response, or it does not decode.
+    """
+    item = _chosen(broker, drawn)
+    exchange = send_tagged(broker, drawn)
+    payload = payload_of(exchange)
+    try:
+        _, response = api_of(item).decode_response(payload, item.api_version)
+    except DecodeError as error:
+        name = f"{item.name} v{item.api_version}"
+        raise MalformedAnswer(exchange, f"not decodable as {name}: {error}") from error
+    return frozenset(error_codes_in(response, item.api_version))

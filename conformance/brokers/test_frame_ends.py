@@ -6,18 +6,18 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from conformance.assertions.conversation_runner import (
-    as_read,
-    has_ended,
-    has_refused_size,
-    is_unfinished,
-)
 from conformance.assertions.judging import (
     assert_answered,
     assert_error,
     assert_own_id,
     decode_answer,
     fate_of,
+)
+from conformance.assertions.model_agreement import (
+    as_read,
+    has_ended,
+    has_refused_size,
+    is_unfinished,
 )
 from fixtures.under_test.broker import Broker
 from reference_model.broker.rules.api_versions import SKIPPED_FRAME_BYTES

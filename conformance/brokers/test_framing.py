@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from conformance.assertions.controls import first_unanswered
+from conformance.assertions.blame import first_unanswered
 from conformance.assertions.judging import (
     MalformedAnswer,
     assert_kept,

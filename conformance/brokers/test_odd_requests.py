@@ -13,7 +13,7 @@ from conformance.assertions.judging import (
     decode_answer,
     violation_context,
 )
-from conformance.assertions.tagged_headers import send_tagged
+from conformance.assertions.read_only_apis import send_tagged
 from fixtures.under_test.broker import Broker
 from reference_model.broker.rules.oracle import reactions
 from reference_model.broker.rules.request_parser import Unreadable, skip_tags

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from conformance.assertions.conversation_runner import as_read, has_refused_size, is_unfinished
 from conformance.assertions.features import assert_features_as_on
 from conformance.assertions.judging import (
     assert_error,
@@ -21,6 +20,7 @@ from conformance.assertions.judging import (
     payload_of,
     right_ids,
 )
+from conformance.assertions.model_agreement import as_read, has_refused_size, is_unfinished
 from conformance.assertions.proxies import (
     arrived_unchanged,
     assert_ends_soon,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import assume, example, given
 
-from conformance.assertions.conversation_runner import ConversationRunner
 from conformance.assertions.judging import assert_error, decode_answer
+from conformance.assertions.model_agreement import ConversationRunner
 from fixtures.under_test.broker import Broker
 from reference_model.judging.agreement import summary_of
 from reference_model.profiles.listeners import SASL_LISTENERS

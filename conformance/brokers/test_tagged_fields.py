@@ -13,7 +13,7 @@ from conformance.assertions.judging import (
     tag_orders,
     violation_context,
 )
-from conformance.assertions.tagged_headers import codes_of_other_api
+from conformance.assertions.read_only_apis import codes_of_other_api
 from fixtures.under_test.broker import Broker
 from reference_model.judging.same_response import stable_part
 from strategies.api_versions import api_versions_requests, build_request

@@ -16,7 +16,7 @@ from conformance.assertions.client_moves import (
     assert_works_or_says_why,
     played,
 )
-from conformance.assertions.client_recovery import assert_keeps_working
+from conformance.assertions.client_success import assert_keeps_working
 from fixtures.under_test.client import ClientUnderTest
 from reference_model.clients.scripts.script import Script, Table
 from reference_model.profiles.listeners import SASL_PLAINTEXT

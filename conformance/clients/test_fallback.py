@@ -18,7 +18,7 @@ from conformance.assertions.client_moves import (
     outcome_of,
     played,
 )
-from conformance.assertions.client_recovery import assert_uses_later_connections
+from conformance.assertions.client_success import assert_uses_later_connections
 from fixtures.client_processes.driver_output import OK
 from fixtures.under_test.client import ClientUnderTest
 from reference_model.clients.scripts.script import Script

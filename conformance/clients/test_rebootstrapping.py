@@ -13,7 +13,7 @@ from conformance.assertions.client_moves import (
     misrouted_at_ms,
     played,
 )
-from conformance.assertions.client_recovery import (
+from conformance.assertions.client_success import (
     assert_keeps_working,
     assert_recovers_if_asked_again,
 )

@@ -13,7 +13,7 @@ from conformance.assertions.client_moves import (
     assert_reports_error,
     played,
 )
-from conformance.assertions.client_recovery import (
+from conformance.assertions.client_success import (
     assert_pauses,
     assert_recovers,
     assert_uses_late_table,

@@ -20,7 +20,7 @@ from conformance.assertions.client_moves import (
     played,
     sasl_steps,
 )
-from conformance.assertions.client_recovery import (
+from conformance.assertions.client_success import (
     assert_keeps_working,
     assert_recovers_if_asked_again,
 )

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from hypothesis.errors import UnsatisfiedAssumption
 
-from conformance.assertions.slow_answers import slow_answers
+from conformance.assertions.brokers_at_fault import slow_answers
 from conformance.engine.repeating import FailingExample, run_again
 from fixtures.errors import HarnessError
 from fixtures.scripted_broker.play_pool import PLAYS_AT_A_TIME

@@ -15,7 +15,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from conformance.assertions.conversation_runner import has_refused_size
+from conformance.assertions.model_agreement import has_refused_size
 from conformance.mutation.properties import Property, Values, all_properties
 from reference_model.broker.rules.request_parser import is_valid_name
 from strategies.api_versions import UnservedRequest, build_request

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.assertions.contradictions import contradictions
+from conformance.assertions.brokers_at_fault import contradictions
 from conformance.assertions.judging import Unjudged
-from conformance.assertions.operation_results import assert_operates, failure_of
-from conformance.assertions.rerouting import assert_survives_rerouting
+from conformance.assertions.operation_results import (
+    assert_operates,
+    assert_survives_rerouting,
+    failure_of,
+)
 from fixtures.recording_proxy.operation import TriedPlay
 from fixtures.recording_proxy.rerouting import ReroutedPlay
 from fixtures.under_test.trial import Trial

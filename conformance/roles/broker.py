@@ -17,8 +17,7 @@ from clauses.catalogue import Clause, Role
 from conformance.assertions.blame import V0_ALWAYS_SERVED
 from conformance.assertions.features import lists_features, lists_supported_features
 from conformance.assertions.other_apis import lists_other_apis
-from conformance.assertions.read_only_apis import produce_items, read_only_items
-from conformance.assertions.tagged_headers import flexible_items
+from conformance.assertions.read_only_apis import flexible_items, produce_items, read_only_items
 from conformance.engine.budgets import examples_on
 from conformance.engine.drawing import examples_go_to
 from conformance.engine.examples_ahead import RejudgeSequentially, examples_ahead, examples_at_once

@@ -8,10 +8,16 @@ from typing import Any
 
 import pytest
 
-from conformance.assertions import contradictions as module
-from conformance.assertions.contradictions import SETTLES_WITHIN_MS, contradictions
+from conformance.assertions import brokers_at_fault as module
+from conformance.assertions.brokers_at_fault import (
+    MAY_WAIT,
+    MOST_MS,
+    SETTLES_WITHIN_MS,
+    SLOW_MS,
+    contradictions,
+    slow_answers,
+)
 from conformance.assertions.operation_results import Unsupported
-from conformance.assertions.slow_answers import MAY_WAIT, MOST_MS, SLOW_MS, slow_answers
 from conformance.operations.trials import client_operates
 from fixtures.client.running_broker import Address, RunningBroker
 from fixtures.client_processes.driver_process import DriverResult

@@ -23,7 +23,7 @@ from conformance.assertions.client_moves import (
     newest_metadata,
     played,
 )
-from conformance.assertions.client_recovery import (
+from conformance.assertions.client_success import (
     assert_keeps_working,
     assert_recovers,
     assert_recovers_if_asked_again,

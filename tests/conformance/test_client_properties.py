@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from clauses.marks import NEEDS as NEEDS_MARK
-from conformance.assertions.client_recovery import assert_pauses, assert_uses_late_table
+from conformance.assertions.client_success import assert_pauses, assert_uses_late_table
 from conformance.clients import (
     test_broker_releases,
     test_fallback,

@@ -9,12 +9,12 @@ from dataclasses import replace
 import pytest
 from hypothesis.errors import UnsatisfiedAssumption
 
-from conformance.assertions.conversation_runner import (
+from conformance.assertions.model_agreement import (
     ConversationRunner,
     ends_at_a_read,
     has_refused_size,
+    model_of,
 )
-from conformance.assertions.model_agreement import model_of
 from conformance.brokers.test_sequences import (
     BAD_NAME,
     UNREADABLE,

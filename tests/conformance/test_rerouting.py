@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from conformance.assertions.client_moves import ClientAborted
-from conformance.assertions.rerouting import DoesNotKnow, assert_survives_rerouting
+from conformance.assertions.operation_results import DoesNotKnow, assert_survives_rerouting
 from fixtures.errors import ClientFails, HarnessError
 from fixtures.recording_proxy.rerouting import ReroutedPlay
 from reference_model.clients.scripts.recording import Recording, SeenRequest

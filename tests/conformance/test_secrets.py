@@ -16,8 +16,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from conformance.assertions.conversation_runner import ConversationRunner
 from conformance.assertions.judging import decode_answer
+from conformance.assertions.model_agreement import ConversationRunner
 from fixtures.client.journal import Journal, log_and_reader
 from fixtures.client.running_broker import RunningBroker, SaslAccess, TlsFiles
 from fixtures.under_test.broker import Broker
