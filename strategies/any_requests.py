@@ -13,9 +13,14 @@ from strategies.broken_requests import (
 )
 from strategies.cluster_ids import requests_with_cluster_ids
 from strategies.header_fields import client_ids, correlation_ids, unknown_tagged_fields
-from strategies.mixed_layouts import requests_with_any_body, requests_with_mixed_layouts
-from strategies.odd_requests import requests_with_odd_varints, requests_with_tags_out_of_order
-from strategies.odd_strings import requests_with_odd_strings
+from strategies.odd_requests import (
+    odd_requests,
+    requests_with_any_body,
+    requests_with_mixed_layouts,
+    requests_with_odd_strings,
+    requests_with_odd_varints,
+    requests_with_tags_out_of_order,
+)
 from strategies.software_names import (
     edge_punctuation_texts,
     illegal_software_texts,
@@ -62,16 +67,4 @@ def any_requests() -> st.SearchStrategy[Request]:
         odd_requests(),
         requests_with_any_body(),
         requests_with_two_faults(),
-    )
-
-
-def odd_requests() -> st.SearchStrategy[Request]:
-    """Requests that releases parse in their own ways: odd varints, strings and tags, and layouts that do not fit together."""
-    return one_branch(
-        st.one_of(
-            requests_with_odd_varints(),
-            requests_with_tags_out_of_order(),
-            requests_with_odd_strings(),
-            one_branch(requests_with_mixed_layouts()),
-        )
     )

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from strategies.api_versions import FLEXIBLE_VERSIONS, build_request
 from strategies.header_fields import FIRST_TWO_BYTE_SIZE
+from strategies.odd_frames import build_with_size
 from strategies.software_names import legal_software_texts
 from strategies.weights import one_branch
 from wire.api_keys import API_VERSIONS_KEY
@@ -223,20 +224,13 @@ def malformed_requests() -> st.SearchStrategy[Request]:
 
 def frames_with_wrong_size() -> st.SearchStrategy[Request]:
     """Bytes whose size prefix is negative, above every limit, or more than what follows."""
-    plain = build_request(version=0)
-    payload = plain.data[SIZE_BYTES:]
+    right_size = len(build_request(version=0).data) - SIZE_BYTES
     sizes = st.one_of(
         st.integers(INT32_MIN, -1),
         st.integers(SOCKET_REQUEST_MAX_BYTES + 1, INT32_MAX),
-        st.integers(len(payload) + 1, LARGEST_HARMLESS_SIZE),
+        st.integers(right_size + 1, LARGEST_HARMLESS_SIZE),
     )
-    return sizes.map(
-        lambda size: Request(
-            data=encode_frame(payload, size=size),
-            header=plain.header,
-            broken=f"size prefix {size} on {len(payload)} bytes",
-        )
-    )
+    return sizes.map(build_with_size)
 
 
 def mutated(plain: st.SearchStrategy[Request]) -> st.SearchStrategy[Request]:

@@ -1,20 +1,41 @@
 """Requests that the sources neither describe nor clearly forbid, and that Apache Kafka parses in its own way.
 
-The `broken` attribute says what is odd about each. Whether a release serves it is pinned per release.
+A varint, the order of tags, a string of the body or the client id may be odd, and version, header and body may belong to different
+versions. The `broken` attribute says what is odd about each. Whether a release serves it is pinned per release, or predicted by
+the reference model.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+from uuid import UUID
+
 from hypothesis import strategies as st
 
-from strategies.api_versions import FLEXIBLE_VERSIONS
+from strategies.api_versions import FLEXIBLE_VERSIONS, api_versions_requests
 from strategies.header_fields import FIRST_TAG_NOBODY_KNOWS
+from strategies.weights import one_branch
 from wire.api_keys import API_VERSIONS_KEY
-from wire.api_versions import NEWEST_VERSION
-from wire.codec import TAG_SECTION
+from wire.api_versions import (
+    FIRST_FLEXIBLE_VERSION,
+    FIRST_VERSION_WITH_CLUSTER_CHECK,
+    NEWEST_VERSION,
+    ApiVersionsRequest,
+)
+from wire.codec import TAG_SECTION, encode
 from wire.exchange import Request, encode_request
-from wire.headers import PLAIN_BODY, plain_header
+from wire.headers import (
+    FLEXIBLE_REQUEST_HEADER,
+    INSTANCE_ID_REQUEST_HEADER,
+    NO_INSTANCE_ID,
+    PLAIN_BODY,
+    PLAIN_CORRELATION_ID,
+    PLAIN_REQUEST_HEADER,
+    plain_header,
+    request_header_version,
+)
 from wire.primitives import (
+    INT16_MAX,
     INT16_MIN,
     VARINT_MAX_BYTES,
     TaggedField,
@@ -149,3 +170,196 @@ def requests_with_tags_out_of_order() -> st.SearchStrategy[Request]:
         lambda drawn: drawn != sorted(set(drawn))
     )
     return st.builds(build_with_tags, FLEXIBLE_VERSIONS, st.sampled_from(PARTS), tags.map(tuple))
+
+
+NAMES = ("client_software_name", "client_software_version")
+CLUSTER_ID = "cluster_id"
+ODD_LENGTH, BEYOND_THE_FRAME, TOO_LONG, NOT_TEXT = (
+    "odd length of",
+    "length beyond the frame of",
+    "more than 32767 bytes of",
+    "not UTF-8:",
+)
+"""The beginnings of `broken`."""
+MOST_BYTES = 60_000
+_WITH_IDS = replace(
+    PLAIN_BODY,
+    # Next to a cluster id that is not null, a node id keeps the ids from being half given.
+    cluster_id="a",
+    node_id=7,
+)
+
+
+def build_with_string(
+    version: int, field: str, data: bytes, *, broken: str, ids: bool = False
+) -> Request:
+    """Return a flexible request in which one string of the body consists of these bytes, length included."""
+    body = _WITH_IDS if ids and version >= FIRST_VERSION_WITH_CLUSTER_CHECK else PLAIN_BODY
+    return encode_request(
+        plain_header(API_VERSIONS_KEY, version),
+        body,
+        raw_body={field: data},
+        broken=f"{broken} {field}",
+    )
+
+
+def _fields() -> st.SearchStrategy[tuple[int, str]]:
+    """Versions with one of their strings: the names in each flexible version, the cluster id where there is one."""
+    named = st.tuples(
+        st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION),
+        st.sampled_from(NAMES),
+    )
+    return named | st.tuples(
+        st.integers(FIRST_VERSION_WITH_CLUSTER_CHECK, NEWEST_VERSION), st.just(CLUSTER_ID)
+    )
+
+
+def _requests_with(data: st.SearchStrategy[bytes], broken: str) -> st.SearchStrategy[Request]:
+    return st.builds(
+        lambda versioned_field, drawn, ids: build_with_string(
+            versioned_field[0], versioned_field[1], drawn, broken=broken, ids=ids
+        ),
+        _fields(),
+        data,
+        st.booleans(),
+    )
+
+
+def requests_with_odd_string_lengths() -> st.SearchStrategy[Request]:
+    """Requests with an odd varint as the length of a string: too long a form, surplus bits, six bytes, or negative."""
+    length_of_two = odd_varints(3).map(lambda varint: varint + b"1a")
+    return _requests_with(length_of_two | odd_varints(0) | negative_varints(), ODD_LENGTH)
+
+
+def compact_string(length: int, data: bytes) -> bytes:
+    """Return a compact string that announces `length` bytes, whatever follows."""
+    return write_unsigned_varint(length + 1) + data
+
+
+def requests_with_string_overrun() -> st.SearchStrategy[Request]:
+    """Requests with a string whose length reaches beyond the frame; those next to 32767, the longest, are drawn often."""
+    longest = st.sampled_from((INT16_MAX, INT16_MAX + 1))
+    lengths = st.integers(60, 300) | longest | st.integers(60, 2 * INT16_MAX)
+    announced = st.builds(compact_string, lengths, st.binary(max_size=4))
+    return _requests_with(announced, BEYOND_THE_FRAME)
+
+
+def requests_with_too_long_string() -> st.SearchStrategy[Request]:
+    """Requests with a complete string of more than 32767 bytes; 32768 is drawn often."""
+    lengths = st.just(INT16_MAX + 1) | st.integers(INT16_MAX + 1, MOST_BYTES)
+    complete = st.builds(
+        lambda length, letter: compact_string(length, letter * length),
+        lengths,
+        st.sampled_from((b"a", b"_")),
+    )
+    return _requests_with(complete, TOO_LONG)
+
+
+def texts_that_are_not_utf_8() -> st.SearchStrategy[bytes]:
+    """Compact strings whose bytes are not UTF-8: overlong forms, surrogates, cut or impossible characters."""
+    around = st.text(st.sampled_from("abc019"), max_size=4).map(str.encode)
+    return st.builds(
+        # An ASCII byte follows, so that the wrong bytes never become part of a valid character.
+        lambda before, wrong, after: compact_string(
+            len(before + wrong + b"a" + after), before + wrong + b"a" + after
+        ),
+        around,
+        st.sampled_from(NOT_UTF_8),
+        around,
+    )
+
+
+def requests_with_wrong_text() -> st.SearchStrategy[Request]:
+    """Requests with a string that is not UTF-8."""
+    return _requests_with(texts_that_are_not_utf_8(), NOT_TEXT)
+
+
+def names_with_wrong_text() -> st.SearchStrategy[Request]:
+    """Requests without ids whose software name or version is not UTF-8."""
+    return st.builds(
+        lambda version, field, data: build_with_string(version, field, data, broken=NOT_TEXT),
+        st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION),
+        st.sampled_from(NAMES),
+        texts_that_are_not_utf_8(),
+    )
+
+
+def requests_with_odd_strings() -> st.SearchStrategy[Request]:
+    """Requests with any of these odd strings."""
+    return one_branch(
+        st.one_of(
+            requests_with_odd_string_lengths(),
+            requests_with_string_overrun(),
+            requests_with_too_long_string(),
+            requests_with_wrong_text(),
+        )
+    )
+
+
+HEADER_VERSIONS = (PLAIN_REQUEST_HEADER, FLEXIBLE_REQUEST_HEADER, INSTANCE_ID_REQUEST_HEADER)
+"""The versions of request headers, that of KIP-1313, a proposal, included."""
+
+
+def build_mixed(
+    version: int,
+    header_version: int,
+    body_version: int,
+    *,
+    body: ApiVersionsRequest = PLAIN_BODY,
+    instance_id: UUID = NO_INSTANCE_ID,
+    correlation_id: int = PLAIN_CORRELATION_ID,
+) -> Request:
+    """Return a request with the header and the body of given versions."""
+    # Header v3 is header v2 with an id before the tag section.
+    has_id = header_version == INSTANCE_ID_REQUEST_HEADER
+    return encode_request(
+        plain_header(API_VERSIONS_KEY, version, correlation_id),
+        encode(body, version=body_version),
+        header_version=min(header_version, FLEXIBLE_REQUEST_HEADER),
+        raw_header={TAG_SECTION: instance_id.bytes + b"\0"} if has_id else None,
+        broken=f"v{version} with header v{header_version} and the body of v{body_version}",
+    )
+
+
+def _is_mixed(version: int, header_version: int, body_version: int) -> bool:
+    """Return whether the three differ in more than a body that is the same in both versions."""
+    own = header_version == request_header_version(API_VERSIONS_KEY, version)
+    same_body = encode(PLAIN_BODY, version=body_version) == encode(
+        PLAIN_BODY, version=min(version, NEWEST_VERSION)
+    )
+    return not (own and same_body)
+
+
+def requests_with_mixed_layouts() -> st.SearchStrategy[Request]:
+    """Requests in v0 to v7 with header v1 to v3 and the body of v0 to v5, which do not all belong together."""
+    triples = st.tuples(
+        st.integers(0, NEWEST_VERSION + 2),
+        st.sampled_from(HEADER_VERSIONS),
+        st.integers(0, NEWEST_VERSION),
+    ).filter(lambda triple: _is_mixed(*triple))
+    ids = st.just(NO_INSTANCE_ID) | st.integers(0, 2**128 - 1).map(lambda value: UUID(int=value))
+    return st.builds(
+        lambda triple, instance_id: build_mixed(*triple, instance_id=instance_id), triples, ids
+    )
+
+
+def requests_with_any_body() -> st.SearchStrategy[Request]:
+    """Requests in a flexible version with a sound header and any bytes as the body, short strings and counts often."""
+    small_numbers = st.lists(st.integers(0, 6), max_size=24).map(bytes)
+    # Without a least size, long ones are hardly ever drawn.
+    any_bytes = one_branch(st.binary(max_size=60) | st.binary(min_size=30, max_size=60))
+    return api_versions_requests(
+        min_version=FIRST_FLEXIBLE_VERSION, bodies=any_bytes | small_numbers
+    )
+
+
+def odd_requests() -> st.SearchStrategy[Request]:
+    """Requests that releases parse in their own ways: odd varints, strings and tags, and layouts that do not fit together."""
+    return one_branch(
+        st.one_of(
+            requests_with_odd_varints(),
+            requests_with_tags_out_of_order(),
+            requests_with_odd_strings(),
+            one_branch(requests_with_mixed_layouts()),
+        )
+    )

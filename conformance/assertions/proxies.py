@@ -12,7 +12,7 @@ from fixtures.under_test.broker import Broker
 from reference_model.profiles.listeners import UPSTREAM
 from reference_model.proxies.model_proxy import api_versions_body
 from strategies.minimal_requests import minimal_request
-from strategies.passed_requests import PassedRequest
+from strategies.other_apis import PassedRequest
 from wire.errors import DecodeError
 from wire.exchange import Outcome, Request
 from wire.frames import SIZE_BYTES

@@ -21,7 +21,7 @@ from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
 from reference_model.judging.agreement import what_it_did
 from strategies.minimal_requests import minimal_body, minimal_request
-from strategies.tagged_headers import TaggedHeader
+from strategies.other_apis import TaggedHeader
 from wire.api_keys import PRODUCE_KEY, READ_ONLY_KEYS
 from wire.codec import TAG_SECTION
 from wire.errors import DecodeError

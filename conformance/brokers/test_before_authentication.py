@@ -13,7 +13,8 @@ from fixtures.under_test.broker import Broker
 from reference_model.judging.agreement import refuses, summary_of
 from reference_model.profiles.listeners import SASL_LISTENERS
 from strategies.api_versions import build_request
-from strategies.bare_requests import (
+from strategies.minimal_requests import minimal_request
+from strategies.other_apis import (
     BROKER_HEARTBEAT,
     ENVELOPE,
     LIST_GROUPS,
@@ -21,7 +22,6 @@ from strategies.bare_requests import (
     VOTE,
     whole_requests,
 )
-from strategies.minimal_requests import minimal_request
 from wire.api_keys import API_VERSIONS_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome, Request

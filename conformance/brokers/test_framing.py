@@ -22,7 +22,7 @@ from reference_model.broker.rules.api_versions import SKIPPED_FRAME_BYTES
 from reference_model.judging.agreement import summary_of
 from reference_model.judging.same_response import StablePart, stable_part
 from reference_model.profiles.listeners import TLS_WITHOUT_SASL_LISTENERS
-from strategies.any_requests import odd_requests, requests_with_two_faults
+from strategies.any_requests import requests_with_two_faults
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.broken_requests import frames_with_wrong_size, malformed_requests
 from strategies.header_fields import named_client_ids, plain_client_ids, unknown_tagged_fields
@@ -31,7 +31,13 @@ from strategies.odd_frames import (
     first_bytes_of_other_protocols,
     frames_with_small_size,
 )
-from strategies.odd_strings import BEYOND_THE_FRAME, NAMES, build_with_string, compact_string
+from strategies.odd_requests import (
+    BEYOND_THE_FRAME,
+    NAMES,
+    build_with_string,
+    compact_string,
+    odd_requests,
+)
 from strategies.software_names import Software, legal_software
 from strategies.weights import one_branch
 from wire.exchange import Exchange, Request

@@ -23,23 +23,21 @@ from reference_model.profiles.profile import Traits
 from strategies.api_versions import build_request
 from strategies.header_fields import MOST_TAGS_SERVED, ManyTags, too_many_tags
 from strategies.odd_requests import (
+    CLUSTER_ID,
+    NAMES,
+    ODD_LENGTH,
     PARTS,
     build_with_client_id_bytes,
+    build_with_string,
     build_with_tag_section,
     build_with_tags,
     requests_with_odd_client_id,
+    requests_with_odd_string_lengths,
     requests_with_odd_varints,
     requests_with_tags_out_of_order,
     tag_sections_with_odd_varints,
 )
-from strategies.odd_strings import (
-    CLUSTER_ID,
-    NAMES,
-    ODD_LENGTH,
-    build_with_string,
-    requests_with_odd_string_lengths,
-)
-from strategies.tagged_headers import TaggedHeader, tagged_headers
+from strategies.other_apis import TaggedHeader, tagged_headers
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome, Request

@@ -12,13 +12,13 @@ from reference_model.broker.rules.reaction import NotModelled
 from strategies.any_requests import any_requests
 from strategies.api_versions import build_request
 from strategies.broken_requests import build_truncated
-from strategies.mixed_layouts import build_mixed
-from strategies.odd_strings import (
+from strategies.odd_requests import (
     BEYOND_THE_FRAME,
     CLUSTER_ID,
     NAMES,
     NOT_TEXT,
     TOO_LONG,
+    build_mixed,
     build_with_string,
     compact_string,
 )

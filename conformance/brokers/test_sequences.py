@@ -11,7 +11,6 @@ from fixtures.under_test.broker import Broker
 from reference_model.judging.agreement import summary_of
 from reference_model.profiles.listeners import SASL_LISTENERS
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
-from strategies.bare_requests import BROKER_HEARTBEAT, ENVELOPE, LIST_GROUPS, METADATA, VOTE
 from strategies.broken_sasl_steps import (
     TAGS_BEYOND_THE_FRAME,
     build_authenticate_of_length,
@@ -35,6 +34,7 @@ from strategies.odd_frames import (
     build_with_frame_inside,
     build_with_size,
 )
+from strategies.other_apis import BROKER_HEARTBEAT, ENVELOPE, LIST_GROUPS, METADATA, VOTE
 from strategies.software_names import Software
 from wire.api_versions import NEWEST_VERSION
 from wire.error_codes import ErrorCode

@@ -28,7 +28,7 @@ from conformance.engine.property_judge import JUDGE
 from conformance.engine.sweeping import Sweep
 from fixtures.under_test.broker import Broker
 from reference_model.judging.agreement import what_it_did
-from strategies.bare_requests import bare_requests, build_bare_request, distances
+from strategies.other_apis import bare_requests, build_bare_request, distances
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import NEWEST_VERSION
 from wire.exchange import Outcome, Request

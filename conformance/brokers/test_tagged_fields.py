@@ -30,7 +30,7 @@ from strategies.header_fields import (
     unknown_tagged_fields,
 )
 from strategies.odd_requests import PARTS, build_with_tag_section
-from strategies.tagged_headers import TaggedHeader, tagged_headers
+from strategies.other_apis import TaggedHeader, tagged_headers
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsResponse
 from wire.exchange import Request
 from wire.frames import SOCKET_REQUEST_MAX_BYTES

@@ -27,7 +27,7 @@ from strategies.broker_scripts import (
     listed_metadata,
     metadata_ranges,
 )
-from strategies.release_scripts import (
+from strategies.cluster_scripts import (
     UNUSED_KEYS,
     broker_of,
     broker_without,

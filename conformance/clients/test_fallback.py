@@ -40,7 +40,7 @@ from strategies.broker_scripts import (
     tables_in_every_refusal,
     tables_in_refusals,
 )
-from strategies.connection_scripts import brokers_whose_versions_change, changed_versions
+from strategies.cluster_scripts import brokers_whose_versions_change, changed_versions
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 
 

@@ -17,13 +17,14 @@ from conformance.assertions.client_moves import (
 from fixtures.under_test.client import ClientUnderTest
 from reference_model.clients.scripts.script import Answer, Script, one_node
 from strategies.broker_scripts import SUCCESS_MS, broker_up_to, flexible_brokers
-from strategies.connection_scripts import (
+from strategies.cluster_scripts import (
     brokers_that_close,
     brokers_up_to_any_version,
     closing_broker,
+    cluster_with_an_old_node,
+    clusters_with_an_old_node,
     two_old_nodes,
 )
-from strategies.release_scripts import cluster_with_an_old_node, clusters_with_an_old_node
 
 
 @pytest.mark.needs("asks_versions")

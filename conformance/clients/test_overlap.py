@@ -32,17 +32,16 @@ from strategies.broker_scripts import (
     metadata_ranges,
     range_of_metadata,
 )
-from strategies.connection_scripts import (
+from strategies.cluster_scripts import (
+    broker_of,
     brokers_that_change,
     changed_versions,
     changing_broker,
-    changing_table,
-    downgraded_broker,
+    connection_of,
     lower_brokers,
     two_nodes_with,
     with_table,
 )
-from strategies.release_scripts import broker_of, connection_of
 
 
 @pytest.mark.needs("asks_versions", "asks_metadata")
@@ -97,9 +96,9 @@ def test_newest_common_version_is_used(client: ClientUnderTest, script: Script) 
 @pytest.mark.needs("asks_versions")
 @pytest.mark.clause("KIP-35.client-asks-per-connection")
 @given(script=brokers_that_change())
-@example(script=changing_table(metadata_ranges(0, 4)))
+@example(script=changing_broker(with_table(metadata_ranges(0, 4))))
 @example(script=two_nodes_with(with_table(metadata_ranges(0, 4))))
-@example(script=downgraded_broker(2))
+@example(script=changed_versions(5, 2))
 @example(script=changed_versions(4, 2))
 @example(script=changed_versions(2, 4))
 @example(script=changing_broker(connection_of("2.8.2")))
@@ -113,7 +112,7 @@ def test_each_connection_has_its_own_table(client: ClientUnderTest, script: Scri
 @pytest.mark.clause("KIP-35.client-asks-per-connection")
 @given(script=lower_brokers().map(lambda later: changing_broker(later, listener=SSL)))
 @settings(max_examples=2)
-@example(script=changing_table(metadata_ranges(0, 4), listener=SSL))
+@example(script=changing_broker(with_table(metadata_ranges(0, 4)), listener=SSL))
 def test_each_tls_connection_has_its_own_table(client: ClientUnderTest, script: Script) -> None:
     """A client requests the table on each TLS connection, and uses no other table there."""
     with played(client, script) as play:
@@ -124,7 +123,7 @@ def test_each_tls_connection_has_its_own_table(client: ClientUnderTest, script: 
 @pytest.mark.clause("KIP-35.client-asks-per-connection")
 @given(script=lower_brokers().map(lambda later: changing_broker(later, listener=SASL_PLAINTEXT)))
 @settings(max_examples=2)
-@example(script=changing_table(metadata_ranges(0, 4), listener=SASL_PLAINTEXT))
+@example(script=changing_broker(with_table(metadata_ranges(0, 4)), listener=SASL_PLAINTEXT))
 def test_each_sasl_connection_has_its_own_table(client: ClientUnderTest, script: Script) -> None:
     """A client requests the table on each connection with SASL, and uses no other table there."""
     with played(client, script) as play:

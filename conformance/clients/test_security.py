@@ -37,8 +37,12 @@ from reference_model.clients.scripts.script import (
 )
 from reference_model.profiles.listeners import SASL_PLAINTEXT, SSL
 from strategies.broker_scripts import broker_up_to
-from strategies.cluster_scripts import healthy_cluster, healthy_clusters
-from strategies.connection_scripts import brokers_that_close, closing_broker
+from strategies.cluster_scripts import (
+    brokers_that_close,
+    closing_broker,
+    healthy_cluster,
+    healthy_clusters,
+)
 from strategies.nonsense_scripts import ABSURD_SIZE, refused_for_name
 from strategies.secured_scripts import (
     REFUSED_NAME,

@@ -13,6 +13,10 @@ from strategies.broker_scripts import FAILURE_MS, broker_with, brokers_without_o
 from strategies.nonsense_scripts import (
     brokers_before_api_versions,
     brokers_that_talk_nonsense,
+    foreign_table,
+    foreign_tables,
+    table_with_error,
+    tables_with_errors,
     talking_nonsense,
     without_answer,
 )
@@ -21,12 +25,6 @@ from strategies.secured_scripts import (
     brokers_with_sasl_ranges,
     sasl_brokers_that_talk_nonsense,
     sasl_nonsense,
-)
-from strategies.untrusted_tables import (
-    foreign_table,
-    foreign_tables,
-    table_with_error,
-    tables_with_errors,
 )
 
 

@@ -27,9 +27,8 @@ from strategies.api_versions import UnservedRequest
 from strategies.cluster_ids import Given, Ids
 from strategies.conversations import Handshake, PlainToken, Reconnect, Say
 from strategies.header_fields import ManyTags
-from strategies.passed_requests import PassedRequest
+from strategies.other_apis import PassedRequest, TaggedHeader
 from strategies.software_names import Software
-from strategies.tagged_headers import TaggedHeader
 from wire.api_versions import ApiVersionsRequest
 from wire.exchange import Request
 from wire.headers import RequestHeader

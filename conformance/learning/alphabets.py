@@ -10,10 +10,10 @@ from conformance.learning.letters import Alphabet, Letter, Sending
 from reference_model.broker.rules.reaction import AnswerKind, Identity
 from reference_model.broker.rules.request_parser import READABLE_BODIES
 from strategies.api_versions import build_request
-from strategies.bare_requests import build_bare_request
 from strategies.broken_requests import build_with_null_name
-from strategies.mixed_layouts import build_mixed
 from strategies.odd_frames import build_short_frame, build_with_size
+from strategies.odd_requests import build_mixed
+from strategies.other_apis import build_bare_request
 from strategies.software_names import Software
 from wire.api_keys import (
     API_VERSIONS_KEY,

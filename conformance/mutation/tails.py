@@ -31,9 +31,9 @@ from strategies.header_fields import (
     ManyTags,
 )
 from strategies.odd_frames import OTHER_PROTOCOLS, is_cut_short
-from strategies.odd_strings import BEYOND_THE_FRAME, CLUSTER_ID, NOT_TEXT, ODD_LENGTH, TOO_LONG
+from strategies.odd_requests import BEYOND_THE_FRAME, CLUSTER_ID, NOT_TEXT, ODD_LENGTH, TOO_LONG
+from strategies.other_apis import TaggedHeader
 from strategies.software_names import KNOWN_CLIENTS, Software
-from strategies.tagged_headers import TaggedHeader
 from wire.api_keys import API_VERSIONS_KEY, SASL_KEYS
 from wire.api_versions import (
     FIRST_FLEXIBLE_VERSION,

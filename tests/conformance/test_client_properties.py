@@ -33,10 +33,9 @@ from strategies.broker_scripts import (
     refusal_with_metadata,
     table_in_every_refusal,
 )
-from strategies.connection_scripts import changed_versions
+from strategies.cluster_scripts import broker_of, changed_versions
 from strategies.hypothesis_adapter import body_of, is_drawn, pinned_examples
 from strategies.nonsense_scripts import healing, slow_broker, without_answer
-from strategies.release_scripts import broker_of
 from tests.conformance.client_plays import FAILED, HEALTHY, STOPPED, WELL, FakeClient, ended_well
 from tests.reference_model.clients.recordings import (
     asked,

@@ -16,7 +16,7 @@ from fixtures.client_processes.driver_process import DriverResult
 from fixtures.scripted_broker.playing import Play
 from reference_model.clients.scripts.recording import Recording, SeenRequest
 from reference_model.clients.scripts.script import Script
-from strategies.untrusted_tables import table_with_error
+from strategies.nonsense_scripts import table_with_error
 from tests.conformance.client_plays import FAILED, HEALTHY, WELL, FakeClient, ended_well
 from tests.reference_model.clients.recordings import asked, listing, opened, recorded, sent
 

@@ -35,10 +35,10 @@ from reference_model.faults.broker import DEFECTS
 from reference_model.faults.broker.registry import replace_reaction, replace_response
 from reference_model.profiles.profile import Profile, traits_of
 from strategies.api_versions import build_request
-from strategies.bare_requests import LIST_GROUPS, METADATA, build_bare_request
 from strategies.conversations import Conversation, Handshake, PlainToken, Reconnect
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 from strategies.odd_frames import build_cut_short, build_part, build_with_size
+from strategies.other_apis import LIST_GROUPS, METADATA, build_bare_request
 from tests.conformance.in_memory_runs import broker_with
 from wire.api_keys import METADATA_KEY
 from wire.exchange import Outcome

@@ -15,7 +15,7 @@ from fixtures.under_test.broker import Broker
 from reference_model.profiles.listeners import PLAINTEXT
 from strategies.cluster_ids import Given
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis, body_of
-from strategies.passed_requests import PASSED_KEYS, PassedRequest
+from strategies.other_apis import PASSED_KEYS, PassedRequest
 from wire.exchange import Exchange, Outcome, Request
 
 

@@ -25,7 +25,7 @@ from reference_model.clients.scripts.scripted_cluster import (
     Write,
 )
 from strategies.api_versions import build_request
-from strategies.release_scripts import broker_of
+from strategies.cluster_scripts import broker_of
 from tests.reports.test_client_reproducer import core_of, failure_of
 from wire.api_versions import ApiVersionsRequest
 from wire.codec import encode

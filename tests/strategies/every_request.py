@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from hypothesis import strategies as st
 
 import strategies
-from strategies.any_requests import any_requests, odd_requests, requests_with_two_faults
+from strategies.any_requests import any_requests, requests_with_two_faults
 from strategies.api_versions import api_versions_requests, negative_versions, unknown_versions
-from strategies.bare_requests import bare_requests, whole_requests
 from strategies.broken_requests import (
     flexible_requests_with_old_header,
     frames_with_wrong_size,
@@ -29,7 +28,6 @@ from strategies.broken_requests import (
 from strategies.broken_sasl_steps import broken_sasl_steps
 from strategies.cluster_ids import requests_with_cluster_ids
 from strategies.header_fields import client_ids, correlation_ids, unknown_tagged_fields
-from strategies.mixed_layouts import requests_with_any_body, requests_with_mixed_layouts
 from strategies.odd_frames import (
     first_bytes_of_other_protocols,
     frames_with_negative_size,
@@ -38,18 +36,20 @@ from strategies.odd_frames import (
     short_frames,
 )
 from strategies.odd_requests import (
-    requests_with_odd_client_id,
-    requests_with_odd_varints,
-    requests_with_tags_out_of_order,
-)
-from strategies.odd_strings import (
     names_with_wrong_text,
+    odd_requests,
+    requests_with_any_body,
+    requests_with_mixed_layouts,
+    requests_with_odd_client_id,
     requests_with_odd_string_lengths,
     requests_with_odd_strings,
+    requests_with_odd_varints,
     requests_with_string_overrun,
+    requests_with_tags_out_of_order,
     requests_with_too_long_string,
     requests_with_wrong_text,
 )
+from strategies.other_apis import bare_requests, whole_requests
 from strategies.software_names import illegal_software_texts, legal_software_texts, software
 from wire.exchange import Request
 from wire.primitives import INT16_MAX, INT16_MIN
@@ -112,7 +112,7 @@ OTHER_APIS: Mapping[str, st.SearchStrategy[Request]] = {
     "broken_sasl_steps": broken_sasl_steps(),
     "whole_requests": whole_requests(),
 }
-"""Their API keys exist in Kafka; tests/strategies/test_bare_requests.py covers them."""
+"""Their API keys exist in Kafka; tests/strategies/test_other_apis.py covers them."""
 EVERY_REQUEST = {**WELL_FORMED, **ODD, **BROKEN_IN_WHOLE_FRAMES, **BROKEN_IN_SIZE}
 
 

@@ -40,7 +40,7 @@ from reference_model.profiles.profile import profile_of
 from reports.run.exit_status import ExitStatus
 from reports.run.judged_examples import CellKey
 from strategies.api_versions import build_request
-from strategies.passed_requests import PASSED_KEYS, PassedRequest
+from strategies.other_apis import PASSED_KEYS, PassedRequest
 from tests.conformance.fake_targets import (
     Behaviour,
     behaviour_of,

@@ -20,7 +20,7 @@ from conformance.corpus.entries import (
     load_file,
     parse_bytes,
 )
-from strategies.bare_requests import build_bare_request
+from strategies.other_apis import build_bare_request
 
 GOOD = '[[entry]]\nname = "a"\norigin = "o"\nhex = "00 01"\n'
 

@@ -13,7 +13,7 @@ from reference_model.broker.rules.oracle import reactions
 from reference_model.broker.rules.reaction import Identity, NotModelled
 from reference_model.profiles.profile import Profile, profile_of
 from strategies.any_requests import any_requests
-from strategies.bare_requests import bare_requests
+from strategies.other_apis import bare_requests
 from tests.reference_model.broker.reaction_tables import TABLES
 from tests.reference_model.broker.release_lines import IDENTITY, LINES, QUORUMS
 from wire.exchange import Request

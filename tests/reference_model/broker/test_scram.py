@@ -12,7 +12,7 @@ from reference_model.broker.rules.reaction import Identity
 from reference_model.broker.rules.sasl import Credentials, SaslConfiguration
 from reference_model.profiles.listeners import SASL_PLAINTEXT
 from reference_model.profiles.profile import NEWEST_RELEASE, profile_of
-from strategies.bare_requests import METADATA
+from strategies.other_apis import METADATA
 from wire.exchange import Request
 from wire.frames import SIZE_BYTES
 from wire.sasl import authenticate_request, handshake_request, token_answering

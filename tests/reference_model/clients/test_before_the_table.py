@@ -12,7 +12,7 @@ from reference_model.clients.scripts.script import (
     all_connections,
     one_node,
 )
-from strategies.release_scripts import broker_of, connection_of
+from strategies.cluster_scripts import broker_of, connection_of
 from tests.reference_model.clients.scripted_network import (
     CLOSES,
     ScriptedNetwork,

@@ -10,7 +10,7 @@ from reference_model.broker.model.state_machine import ReferenceBroker
 from reference_model.faults.broker import DEFECTS, Defect
 from reference_model.profiles.profile import KIP_TEXT, NEWEST_RELEASE, profile_of
 from strategies.api_versions import build_request
-from strategies.bare_requests import METADATA
+from strategies.other_apis import METADATA
 from tests.reference_model.broker.release_lines import IDENTITY
 from wire.frames import encode_frame
 

@@ -9,7 +9,7 @@ from reference_model.broker.rules.reaction import Identity, NotModelled
 from reference_model.judging.stored_inputs import StoredInputOracle, cut_frames
 from reference_model.profiles.profile import NEWEST_RELEASE, profile_of
 from strategies.api_versions import build_request
-from strategies.bare_requests import METADATA, build_bare_request
+from strategies.other_apis import METADATA, build_bare_request
 from wire.api_keys import METADATA_KEY
 from wire.exchange import Outcome
 

@@ -1,4 +1,4 @@
-"""Scripts for clients: each strategy reaches its extremes, and can be read back."""
+"""Scripts for clients: each strategy reaches its extremes, and can be read back; the steps of SASL come on top."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from reference_model.clients.scripts.script import (
     Table,
     one_node,
 )
+from reference_model.profiles.listeners import PLAINTEXT, SASL_PLAINTEXT, SSL
 from strategies.broker_scripts import (
     ENOUGH_RESPONSES,
     NEWEST_METADATA,
@@ -46,42 +47,67 @@ from strategies.broker_scripts import (
 )
 from strategies.cluster_scripts import (
     OTHER_CLUSTER_ID,
-    brokers_that_demand_rebootstrapping,
-    clusters_without_the_check,
-    healthy_clusters,
-    misrouted_clusters,
-    replaced_cluster,
-    swapped_nodes,
-)
-from strategies.connection_scripts import (
+    brokers_of_releases,
     brokers_that_change,
     brokers_that_close,
+    brokers_that_demand_rebootstrapping,
     brokers_up_to_any_version,
     brokers_whose_versions_change,
     changed_versions,
     changing_broker,
-    changing_table,
     closing_broker,
-    downgraded_broker,
+    cluster_with_an_old_node,
+    clusters_with_an_old_node,
+    clusters_without_the_check,
+    connection_of,
+    healthy_clusters,
+    misrouted_clusters,
+    replaced_cluster,
+    swapped_nodes,
     two_old_nodes,
+    with_table,
 )
 from strategies.nonsense_scripts import (
     DAYS_MS,
     DUPLICATE_TAG,
+    NEWEST_LISTED,
     RECOVERY_MS,
     brokers_before_api_versions,
     brokers_that_heal,
     brokers_that_refuse_names,
     brokers_that_talk_nonsense,
+    foreign_table,
+    foreign_tables,
     healing_after_a_huge_frame,
     nonsense_answers,
     slow_broker,
     slow_brokers,
     swapping_broker,
+    table_with_error,
+    tables_with_errors,
 )
-from strategies.release_scripts import connection_of
+from strategies.secured_scripts import (
+    REFUSED_NAME,
+    broker_with_sasl_ranges,
+    brokers_with_sasl_ranges,
+    lists_steps,
+    sasl_broker_that_refuses_names,
+    sasl_brokers_that_name_their_range,
+    sasl_brokers_that_refuse_names,
+    sasl_brokers_that_talk_nonsense,
+    second_answer,
+    second_version_refused,
+    second_versions_refused,
+    secured,
+    secured_brokers_that_demand_rebootstrapping,
+    secured_rebootstrapping,
+    tls_brokers_that_name_their_range,
+    tls_brokers_that_refuse_names,
+    tls_brokers_that_talk_nonsense,
+)
 from tests.strategies.search import find_any, unmet
-from wire.api_versions import NEWEST_VERSION
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
 
 STRATEGIES = (
     brokers_that_name_their_range,
@@ -109,16 +135,34 @@ STRATEGIES = (
     clusters_without_the_check,
     misrouted_clusters,
     brokers_that_demand_rebootstrapping,
+    tables_with_errors,
+    foreign_tables,
+    clusters_with_an_old_node,
 )
 EVERY_SCRIPT = st.one_of([strategy() for strategy in STRATEGIES])
+EVERY_SECURED_SCRIPT = st.one_of(
+    sasl_brokers_that_name_their_range(),
+    sasl_brokers_that_refuse_names(),
+    sasl_brokers_that_talk_nonsense(),
+    tls_brokers_that_talk_nonsense(),
+    secured_brokers_that_demand_rebootstrapping(SSL),
+    brokers_that_close().map(secured),
+    brokers_with_sasl_ranges(),
+    second_versions_refused(),
+    tls_brokers_that_name_their_range(),
+    tls_brokers_that_refuse_names(),
+    brokers_of_releases(SASL_PLAINTEXT),
+)
 
 
-@given(script=EVERY_SCRIPT)
-def test_script_is_read_back(script: Script) -> None:
+@given(script=EVERY_SCRIPT, secured_script=EVERY_SECURED_SCRIPT)
+def test_script_is_read_back(script: Script, secured_script: Script) -> None:
     """The text of a script evaluates to the script, and equal scripts have one hash: a run stores and finds them so."""
-    again = eval(repr(script), vars(scripts))
-    assert again == script
-    assert hash(again) == hash(script)
+    assert secured_script.listener != PLAINTEXT
+    for each in (script, secured_script):
+        again = eval(repr(each), vars(scripts))
+        assert again == each
+        assert hash(again) == hash(each)
 
 
 @given(script=EVERY_SCRIPT, version=st.integers(0, NEWEST_VERSION))
@@ -192,7 +236,7 @@ def first(script: Script) -> Answer:
         (brokers_without_overlap, lambda s: listed_metadata(s) == "v60 to v1000"),
         (brokers_without_overlap, lambda s: listed_metadata(s) == "v7 to v6"),
         (brokers_that_change, lambda s: len(s.nodes) == 2),
-        (brokers_that_change, lambda s: s == downgraded_broker(1)),
+        (brokers_that_change, lambda s: s == changed_versions(5, 1)),
         (brokers_that_change, lambda s: s == changing_broker(connection_of("0.10.0.1"))),
         (brokers_that_refuse_names, lambda s: first(s).pieces == 3),
         (brokers_that_talk_nonsense, lambda s: s.nodes[0].connections[0].unasked is not None),
@@ -221,6 +265,29 @@ def first(script: Script) -> Answer:
         (misrouted_clusters, lambda s: s == swapped_nodes(3)),
         (misrouted_clusters, lambda s: s == replaced_cluster(3)),
         (brokers_that_demand_rebootstrapping, lambda s: first(s).throttle_time_ms > 0),
+        (sasl_brokers_that_refuse_names, lambda s: s == second_answer(REFUSED_NAME)),
+        (second_versions_refused, lambda s: s == second_version_refused(4)),
+        (tls_brokers_that_refuse_names, lambda s: s == second_answer(REFUSED_NAME, SSL)),
+        (brokers_with_sasl_ranges, lambda s: s == broker_with_sasl_ranges(None, (3, 9))),
+        (sasl_brokers_that_name_their_range, lambda s: s == secured(broker_up_to(4))),
+        (
+            sasl_brokers_that_refuse_names,
+            lambda s: s == sasl_broker_that_refuses_names(from_version=0),
+        ),
+        (
+            sasl_brokers_that_talk_nonsense,
+            lambda s: s.nodes[0].connections[0].answers[0] == Answer(),
+        ),
+        (sasl_brokers_that_talk_nonsense, lambda s: len(s.nodes[0].connections[0].answers) == 1),
+        (
+            partial(secured_brokers_that_demand_rebootstrapping, SASL_PLAINTEXT),
+            lambda s: s == secured_rebootstrapping(SASL_PLAINTEXT, pieces=3),
+        ),
+        (tables_with_errors, lambda s: s == table_with_error(-1, 8)),
+        (tables_with_errors, lambda s: s == table_with_error(1000)),
+        (foreign_tables, lambda s: s == foreign_table(-1)),
+        (foreign_tables, lambda s: s == foreign_table(2**31 - 1, 6)),
+        (clusters_with_an_old_node, lambda s: s == cluster_with_an_old_node(2)),
     ],
 )
 def test_extreme_is_drawn(
@@ -347,7 +414,7 @@ def test_replaced_cluster_has_another_id() -> None:
 )
 def test_first_connection_serves_two_requests(listener: str, closes_after: int) -> None:
     """A connection with SASL closes after the two steps of authentication, a table before and after them, and Metadata."""
-    script = changing_table(ITSELF, listener=listener)
+    script = changing_broker(with_table(ITSELF), listener=listener)
     assert script.nodes[0].connections[0].closes_after == closes_after
     assert script.timeout_ms == SUCCESS_MS
 
@@ -358,3 +425,64 @@ def test_closing_broker_gives_enough_connections(closes_after: int) -> None:
     (node,) = closing_broker(closes_after).nodes
     assert [each.closes_after for each in node.connections] == [closes_after]
     assert closing_broker(closes_after).ends_after == closes_after + ENOUGH_RESPONSES
+
+
+def test_steps_of_sasl_are_not_counted() -> None:
+    """A connection serves as many other requests as without SASL; TLS changes nothing but the listener."""
+    plain = closing_broker(2)
+    sasl, tls = secured(plain), secured(plain, SSL)
+    assert [each.nodes[0].connections[0].closes_after for each in (plain, sasl, tls)] == [2, 4, 2]
+    assert (plain.ends_after, sasl.ends_after, tls.ends_after) == (7, 21, 7)
+    assert secured(broker_up_to(2)).ends_after is None
+
+
+@pytest.mark.parametrize(
+    ("handshake", "authenticate", "steps", "are_listed"),
+    [
+        ((1, 1), (0, 2), {17: 1, 36: 2}, True),
+        ((1, 1), (0, 2), {17: 0, 36: -1}, False),
+        ((0, 0), None, {17: 0, 36: -1}, True),
+        ((0, 1), None, {17: 1, 36: 0}, False),
+        ((0, 1), (0, 1), {17: 1, 36: 2}, False),
+    ],
+)
+def test_table_lists_the_steps_of_a_client(
+    handshake: tuple[int, int] | None,
+    authenticate: tuple[int, int] | None,
+    steps: dict[int, int],
+    are_listed: bool,
+) -> None:
+    """Both requests are listed in the client's versions; a bare token has none."""
+    script = broker_with_sasl_ranges(handshake, authenticate)
+    assert lists_steps(script, steps) is are_listed
+
+
+def test_second_answer_refuses_no_version_that_it_names() -> None:
+    """A client that asks in v0, or in the oldest version with a name, gets a table; only a newer one is refused."""
+    for script, newest, index in (
+        (second_version_refused(2), 2, 1),
+        (second_version_refused(0), 0, 1),
+        (second_answer(REFUSED_NAME, SSL), 3, 0),
+    ):
+        refused = script.nodes[0].connections[0].answer(index)
+        assert refused.table.ranges_of(API_VERSIONS_KEY) == ((0, newest),)
+        assert refused.from_version == newest + 1
+
+
+@given(script=tables_with_errors() | foreign_tables())
+def test_table_lists_two_versions_of_metadata(script: Script) -> None:
+    """Each table is of a response that does not count, and lists two versions of Metadata."""
+    (answer,) = script.answers
+    low, high = range_of_metadata(script)
+    assert high == low + 1
+    assert high in NEWEST_LISTED
+    assert bool(answer.error_code) != bool(answer.correlation_shift)
+    assert answer.error_code not in (35, 42, 129)
+
+
+@given(script=clusters_with_an_old_node())
+def test_old_node_is_the_bootstrap_server(script: Script) -> None:
+    """The first node has no version with a name, and the second one all."""
+    first, second = (node.connections[0].newest_version for node in script.nodes)
+    assert first < FIRST_FLEXIBLE_VERSION
+    assert second == NEWEST_VERSION

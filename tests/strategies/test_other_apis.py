@@ -1,23 +1,28 @@
-"""Requests that are a header and some bytes."""
+"""Requests of other APIs: a header and some bytes, and any tag section in a header."""
 
 from __future__ import annotations
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
-from strategies.bare_requests import (
+from strategies.other_apis import (
     LIST_GROUPS,
     METADATA,
+    TaggedHeader,
     bare_requests,
     build_bare_request,
     distances,
+    tagged_headers,
     whole_requests,
 )
 from tests.strategies.search import find_any, minimal
+from wire.api_keys import READ_ONLY_KEYS
 from wire.codec import decode_prefix
 from wire.exchange import Request
 from wire.frames import SIZE_BYTES
 from wire.headers import PLAIN_REQUEST_HEADER, RequestHeader
+from wire.primitives import NO_TAGS
 
 PLAIN = "00000007 0011 6b61666b612d636f6e666f726d616e6365"
 """Correlation id and client id."""
@@ -57,3 +62,20 @@ def test_distances_lie_on_both_sides(sign: int) -> None:
     assert minimal(distances(), lambda distance: distance * sign > 0) == sign
     find_any(distances(), lambda distance: distance * sign > 1000)
     assert build_bare_request(3, 1).data.endswith(b"kafka-conformance")
+
+
+SECTIONS = st.sampled_from((b"\x01\x00\x00", b"\x01\x05\x00"))
+
+
+@pytest.mark.parametrize("index", range(2 * len(READ_ONLY_KEYS)))
+def test_every_version_is_reached(index: int) -> None:
+    """The oldest and the newest version of each API that only reads are drawn, with the given sections."""
+    found = find_any(tagged_headers(SECTIONS), lambda drawn: drawn.place == index)
+    assert found.section != NO_TAGS
+
+
+def test_plain_request_has_no_tags() -> None:
+    """The plain request is the same apart from its tag section."""
+    drawn = TaggedHeader(place=2, section=b"\x01\x00\x00")
+    assert drawn.plain() == TaggedHeader(place=2)
+    assert minimal(tagged_headers(SECTIONS)) == TaggedHeader(section=b"\x01\x00\x00")

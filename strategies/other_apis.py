@@ -1,0 +1,157 @@
+"""Requests of other APIs than ApiVersions.
+
+`bare_requests` are a header and some bytes, for refusals before the broker reads a body; `passed_requests` are those that a proxy
+has no reason to change; `tagged_headers` have any tag section in their header. Which versions a target lists is known only when it runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from hypothesis import strategies as st
+
+from reference_model.broker.rules.request_parser import READABLE_BODIES
+from strategies.api_versions import ORDINARY_CORRELATION_IDS
+from strategies.header_fields import client_ids
+from wire.api_keys import (
+    BROKER_HEARTBEAT_KEY,
+    DESCRIBE_ACLS_KEY,
+    DESCRIBE_CLIENT_QUOTAS_KEY,
+    DESCRIBE_CONFIGS_KEY,
+    DESCRIBE_GROUPS_KEY,
+    ENVELOPE_KEY,
+    HEARTBEAT_KEY,
+    LIST_GROUPS_KEY,
+    LIST_OFFSETS_KEY,
+    LIST_TRANSACTIONS_KEY,
+    METADATA_KEY,
+    OFFSET_FETCH_KEY,
+    VOTE_KEY,
+)
+from wire.exchange import Request, encode_request
+from wire.headers import PLAIN_CLIENT_ID, PLAIN_CORRELATION_ID, PLAIN_REQUEST_HEADER, plain_header
+from wire.primitives import INT16_MAX, INT16_MIN, NO_TAGS
+
+KNOWN_KEYS = st.integers(0, 99)
+"""All keys of Kafka so far and a few beyond. They are drawn often, because most int16 keys are unassigned."""
+NEAR_VERSIONS = st.integers(-2, 20)
+
+
+def build_bare_request(
+    api_key: int,
+    api_version: int,
+    body: bytes = b"",
+    *,
+    broken: str = "not served",
+    correlation_id: int = PLAIN_CORRELATION_ID,
+) -> Request:
+    """Return a request with header v1, whichever header its version requires."""
+    header = plain_header(api_key, api_version, correlation_id)
+    return encode_request(header, body, header_version=PLAIN_REQUEST_HEADER, broken=broken)
+
+
+def _readable_request(api_key: int) -> Request:
+    return build_bare_request(api_key, 0, READABLE_BODIES[api_key, 0], broken="")
+
+
+METADATA = _readable_request(METADATA_KEY)
+"""A Metadata request for all topics."""
+LIST_GROUPS = _readable_request(LIST_GROUPS_KEY)
+VOTE, ENVELOPE, BROKER_HEARTBEAT = map(
+    _readable_request, (VOTE_KEY, ENVELOPE_KEY, BROKER_HEARTBEAT_KEY)
+)
+"""Requests of controllers: brokers do not list these APIs, but can parse them."""
+
+
+def whole_requests() -> st.SearchStrategy[Request]:
+    """Well-formed requests of APIs other than ApiVersions that every broker serves; they change nothing."""
+    return st.sampled_from((METADATA, LIST_GROUPS))
+
+
+def bare_requests() -> st.SearchStrategy[Request]:
+    """Requests of any key and version, mostly small ones, with up to 20 bytes after the header."""
+    any_number = st.integers(INT16_MIN, INT16_MAX)
+    return st.builds(
+        build_bare_request,
+        KNOWN_KEYS | any_number,
+        NEAR_VERSIONS | any_number,
+        st.binary(max_size=20),
+    )
+
+
+def distances() -> st.SearchStrategy[int]:
+    """Distances of a version from a range: positive above it, negative below it, mostly 1 or -1."""
+    near = st.sampled_from([1, -1]) | st.integers(-4, 4)
+    return (near | st.integers(-INT16_MAX, INT16_MAX)).filter(bool)
+
+
+PASSED_KEYS = (
+    LIST_GROUPS_KEY,
+    DESCRIBE_GROUPS_KEY,
+    OFFSET_FETCH_KEY,
+    LIST_OFFSETS_KEY,
+    HEARTBEAT_KEY,
+    DESCRIBE_CONFIGS_KEY,
+    DESCRIBE_ACLS_KEY,
+    DESCRIBE_CLIENT_QUOTAS_KEY,
+    LIST_TRANSACTIONS_KEY,
+)
+"""APIs that only read, and whose responses name no address and no time."""
+LONGEST_CLIENT_ID = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassedRequest:
+    """A request in a version that only the proxy's table tells.
+
+    Attributes:
+        api_key: the API, one of `PASSED_KEYS`.
+        below_newest: how many versions below the newest one that the proxy lists.
+        correlation_id: the correlation id.
+        client_id: the client id.
+    """
+
+    api_key: int
+    below_newest: int = 0
+    correlation_id: int = 7
+    client_id: str | None = PLAIN_CLIENT_ID
+
+
+def passed_requests() -> st.SearchStrategy[PassedRequest]:
+    """Requests of APIs that a proxy has no reason to change, with any client id."""
+    return st.builds(
+        PassedRequest,
+        api_key=st.sampled_from(PASSED_KEYS),
+        below_newest=st.integers(0, 3),
+        correlation_id=ORDINARY_CORRELATION_IDS,
+        client_id=client_ids(max_bytes=LONGEST_CLIENT_ID),
+    )
+
+
+MOST_VERSIONS = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaggedHeader:
+    """A request of an API that only reads, in a flexible version.
+
+    Attributes:
+        place: index into the flexible versions that the target serves, modulo their number. Stored failures have this name.
+        section: the bytes of the header's tag section.
+    """
+
+    place: int = 0
+    section: bytes = NO_TAGS
+
+    def plain(self) -> TaggedHeader:
+        """Return the same request without tags."""
+        return replace(self, section=NO_TAGS)
+
+
+def tagged_headers(sections: st.SearchStrategy[bytes]) -> st.SearchStrategy[TaggedHeader]:
+    """Requests of other APIs whose headers have one of the given tag sections."""
+    return st.builds(
+        TaggedHeader,
+        place=st.integers(0, MOST_VERSIONS - 1),
+        section=sections,
+    )
