@@ -5,56 +5,60 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from hypothesis import strategies as st
 
 import strategies
-from strategies.any_requests import any_requests, requests_with_two_faults
 from strategies.api_versions import api_versions_requests, negative_versions, unknown_versions
-from strategies.broken_requests import (
-    flexible_requests_with_old_header,
-    frames_with_wrong_size,
-    malformed_requests,
-    mutated,
-    mutated_requests,
-    never_served_requests,
-    requests_for_unknown_apis,
-    requests_with_compact_client_id,
-    requests_with_null_name,
-    requests_with_tag_overrun,
-    truncated_requests,
-)
-from strategies.broken_sasl_steps import broken_sasl_steps
-from strategies.cluster_ids import requests_with_cluster_ids
+from strategies.broken_requests import mutated, requests_with_null_name
 from strategies.header_fields import client_ids, correlation_ids, unknown_tagged_fields
-from strategies.odd_frames import (
-    first_bytes_of_other_protocols,
-    frames_with_negative_size,
-    frames_with_small_size,
-    partial_frames,
-    short_frames,
-)
-from strategies.odd_requests import (
-    names_with_wrong_text,
-    odd_requests,
-    requests_with_any_body,
-    requests_with_mixed_layouts,
-    requests_with_odd_client_id,
-    requests_with_odd_string_lengths,
-    requests_with_odd_strings,
-    requests_with_odd_varints,
-    requests_with_string_overrun,
-    requests_with_tags_out_of_order,
-    requests_with_too_long_string,
-    requests_with_wrong_text,
-)
-from strategies.other_apis import bare_requests, whole_requests
 from strategies.software_names import illegal_software_texts, legal_software_texts, software
 from wire.exchange import Request
 from wire.primitives import INT16_MAX, INT16_MIN
 
-WELL_FORMED: Mapping[str, st.SearchStrategy[Request]] = {
+WELL_FORMED = ("api_versions_requests", "requests_with_cluster_ids")
+BROKEN_IN_WHOLE_FRAMES = (
+    "flexible_requests_with_old_header",
+    "malformed_requests",
+    "mutated_requests",
+    "never_served_requests",
+    "requests_for_unknown_apis",
+    "requests_with_compact_client_id",
+    "requests_with_null_name",
+    "short_frames",
+    "requests_with_string_overrun",
+    "requests_with_tag_overrun",
+    "requests_with_too_long_string",
+    "truncated_requests",
+)
+ODD = (
+    "any_requests",
+    "mutated",
+    "names_with_wrong_text",
+    "odd_requests",
+    "requests_with_any_body",
+    "requests_with_mixed_layouts",
+    "requests_with_odd_string_lengths",
+    "requests_with_odd_strings",
+    "requests_with_two_faults",
+    "requests_with_wrong_text",
+    "requests_with_odd_client_id",
+    "requests_with_odd_varints",
+    "requests_with_tags_out_of_order",
+)
+"""Served by some releases and closed by others."""
+BROKEN_IN_SIZE = (
+    "first_bytes_of_other_protocols",
+    "frames_with_negative_size",
+    "frames_with_small_size",
+    "frames_with_wrong_size",
+    "partial_frames",
+)
+OTHER_APIS = ("bare_requests", "broken_sasl_steps", "whole_requests")
+"""Their API keys exist in Kafka; tests/strategies/test_other_apis.py covers them."""
+EVERY_NAME = (*WELL_FORMED, *ODD, *BROKEN_IN_WHOLE_FRAMES, *BROKEN_IN_SIZE)
+_WITH_ARGUMENTS: Mapping[str, st.SearchStrategy[Request]] = {
     "api_versions_requests": api_versions_requests(
         versions=st.one_of(
             st.integers(0, 5),
@@ -68,61 +72,18 @@ WELL_FORMED: Mapping[str, st.SearchStrategy[Request]] = {
         header_tags=st.just(()) | unknown_tagged_fields(),
         body_tags=st.just(()) | unknown_tagged_fields(),
     ),
-    "requests_with_cluster_ids": requests_with_cluster_ids(),
-}
-BROKEN_IN_WHOLE_FRAMES: Mapping[str, st.SearchStrategy[Request]] = {
-    "flexible_requests_with_old_header": flexible_requests_with_old_header(),
-    "malformed_requests": malformed_requests(),
-    "mutated_requests": mutated_requests(),
-    "never_served_requests": never_served_requests(),
-    "requests_for_unknown_apis": requests_for_unknown_apis(),
-    "requests_with_compact_client_id": requests_with_compact_client_id(),
-    "requests_with_null_name": requests_with_null_name(),
-    "short_frames": short_frames(),
-    "requests_with_string_overrun": requests_with_string_overrun(),
-    "requests_with_tag_overrun": requests_with_tag_overrun(),
-    "requests_with_too_long_string": requests_with_too_long_string(),
-    "truncated_requests": truncated_requests(),
-}
-ODD: Mapping[str, st.SearchStrategy[Request]] = {
-    "any_requests": any_requests(),
     "mutated": mutated(requests_with_null_name()),
-    "names_with_wrong_text": names_with_wrong_text(),
-    "odd_requests": odd_requests(),
-    "requests_with_any_body": requests_with_any_body(),
-    "requests_with_mixed_layouts": requests_with_mixed_layouts(),
-    "requests_with_odd_string_lengths": requests_with_odd_string_lengths(),
-    "requests_with_odd_strings": requests_with_odd_strings(),
-    "requests_with_two_faults": requests_with_two_faults(),
-    "requests_with_wrong_text": requests_with_wrong_text(),
-    "requests_with_odd_client_id": requests_with_odd_client_id(),
-    "requests_with_odd_varints": requests_with_odd_varints(),
-    "requests_with_tags_out_of_order": requests_with_tags_out_of_order(),
 }
-"""Served by some releases and closed by others."""
-BROKEN_IN_SIZE: Mapping[str, st.SearchStrategy[Request]] = {
-    "first_bytes_of_other_protocols": first_bytes_of_other_protocols(),
-    "frames_with_negative_size": frames_with_negative_size(),
-    "frames_with_small_size": frames_with_small_size(),
-    "frames_with_wrong_size": frames_with_wrong_size(),
-    "partial_frames": partial_frames(),
-}
-OTHER_APIS: Mapping[str, st.SearchStrategy[Request]] = {
-    "bare_requests": bare_requests(),
-    "broken_sasl_steps": broken_sasl_steps(),
-    "whole_requests": whole_requests(),
-}
-"""Their API keys exist in Kafka; tests/strategies/test_other_apis.py covers them."""
-EVERY_REQUEST = {**WELL_FORMED, **ODD, **BROKEN_IN_WHOLE_FRAMES, **BROKEN_IN_SIZE}
 
 
-def public_request_strategies() -> set[str]:
-    """Return the names of all public functions in strategies/ that return a strategy of requests."""
-    found = set()
+def _strategies() -> Iterator[tuple[str, st.SearchStrategy[Request]]]:
     for module_info in pkgutil.iter_modules(strategies.__path__, "strategies."):
         module = importlib.import_module(module_info.name)
         for name, function in inspect.getmembers(module, inspect.isfunction):
             gives = function.__annotations__.get("return")
             if not name.startswith("_") and gives == "st.SearchStrategy[Request]":
-                found.add(name)
-    return found
+                yield name, _WITH_ARGUMENTS[name] if name in _WITH_ARGUMENTS else function()
+
+
+EVERY_REQUEST = dict(_strategies())
+"""All public functions in strategies/ that return a strategy of requests, by name, with what they return."""

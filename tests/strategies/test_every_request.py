@@ -16,10 +16,10 @@ from tests.reference_model.broker.release_lines import IDENTITY, LINES, profile_
 from tests.strategies.every_request import (
     BROKEN_IN_SIZE,
     BROKEN_IN_WHOLE_FRAMES,
+    EVERY_NAME,
     EVERY_REQUEST,
     OTHER_APIS,
     WELL_FORMED,
-    public_request_strategies,
 )
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsRequest
@@ -44,14 +44,14 @@ def size_of(request: Request) -> int:
 
 def test_every_strategy_of_requests_is_looked_at() -> None:
     """These tests miss no public strategy of requests."""
-    assert {*EVERY_REQUEST, *OTHER_APIS} == public_request_strategies()
+    assert {*EVERY_NAME, *OTHER_APIS} == EVERY_REQUEST.keys()
 
 
 enough = settings(max_examples=25)
 """Fewer examples, because many strategies share these tests and each has tests of its own."""
 
 
-@pytest.mark.parametrize("name", EVERY_REQUEST)
+@pytest.mark.parametrize("name", EVERY_NAME)
 @given(data=st.data())
 @enough
 def test_request_is_harmless_and_says_what_is_broken(data: st.DataObject, name: str) -> None:
@@ -85,7 +85,7 @@ def test_no_release_has_a_key_that_nobody_knows() -> None:
 @enough
 def test_well_formed_request_decodes_to_what_is_meant(data: st.DataObject, name: str) -> None:
     """A valid request is not marked as broken, and strict decoding returns its header and body."""
-    sent = data.draw(WELL_FORMED[name])
+    sent = data.draw(EVERY_REQUEST[name])
     assert sent.broken == ""
     version = request_header_version(API_VERSIONS_KEY, sent.api_version)
     payload = payload_of(sent)
@@ -104,7 +104,7 @@ def test_well_formed_request_is_never_closed_by_the_oracle(
     data: st.DataObject, name: str, release: str
 ) -> None:
     """The oracle answers a valid request on every release; only 0.11 may stay silent."""
-    sent = data.draw(WELL_FORMED[name])
+    sent = data.draw(EVERY_REQUEST[name])
     for reaction in reactions(payload_of(sent), profile_at(release), IDENTITY):
         silent = release == "0.11.0.3" and reaction.outcome is Outcome.SILENT
         assert silent or reaction.outcome is Outcome.ANSWER
@@ -131,7 +131,7 @@ def test_broken_request_is_never_served_by_the_oracle(
         assert reaction.outcome is not Outcome.ANSWER or reaction.error_code != 0
 
 
-@given(sent=BROKEN_IN_WHOLE_FRAMES["mutated_requests"], release=st.sampled_from(LINES))
+@given(sent=EVERY_REQUEST["mutated_requests"], release=st.sampled_from(LINES))
 def test_oracle_has_a_word_on_every_mutation(sent: Request, release: str) -> None:
     """A mutated request is still an ApiVersions request, so the oracle always has a reaction."""
     assert reactions(payload_of(sent), profile_at(release), IDENTITY)

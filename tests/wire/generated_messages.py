@@ -6,16 +6,15 @@ Independent of `strategies/`, so that neither can hide the other's faults.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
-from uuid import UUID
+from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest, ApiVersionsResponse
 from wire.codec import decode_prefix
-from wire.fields import NO_VERSIONS, Field, FieldType, Message, Versions, versions
+from wire.fields import Field, FieldType, Message
 from wire.headers import RequestHeader, ResponseHeader
+from wire.message_schemas import api
 from wire.primitives import UINT32_MAX, TaggedField
 
 _NUMBERS = {
@@ -29,83 +28,26 @@ _NUMBERS = {
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
-    """An element of `EveryType` with its own tagged field."""
-
-    left: int
-    right: bool = True
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
-    tag_order: tuple[int, ...] = field(default=(), compare=False, repr=False)
-
-    FLEXIBLE: ClassVar[Versions] = versions("1+")
-    FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field(name="left", type=FieldType.INT8, versions=versions("0+")),
-        Field(name="right", type=FieldType.BOOLEAN, versions=versions("1+"), tag=300, default=True),
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EveryType:
-    """A message with every field type and every option, including those that no Kafka message here has."""
-
-    a_boolean: bool
-    an_int8: int
-    an_int64: int
-    a_uuid: UUID
-    a_string: str
-    a_nullable_string: str | None
-    a_plain_string: str | None = None
-    a_nullable_array: tuple[Pair, ...] | None
-    a_tagged_string: str | None = "tagged"
-    a_tagged_array: tuple[Pair, ...] | None = None
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
-    tag_order: tuple[int, ...] = field(default=(), compare=False, repr=False)
-
-    FLEXIBLE: ClassVar[Versions] = versions("1+")
-    FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field(name="a_boolean", type=FieldType.BOOLEAN, versions=versions("0+")),
-        Field(name="an_int8", type=FieldType.INT8, versions=versions("0+")),
-        Field(name="an_int64", type=FieldType.INT64, versions=versions("0+")),
-        Field(name="a_uuid", type=FieldType.UUID, versions=versions("0+")),
-        Field(name="a_string", type=FieldType.STRING, versions=versions("0+")),
-        Field(
-            name="a_nullable_string",
-            type=FieldType.STRING,
-            versions=versions("0+"),
-            nullable=versions("0+"),
-        ),
-        Field(
-            name="a_plain_string",
-            type=FieldType.STRING,
-            versions=versions("1"),
-            nullable=versions("1"),
-            flexible=NO_VERSIONS,
-        ),
-        Field(
-            name="a_nullable_array",
-            type=FieldType.ARRAY,
-            versions=versions("0+"),
-            nullable=versions("0+"),
-            element=Pair,
-        ),
-        Field(
-            name="a_tagged_string",
-            type=FieldType.STRING,
-            versions=versions("1+"),
-            nullable=versions("1+"),
-            tag=1,
-            default="tagged",
-        ),
-        Field(
-            name="a_tagged_array",
-            type=FieldType.ARRAY,
-            versions=versions("2+"),
-            nullable=versions("2+"),
-            tag=200,
-            element=Pair,
-        ),
-    )
+EveryType = api("""
+    99 EveryType 0-2 1+
+    request
+        ABoolean bool 0+
+        AnInt8 int8 0+
+        AnInt64 int64 0+
+        AUuid uuid 0+
+        AString string 0+
+        ANullableString string 0+ nullable=0+
+        APlainString string 1 nullable=1 flexibleVersions=none default=null
+        ANullableArray []Pair 0+ nullable=0+
+            Left int8 0+
+            Right bool 1+ tag=300 default=true
+        ATaggedString string 1+ nullable=1+ tag=1 default=tagged
+        ATaggedArray []Pair 2+ nullable=2+ tag=200 default=null
+            Left int8 0+
+            Right bool 1+ tag=300 default=true
+    response
+    """).request
+"""A message with every field type and every option, including those that no Kafka message here has."""
 
 
 class MessageLayout(NamedTuple):

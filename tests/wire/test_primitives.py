@@ -28,98 +28,58 @@ from wire.primitives import UINT32_MAX, RawTaggedField, TaggedField
 
 
 class Primitive(NamedTuple):
-    """A reader, a writer, a strategy for their values, and literal encodings."""
+    """A primitive type by the name in its reader and writer, a strategy for its values, and literal encodings."""
 
     name: str
-    read: Decoder
-    write: Callable[[Any], bytes]
     values: st.SearchStrategy[Any]
     literals: tuple[tuple[Any, str], ...]
+
+    @property
+    def read(self) -> Decoder:
+        """Its reader."""
+        reader: Decoder = getattr(primitives, f"read_{self.name}")
+        return reader
+
+    @property
+    def write(self) -> Callable[[Any], bytes]:
+        """Its writer."""
+        writer: Callable[[Any], bytes] = getattr(primitives, f"write_{self.name}")
+        return writer
 
 
 def _signed(bits: int) -> st.SearchStrategy[int]:
     return st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
+TEXTS = st.none() | TEXT
+BYTES = st.none() | st.binary(max_size=20)
+VARINTS = tuple(
+    (each["value"], each["hex"])
+    for each in load_vectors("kafka-clients-4.4.0.json")["unsigned_varints"]
+)
+AN_ID = UUID("00010203-0405-0607-0809-0a0b0c0d0e0f")
 PRIMITIVES = (
-    Primitive(
-        "int8",
-        primitives.read_int8,
-        primitives.write_int8,
-        _signed(8),
-        ((-128, "80"), (127, "7f"), (-1, "ff")),
-    ),
-    Primitive(
-        "int16",
-        primitives.read_int16,
-        primitives.write_int16,
-        _signed(16),
-        ((-(2**15), "8000"), (2**15 - 1, "7fff"), (258, "0102")),
-    ),
+    Primitive("int8", _signed(8), ((-128, "80"), (127, "7f"), (-1, "ff"))),
+    Primitive("int16", _signed(16), ((-(2**15), "8000"), (2**15 - 1, "7fff"), (258, "0102"))),
     Primitive(
         "int32",
-        primitives.read_int32,
-        primitives.write_int32,
         _signed(32),
         ((-(2**31), "80000000"), (2**31 - 1, "7fffffff"), (16909060, "01020304")),
     ),
     Primitive(
         "int64",
-        primitives.read_int64,
-        primitives.write_int64,
         _signed(64),
         ((-(2**63), "80" + 7 * "00"), (2**63 - 1, "7f" + 7 * "ff"), (1, 7 * "00" + "01")),
     ),
-    Primitive(
-        "uint16",
-        primitives.read_uint16,
-        primitives.write_uint16,
-        st.integers(0, 2**16 - 1),
-        ((2**16 - 1, "ffff"),),
-    ),
-    Primitive(
-        "uint32",
-        primitives.read_uint32,
-        primitives.write_uint32,
-        st.integers(0, UINT32_MAX),
-        ((UINT32_MAX, "ffffffff"),),
-    ),
-    Primitive(
-        "float64",
-        primitives.read_float64,
-        primitives.write_float64,
-        st.floats(allow_nan=False),
-        ((1.5, "3ff8000000000000"),),
-    ),
-    Primitive(
-        "boolean",
-        primitives.read_boolean,
-        primitives.write_boolean,
-        st.booleans(),
-        ((False, "00"), (True, "01")),
-    ),
-    Primitive(
-        "uuid",
-        primitives.read_uuid,
-        primitives.write_uuid,
-        st.uuids(),
-        ((UUID("00010203-0405-0607-0809-0a0b0c0d0e0f"), "000102030405060708090a0b0c0d0e0f"),),
-    ),
-    Primitive(
-        "unsigned_varint",
-        primitives.read_unsigned_varint,
-        primitives.write_unsigned_varint,
-        st.integers(0, 300) | st.integers(0, UINT32_MAX),
-        tuple(
-            (each["value"], each["hex"])
-            for each in load_vectors("kafka-clients-4.4.0.json")["unsigned_varints"]
-        ),
-    ),
+    Primitive("uint16", st.integers(0, 2**16 - 1), ((2**16 - 1, "ffff"),)),
+    Primitive("uint32", st.integers(0, UINT32_MAX), ((UINT32_MAX, "ffffffff"),)),
+    Primitive("float64", st.floats(allow_nan=False), ((1.5, "3ff8000000000000"),)),
+    Primitive("boolean", st.booleans(), ((False, "00"), (True, "01"))),
+    Primitive("uuid", st.uuids(), ((AN_ID, "000102030405060708090a0b0c0d0e0f"),)),
+    Primitive("unsigned_varint", st.integers(0, 300) | st.integers(0, UINT32_MAX), VARINTS),
     Primitive(
         "nullable_string",
-        primitives.read_nullable_string,
-        primitives.write_nullable_string,
-        st.none() | TEXT,
+        TEXTS,
         (
             (None, "ffff"),
             ("", "0000"),
@@ -129,43 +89,19 @@ PRIMITIVES = (
     ),
     Primitive(
         "compact_nullable_string",
-        primitives.read_compact_nullable_string,
-        primitives.write_compact_nullable_string,
-        st.none() | TEXT,
+        TEXTS,
         ((None, "00"), ("", "01"), ("\u00fc", "03c3bc"), ("n" * 127, "8001" + 127 * "6e")),
     ),
-    Primitive(
-        "nullable_bytes",
-        primitives.read_nullable_bytes,
-        primitives.write_nullable_bytes,
-        st.none() | st.binary(max_size=20),
-        ((b"ab", "000000026162"), (None, "ffffffff")),
-    ),
-    Primitive(
-        "compact_nullable_bytes",
-        primitives.read_compact_nullable_bytes,
-        primitives.write_compact_nullable_bytes,
-        st.none() | st.binary(max_size=20),
-        ((b"ab", "036162"), (None, "00")),
-    ),
-    Primitive(
-        "struct_presence",
-        primitives.read_struct_presence,
-        primitives.write_struct_presence,
-        st.sampled_from((True, None)),
-        ((True, "01"), (None, "ff")),
-    ),
+    Primitive("nullable_bytes", BYTES, ((b"ab", "000000026162"), (None, "ffffffff"))),
+    Primitive("compact_nullable_bytes", BYTES, ((b"ab", "036162"), (None, "00"))),
+    Primitive("struct_presence", st.sampled_from((True, None)), ((True, "01"), (None, "ff"))),
     Primitive(
         "array_length",
-        primitives.read_array_length,
-        primitives.write_array_length,
         st.none() | st.integers(0, 2**31 - 1),
         ((None, "ffffffff"), (0, "00000000"), (258, "00000102")),
     ),
     Primitive(
         "compact_array_length",
-        primitives.read_compact_array_length,
-        primitives.write_compact_array_length,
         st.none() | st.integers(0, UINT32_MAX - 1),
         ((None, "00"), (0, "01"), (127, "8001"), (UINT32_MAX - 1, "ffffffff0f")),
     ),
