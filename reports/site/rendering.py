@@ -14,7 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 import proposals
-from clauses.source_links import REFERENCE, source_url
+from clauses.catalogue import REFERENCE, source_url
 from reference_model.profiles.profile import APACHE_KAFKA
 from reports.exports import links
 from reports.exports.links import ExportLink, links_of

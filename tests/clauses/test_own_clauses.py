@@ -1,22 +1,22 @@
-"""The project's own clauses: each is judged by a property and broken by a planted defect."""
+"""The project's own clauses: each is judged by a property, broken by a planted defect, and names a source that has a page."""
 
 from __future__ import annotations
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Mapping
-from itertools import chain
 from pathlib import Path
 
 import pytest
 
-from clauses.catalogue import FOLDER, Clause, Role, catalogue
+from clauses.catalogue import FOLDER, REFERENCE, Clause, Role, catalogue, source_url
 from conformance.mutation.score import defects_asked_of
 from proposals import proposals, provided
 from reference_model.faults.broker import DEFECTS, Defect
 from reference_model.faults.clients import FAULTS
 from reference_model.faults.proxies import FAULTS as PROXY_FAULTS
-from tests.clauses.properties import properties_in
+from tests.clauses.properties import PropertySource, properties_in
 from tests.conformance.api_versions.wrong_tools import WRONG_TOOLS
 from wire.api_versions import NEWEST_VERSION
 
@@ -25,17 +25,18 @@ FOLDERS_OF: Mapping[Role, tuple[str, ...]] = {
     Role.CLIENT: ("clients", "operations"),
 }
 """The folders whose properties judge a role."""
-BROKEN_BY: Mapping[Role, frozenset[str]] = {
-    Role.BROKER: frozenset(
+PLANTED: Mapping[Role, Counter[str]] = {
+    Role.BROKER: Counter(
         clause
         for faults in (DEFECTS, PROXY_FAULTS, *provided("faults"))
         for fault in faults.values()
-        for clause in fault.breaks
+        for clause in set(fault.breaks)
     ),
-    Role.CLIENT: frozenset(clause for fault in FAULTS.values() for clause in fault.breaks),
-    Role.TOOL: frozenset(each.breaks for each in WRONG_TOOLS),
+    Role.CLIENT: Counter(clause for fault in FAULTS.values() for clause in set(fault.breaks)),
+    Role.TOOL: Counter(each.breaks for each in WRONG_TOOLS),
+    Role.SCHEMA: Counter(),
 }
-"""The clauses that something planted for a role breaks."""
+"""How many of the things that are planted for a role break each clause: defects, faults of clients, and wrong tools."""
 JUDGED = {clause for each in properties_in() for clause in each.clauses}
 
 UNDER_DISCUSSION = {each.source for each in proposals()}
@@ -72,18 +73,8 @@ def test_clause_is_broken_by_enough_planted_defects(clause: Clause) -> None:
     if clause.id in JUDGED_BY_NOTHING:
         assert clause.not_tested
         return
-    planted = [defect for defect in DEFECTS.values() if clause.id in defect.breaks]
-    faults = [
-        fault
-        for fault in (
-            *FAULTS.values(),
-            *PROXY_FAULTS.values(),
-            *chain.from_iterable(each.values() for each in provided("faults")),
-        )
-        if clause.id in fault.breaks
-    ]
-    wrong = [each.breaks for each in WRONG_TOOLS]
-    assert len(planted) + len(faults) + wrong.count(clause.id) >= defects_asked_of(clause.level)
+    planted = sum(of_role[clause.id] for of_role in PLANTED.values())
+    assert planted >= defects_asked_of(clause.level)
 
 
 @each_role
@@ -100,11 +91,8 @@ def test_each_role_has_a_property(clause: Clause, role: Role) -> None:
 @each_role
 def test_each_role_has_a_planted_defect(clause: Clause, role: Role) -> None:
     """One that only the properties or tests of this role can notice."""
-    assert (
-        clause.id in BROKEN_BY.get(role, ())
-        or clause.id in JUDGED_BY_NOTHING
-        or role is Role.SCHEMA
-    )
+    is_judged = clause.id not in JUDGED_BY_NOTHING and role is not Role.SCHEMA
+    assert PLANTED[role][clause.id] or not is_judged
 
 
 @each_clause
@@ -148,3 +136,72 @@ def test_titles_are_distinct_phrases() -> None:
     titles = [clause.title for clause in catalogue()]
     assert len(set(titles)) == len(titles)
     assert [title for title in titles if title.endswith(".")] == []
+
+
+PROPERTIES = properties_in()
+NO_FACT = re.compile(
+    r"\b(should|shall|ought|must|tests?|checks?|verif(?:y|ies)|ensures?|asserts?|try|tries)\b",
+    re.IGNORECASE,
+)
+"""Words of a wish, or words that describe a test instead of the target."""
+
+each_property = pytest.mark.parametrize("conformance_property", PROPERTIES, ids=str)
+
+
+@each_property
+def test_property_names_clauses_of_the_catalogue(conformance_property: PropertySource) -> None:
+    """Every property has a clause mark with a literal id that is in the catalogue; the plugin gives operations theirs."""
+    assert conformance_property.clauses or conformance_property.file.startswith("operations/")
+    for clause in conformance_property.clauses:
+        assert clause is not None
+        assert clause in catalogue()
+
+
+@each_property
+def test_property_states_a_fact(conformance_property: PropertySource) -> None:
+    """Name and docstring state a fact in one complete sentence, not a wish or what the test does."""
+    words = conformance_property.name.removeprefix("test_").replace("_", " ")
+    assert not NO_FACT.search(words)
+    assert len(words.split()) >= 3
+    docstring = conformance_property.docstring
+    assert not NO_FACT.search(docstring)
+    assert re.fullmatch(r"(?:[A-Z]|v\d).*\w\.", docstring.partition("\n\n")[0], re.DOTALL)
+
+
+def test_property_names_are_unique() -> None:
+    """No two properties share a name, because records name a property without its file."""
+    names = [each.name for each in PROPERTIES]
+    assert sorted(set(names)) == sorted(names)
+
+
+@pytest.mark.parametrize(
+    ("reference", "url"),
+    [
+        ("KAFKA-17011", "https://issues.apache.org/jira/browse/KAFKA-17011"),
+        ("Protocol guide", "https://kafka.apache.org/protocol"),
+        (
+            "KIP-35",
+            "https://cwiki.apache.org/confluence/display/KAFKA/KIP-35+-+Retrieving+protocol+version",
+        ),
+        (
+            "KIP-9999",
+            "https://cwiki.apache.org/confluence/display/KAFKA/Kafka+Improvement+Proposals",
+        ),
+    ],
+)
+def test_each_kind_of_source_has_its_page(reference: str, url: str) -> None:
+    """A proposal whose page is not known leads to the list of proposals."""
+    assert source_url(reference) == url
+
+
+@pytest.mark.parametrize("clause", tuple(catalogue()), ids=lambda clause: clause.id)
+def test_every_proposal_that_a_clause_names_has_a_page_of_its_own(clause: Clause) -> None:
+    """The list of all proposals helps no reader who wants to check one sentence."""
+    urls = map(source_url, REFERENCE.findall(clause.location))
+    assert source_url("KIP-9999") not in urls
+
+
+@pytest.mark.parametrize("clause", tuple(catalogue()), ids=lambda clause: clause.id)
+def test_every_clause_names_its_source(clause: Clause) -> None:
+    """A reader can check each clause; those of the model come from this project itself."""
+    assert REFERENCE.search(clause.location) or clause.source == "MODEL"

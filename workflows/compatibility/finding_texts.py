@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from clauses.source_links import REFERENCE, source_url
+from clauses.catalogue import REFERENCE, source_url
 from conformance.assertions.client_moves import TOO_MUCH_MEMORY
 from fixtures.registry.clients import Client, all_clients
 from reports.escaping import markdown_code_block, markdown_text, one_line
