@@ -21,6 +21,7 @@ from reference_model.clients.scripts.script import (
     healthy_ranges,
     one_node,
 )
+from reference_model.profiles.listeners import PLAINTEXT
 from strategies.weights import one_branch
 from wire.api_keys import API_VERSIONS_KEY, FIRST_PRIVATE_KEY, METADATA_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
@@ -62,15 +63,18 @@ REFUSAL_WITHOUT_RANGE = refusal()
 # Old brokers: the versions of ApiVersions.
 
 
-def broker_up_to(newest: int, refused_with: Answer | None = None) -> Script:
-    """Return a script of a correct broker that supports ApiVersions up to a version.
+def broker_up_to(
+    newest: int, refused_with: Answer | None = None, *, timeout_ms: int = SUCCESS_MS
+) -> Script:
+    """Return a script of a broker that supports ApiVersions up to a version.
 
     Args:
         newest: the version.
         refused_with: what a newer version gets; None for the refusal that names the range.
+        timeout_ms: `FAILURE_MS` if a client need not recover from the refusal.
     """
     connection = ConnectionScript(newest_version=newest, refusal=refused_with)
-    return all_connections(connection, timeout_ms=SUCCESS_MS)
+    return all_connections(connection, timeout_ms=timeout_ms)
 
 
 def old_versions() -> st.SearchStrategy[int]:
@@ -111,7 +115,7 @@ def ranges_without_a_lower_version() -> st.SearchStrategy[tuple[tuple[int, int],
 def brokers_with_useless_ranges() -> st.SearchStrategy[Script]:
     """Brokers that support v0 and refuse every other version with a range that names no lower one."""
     refusals = ranges_without_a_lower_version().map(lambda ranges: refusal(*ranges))
-    return refusals.map(lambda each: refuses_above(0, each))
+    return refusals.map(lambda each: broker_up_to(0, each, timeout_ms=FAILURE_MS))
 
 
 def brokers_with_odd_ranges() -> st.SearchStrategy[Script]:
@@ -120,19 +124,13 @@ def brokers_with_odd_ranges() -> st.SearchStrategy[Script]:
     double = old_versions().map(lambda high: refusal((0, high), (0, high)))
     steps = st.integers(1, NEWEST_VERSION).map(descending_refusals)
     return (again | double).map(
-        lambda each: refuses_above(FIRST_FLEXIBLE_VERSION - 1, each)
+        lambda each: broker_up_to(FIRST_FLEXIBLE_VERSION - 1, each, timeout_ms=FAILURE_MS)
     ) | steps
 
 
-def refuses_above(newest: int, refused_with: Answer) -> Script:
-    """Return a script of a broker up to a version that refuses newer ones in a way from which a client need not recover."""
-    connection = ConnectionScript(newest_version=newest, refusal=refused_with)
-    return all_connections(connection, timeout_ms=FAILURE_MS)
-
-
-def refuses_everything(refused_with: Answer) -> Script:
-    """Return a script of a broker that refuses every version of ApiVersions alike."""
-    return one_node(refused_with, timeout_ms=FAILURE_MS)
+def always_answering(answer: Answer, *, listener: str = PLAINTEXT) -> Script:
+    """Return a script of a broker that answers every ApiVersions request alike, from which a client need not recover."""
+    return one_node(answer, listener=listener, timeout_ms=FAILURE_MS)
 
 
 def descending_refusals(newest: int) -> Script:
@@ -194,7 +192,7 @@ def table_in_every_refusal(metadata: int) -> Script:
 
     v0 is not listed, because some clients send it blindly.
     """
-    return refuses_everything(_refusal_with(metadata_ranges(1, metadata)))
+    return always_answering(_refusal_with(metadata_ranges(1, metadata)))
 
 
 def tables_in_every_refusal() -> st.SearchStrategy[Script]:

@@ -26,7 +26,7 @@ from reference_model.clients.scripts.script import (
     healthy_ranges,
     one_node,
 )
-from strategies.broker_scripts import FAILURE_MS, metadata_ranges, old_versions
+from strategies.broker_scripts import FAILURE_MS, always_answering, metadata_ranges, old_versions
 from strategies.weights import one_branch
 from wire.api_keys import METADATA_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
@@ -54,7 +54,7 @@ _KEYS = tuple(key for key, _, _ in healthy_ranges())
 def refused_for_name(*, table: Table = EMPTY, **others: object) -> Script:
     """Return a script of a broker that answers every ApiVersions request with INVALID_REQUEST."""
     answer = Answer(error_code=int(ErrorCode.INVALID_REQUEST), table=table, **others)  # type: ignore[arg-type]
-    return one_node(answer, timeout_ms=FAILURE_MS)
+    return always_answering(answer)
 
 
 def brokers_that_refuse_names() -> st.SearchStrategy[Script]:
@@ -221,11 +221,6 @@ def nonsense_answers() -> st.SearchStrategy[Answer]:
     )
 
 
-def talking_nonsense(answer: Answer) -> Script:
-    """Return a script of a broker that always sends a response."""
-    return one_node(answer, timeout_ms=FAILURE_MS)
-
-
 def unasked_response(unasked: Answer) -> Script:
     """Return a script of a healthy broker that sends a response before any request."""
     return all_connections(ConnectionScript(unasked=unasked), timeout_ms=FAILURE_MS)
@@ -239,7 +234,7 @@ def brokers_that_talk_nonsense() -> st.SearchStrategy[Script]:
         correlation_shift=st.integers(0, 2),
         copies=st.integers(1, 2),
     )
-    return nonsense_answers().map(talking_nonsense) | early.map(unasked_response)
+    return nonsense_answers().map(always_answering) | early.map(unasked_response)
 
 
 def healing(answer: Answer) -> Script:
@@ -326,7 +321,7 @@ def brokers_before_api_versions() -> st.SearchStrategy[Script]:
         st.builds(without_answer, actions),
         st.builds(without_answer, on_open=st.sampled_from(("close", "silence"))),
         st.builds(without_answer, actions, newest=old_versions()),
-        st.just(talking_nonsense(Answer(held_back=True))),
+        st.just(always_answering(Answer(held_back=True))),
         st.just(swapping_broker()),
     )
 
@@ -344,7 +339,7 @@ _JUDGED_ELSEWHERE = (
 def table_with_error(error_code: int, newest: int = NEWEST_LISTED[0]) -> Script:
     """Return a script of a broker that answers every ApiVersions request with an error and a table."""
     table = metadata_ranges(newest - 1, newest)
-    return one_node(Answer(error_code=error_code, table=table), timeout_ms=FAILURE_MS)
+    return always_answering(Answer(error_code=error_code, table=table))
 
 
 def tables_with_errors() -> st.SearchStrategy[Script]:
@@ -362,7 +357,7 @@ def foreign_table(shift: int, newest: int = NEWEST_LISTED[0]) -> Script:
         newest: the newest version of Metadata in the table.
     """
     table = metadata_ranges(newest - 1, newest)
-    return one_node(Answer(table=table, correlation_shift=shift), timeout_ms=FAILURE_MS)
+    return always_answering(Answer(table=table, correlation_shift=shift))
 
 
 def foreign_tables() -> st.SearchStrategy[Script]:

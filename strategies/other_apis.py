@@ -13,21 +13,7 @@ from hypothesis import strategies as st
 from reference_model.broker.rules.request_parser import READABLE_BODIES
 from strategies.api_versions import ORDINARY_CORRELATION_IDS
 from strategies.header_fields import client_ids
-from wire.api_keys import (
-    BROKER_HEARTBEAT_KEY,
-    DESCRIBE_ACLS_KEY,
-    DESCRIBE_CLIENT_QUOTAS_KEY,
-    DESCRIBE_CONFIGS_KEY,
-    DESCRIBE_GROUPS_KEY,
-    ENVELOPE_KEY,
-    HEARTBEAT_KEY,
-    LIST_GROUPS_KEY,
-    LIST_OFFSETS_KEY,
-    LIST_TRANSACTIONS_KEY,
-    METADATA_KEY,
-    OFFSET_FETCH_KEY,
-    VOTE_KEY,
-)
+from wire import api_keys
 from wire.exchange import Request, encode_request
 from wire.headers import PLAIN_CLIENT_ID, PLAIN_CORRELATION_ID, PLAIN_REQUEST_HEADER, plain_header
 from wire.primitives import INT16_MAX, INT16_MIN, NO_TAGS
@@ -54,11 +40,11 @@ def _readable_request(api_key: int) -> Request:
     return build_bare_request(api_key, 0, READABLE_BODIES[api_key, 0], broken="")
 
 
-METADATA = _readable_request(METADATA_KEY)
+METADATA = _readable_request(api_keys.METADATA_KEY)
 """A Metadata request for all topics."""
-LIST_GROUPS = _readable_request(LIST_GROUPS_KEY)
+LIST_GROUPS = _readable_request(api_keys.LIST_GROUPS_KEY)
 VOTE, ENVELOPE, BROKER_HEARTBEAT = map(
-    _readable_request, (VOTE_KEY, ENVELOPE_KEY, BROKER_HEARTBEAT_KEY)
+    _readable_request, (api_keys.VOTE_KEY, api_keys.ENVELOPE_KEY, api_keys.BROKER_HEARTBEAT_KEY)
 )
 """Requests of controllers: brokers do not list these APIs, but can parse them."""
 
@@ -86,15 +72,15 @@ def distances() -> st.SearchStrategy[int]:
 
 
 PASSED_KEYS = (
-    LIST_GROUPS_KEY,
-    DESCRIBE_GROUPS_KEY,
-    OFFSET_FETCH_KEY,
-    LIST_OFFSETS_KEY,
-    HEARTBEAT_KEY,
-    DESCRIBE_CONFIGS_KEY,
-    DESCRIBE_ACLS_KEY,
-    DESCRIBE_CLIENT_QUOTAS_KEY,
-    LIST_TRANSACTIONS_KEY,
+    api_keys.LIST_GROUPS_KEY,
+    api_keys.DESCRIBE_GROUPS_KEY,
+    api_keys.OFFSET_FETCH_KEY,
+    api_keys.LIST_OFFSETS_KEY,
+    api_keys.HEARTBEAT_KEY,
+    api_keys.DESCRIBE_CONFIGS_KEY,
+    api_keys.DESCRIBE_ACLS_KEY,
+    api_keys.DESCRIBE_CLIENT_QUOTAS_KEY,
+    api_keys.LIST_TRANSACTIONS_KEY,
 )
 """APIs that only read, and whose responses name no address and no time."""
 LONGEST_CLIENT_ID = 300

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 from hypothesis import strategies as st
 
@@ -23,6 +24,7 @@ from reference_model.profiles.listeners import SASL_LISTENERS, SASL_PLAINTEXT, S
 from strategies.broker_scripts import (
     FAILURE_MS,
     SUCCESS_MS,
+    always_answering,
     broker_with,
     brokers_that_name_their_range,
     refusal,
@@ -183,11 +185,6 @@ def sasl_brokers_that_talk_nonsense() -> st.SearchStrategy[Script]:
     return st.builds(sasl_nonsense, nonsense_answers(), after_authentication=st.booleans())
 
 
-def tls_nonsense(answer: Answer) -> Script:
-    """Return a script of a broker with TLS that gives a senseless response."""
-    return one_node(answer, timeout_ms=FAILURE_MS, listener=SSL)
-
-
 def tls_brokers_that_talk_nonsense() -> st.SearchStrategy[Script]:
     """Brokers with TLS whose response to ApiVersions makes no sense."""
-    return nonsense_answers().map(tls_nonsense)
+    return nonsense_answers().map(partial(always_answering, listener=SSL))

@@ -12,34 +12,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from wire.api_keys import (
-    API_VERSIONS_KEY,
-    CONSUMER_GROUP_DESCRIBE_KEY,
-    DESCRIBE_ACLS_KEY,
-    DESCRIBE_CLIENT_QUOTAS_KEY,
-    DESCRIBE_CLUSTER_KEY,
-    DESCRIBE_CONFIGS_KEY,
-    DESCRIBE_GROUPS_KEY,
-    DESCRIBE_LOG_DIRS_KEY,
-    DESCRIBE_PRODUCERS_KEY,
-    DESCRIBE_QUORUM_KEY,
-    DESCRIBE_SHARE_GROUP_OFFSETS_KEY,
-    DESCRIBE_TOPIC_PARTITIONS_KEY,
-    DESCRIBE_TRANSACTIONS_KEY,
-    DESCRIBE_USER_SCRAM_CREDENTIALS_KEY,
-    FETCH_KEY,
-    LIST_CONFIG_RESOURCES_KEY,
-    LIST_GROUPS_KEY,
-    LIST_OFFSETS_KEY,
-    LIST_PARTITION_REASSIGNMENTS_KEY,
-    LIST_TRANSACTIONS_KEY,
-    METADATA_KEY,
-    OFFSET_FETCH_KEY,
-    OFFSET_FOR_LEADER_EPOCH_KEY,
-    SASL_HANDSHAKE_KEY,
-    SHARE_GROUP_DESCRIBE_KEY,
-    STREAMS_GROUP_DESCRIBE_KEY,
-)
+from wire import api_keys
 from wire.codec import decode, decode_prefix
 from wire.errors import DecodeError, NotReadOnly
 from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES, read_size
@@ -64,53 +37,67 @@ class ReadOnlyApi(NamedTuple):
 
 READ_ONLY: Mapping[int, ReadOnlyApi] = MappingProxyType(
     {
-        FETCH_KEY: ReadOnlyApi(
+        api_keys.FETCH_KEY: ReadOnlyApi(
             "Fetch", "no record: the requests name no topic and begin no session"
         ),
-        LIST_OFFSETS_KEY: ReadOnlyApi("ListOffsets", "no offset: the requests name no topic"),
-        METADATA_KEY: ReadOnlyApi(
+        api_keys.LIST_OFFSETS_KEY: ReadOnlyApi(
+            "ListOffsets", "no offset: the requests name no topic"
+        ),
+        api_keys.METADATA_KEY: ReadOnlyApi(
             "Metadata",
             "the brokers of the cluster, in v0 also its topics; never with topics to create",
         ),
-        OFFSET_FETCH_KEY: ReadOnlyApi("OffsetFetch", "the offsets of a group that does not exist"),
-        DESCRIBE_GROUPS_KEY: ReadOnlyApi("DescribeGroups", "groups; none is named"),
-        LIST_GROUPS_KEY: ReadOnlyApi("ListGroups", "the names of groups"),
-        SASL_HANDSHAKE_KEY: ReadOnlyApi("SaslHandshake", "the mechanisms of a listener"),
-        API_VERSIONS_KEY: ReadOnlyApi(
+        api_keys.OFFSET_FETCH_KEY: ReadOnlyApi(
+            "OffsetFetch", "the offsets of a group that does not exist"
+        ),
+        api_keys.DESCRIBE_GROUPS_KEY: ReadOnlyApi("DescribeGroups", "groups; none is named"),
+        api_keys.LIST_GROUPS_KEY: ReadOnlyApi("ListGroups", "the names of groups"),
+        api_keys.SASL_HANDSHAKE_KEY: ReadOnlyApi("SaslHandshake", "the mechanisms of a listener"),
+        api_keys.API_VERSIONS_KEY: ReadOnlyApi(
             "ApiVersions", "the table of versions, which the suite judges"
         ),
-        OFFSET_FOR_LEADER_EPOCH_KEY: ReadOnlyApi(
+        api_keys.OFFSET_FOR_LEADER_EPOCH_KEY: ReadOnlyApi(
             "OffsetForLeaderEpoch", "ends of epochs; no topic is named"
         ),
-        DESCRIBE_ACLS_KEY: ReadOnlyApi("DescribeAcls", "access rights"),
-        DESCRIBE_CONFIGS_KEY: ReadOnlyApi("DescribeConfigs", "settings; none is named"),
-        DESCRIBE_LOG_DIRS_KEY: ReadOnlyApi("DescribeLogDirs", "sizes of logs"),
-        LIST_PARTITION_REASSIGNMENTS_KEY: ReadOnlyApi(
+        api_keys.DESCRIBE_ACLS_KEY: ReadOnlyApi("DescribeAcls", "access rights"),
+        api_keys.DESCRIBE_CONFIGS_KEY: ReadOnlyApi("DescribeConfigs", "settings; none is named"),
+        api_keys.DESCRIBE_LOG_DIRS_KEY: ReadOnlyApi("DescribeLogDirs", "sizes of logs"),
+        api_keys.LIST_PARTITION_REASSIGNMENTS_KEY: ReadOnlyApi(
             "ListPartitionReassignments", "replicas that are being moved"
         ),
-        DESCRIBE_CLIENT_QUOTAS_KEY: ReadOnlyApi("DescribeClientQuotas", "quotas"),
-        DESCRIBE_USER_SCRAM_CREDENTIALS_KEY: ReadOnlyApi(
+        api_keys.DESCRIBE_CLIENT_QUOTAS_KEY: ReadOnlyApi("DescribeClientQuotas", "quotas"),
+        api_keys.DESCRIBE_USER_SCRAM_CREDENTIALS_KEY: ReadOnlyApi(
             "DescribeUserScramCredentials", "which users have a SCRAM password"
         ),
-        DESCRIBE_QUORUM_KEY: ReadOnlyApi("DescribeQuorum", "the state of the controllers"),
-        DESCRIBE_CLUSTER_KEY: ReadOnlyApi(
+        api_keys.DESCRIBE_QUORUM_KEY: ReadOnlyApi("DescribeQuorum", "the state of the controllers"),
+        api_keys.DESCRIBE_CLUSTER_KEY: ReadOnlyApi(
             "DescribeCluster", "the brokers or controllers of the cluster"
         ),
-        DESCRIBE_PRODUCERS_KEY: ReadOnlyApi("DescribeProducers", "producers; no topic is named"),
-        DESCRIBE_TRANSACTIONS_KEY: ReadOnlyApi(
+        api_keys.DESCRIBE_PRODUCERS_KEY: ReadOnlyApi(
+            "DescribeProducers", "producers; no topic is named"
+        ),
+        api_keys.DESCRIBE_TRANSACTIONS_KEY: ReadOnlyApi(
             "DescribeTransactions", "transactions; none is named"
         ),
-        LIST_TRANSACTIONS_KEY: ReadOnlyApi("ListTransactions", "the names of transactions"),
-        CONSUMER_GROUP_DESCRIBE_KEY: ReadOnlyApi("ConsumerGroupDescribe", "groups; none is named"),
-        LIST_CONFIG_RESOURCES_KEY: ReadOnlyApi(
+        api_keys.LIST_TRANSACTIONS_KEY: ReadOnlyApi(
+            "ListTransactions", "the names of transactions"
+        ),
+        api_keys.CONSUMER_GROUP_DESCRIBE_KEY: ReadOnlyApi(
+            "ConsumerGroupDescribe", "groups; none is named"
+        ),
+        api_keys.LIST_CONFIG_RESOURCES_KEY: ReadOnlyApi(
             "ListConfigResources", "the names of what has settings"
         ),
-        DESCRIBE_TOPIC_PARTITIONS_KEY: ReadOnlyApi(
+        api_keys.DESCRIBE_TOPIC_PARTITIONS_KEY: ReadOnlyApi(
             "DescribeTopicPartitions", "partitions of topics"
         ),
-        SHARE_GROUP_DESCRIBE_KEY: ReadOnlyApi("ShareGroupDescribe", "groups; none is named"),
-        STREAMS_GROUP_DESCRIBE_KEY: ReadOnlyApi("StreamsGroupDescribe", "groups; none is named"),
-        DESCRIBE_SHARE_GROUP_OFFSETS_KEY: ReadOnlyApi(
+        api_keys.SHARE_GROUP_DESCRIBE_KEY: ReadOnlyApi(
+            "ShareGroupDescribe", "groups; none is named"
+        ),
+        api_keys.STREAMS_GROUP_DESCRIBE_KEY: ReadOnlyApi(
+            "StreamsGroupDescribe", "groups; none is named"
+        ),
+        api_keys.DESCRIBE_SHARE_GROUP_OFFSETS_KEY: ReadOnlyApi(
             "DescribeShareGroupOffsets", "offsets of share groups; none is named"
         ),
     }
@@ -159,7 +146,7 @@ def _check_listed(payload: bytes) -> None:
 def _check_body(payload: bytes) -> None:
     """Check that Metadata creates no topic: it names none, or says that none is to be created."""
     api_key, api_version, _ = read_request_start(payload)
-    if api_key != METADATA_KEY:
+    if api_key != api_keys.METADATA_KEY:
         return
     if api_version not in METADATA.valid_versions:
         raise NotReadOnly(f"Metadata v{api_version}, whose layout is not known")

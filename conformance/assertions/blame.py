@@ -11,7 +11,7 @@ that neither shows belongs to the property that found it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -125,13 +125,19 @@ def _plain_fault_like(broker: Broker, error: MalformedAnswer) -> MalformedAnswer
     return next((fault for fault in faults if fault is not None), None)
 
 
+def _fault_of(check: Callable[..., object], *values: object) -> MalformedAnswer | None:
+    """Return how a check of a response fails; None if it does not."""
+    try:
+        check(*values)
+    except MalformedAnswer as fault:
+        return fault
+    return None
+
+
 def _plain_id_fault(broker: Broker) -> MalformedAnswer | None:
     """Return that even a plain request gets another correlation id than its own, or None."""
-    try:
-        assert_own_id(broker.plain_exchange(0), "the response has the id of another request")
-    except MalformedAnswer as found:
-        return found
-    return None
+    plain = broker.plain_exchange(0)
+    return _fault_of(assert_own_id, plain, "the response has the id of another request")
 
 
 def _plain_error_like(broker: Broker, error: MalformedAnswer) -> MalformedAnswer | None:
@@ -145,12 +151,10 @@ def _plain_error_like(broker: Broker, error: MalformedAnswer) -> MalformedAnswer
         plain_versions[sent] = ErrorCode.UNSUPPORTED_VERSION
     for version, expected in plain_versions.items():
         plain = broker.plain_exchange(version)
-        try:
-            assert_error(plain, expected)
-        except MalformedAnswer as found:
-            is_same = found.fault is ResponseFault.OTHER_ERROR
-            if is_same and error_code_of(plain) is error_code_of(error.exchange):
-                return found
+        found = _fault_of(assert_error, plain, expected)
+        is_same = found is not None and found.fault is ResponseFault.OTHER_ERROR
+        if is_same and error_code_of(plain) is error_code_of(error.exchange):
+            return found
     return None
 
 
@@ -293,12 +297,10 @@ def _of_name(broker: Broker, error: MalformedAnswer) -> Explanation | None:
         # Punctuation at an edge, which not every source forbids.
         software = ILLEGAL_SOFTWARE
     plain = broker.exchange_apart(build_request(version=request.api_version, software=software))
-    try:
-        assert_error(plain, ErrorCode.INVALID_REQUEST)
-    except MalformedAnswer as fault:
-        if _is_same_refusal(fault, error):
-            return Explanation(WITH_ILLEGAL_NAME, fault, NAMES_REFUSED)
-    return None
+    fault = _fault_of(assert_error, plain, ErrorCode.INVALID_REQUEST)
+    if fault is None or not _is_same_refusal(fault, error):
+        return None
+    return Explanation(WITH_ILLEGAL_NAME, fault, NAMES_REFUSED)
 
 
 def _is_same_refusal(fault: MalformedAnswer, error: MalformedAnswer) -> bool:
@@ -318,12 +320,10 @@ def _of_client_id(broker: Broker, error: MalformedAnswer) -> Explanation | None:
     if error.fault is not ResponseFault.FRAME or not _is_served(broker, error.exchange):
         return None
     sent = build_request(version=request.api_version, client_id=request.header.client_id)
-    try:
-        payload_of(broker.exchange_apart(sent))
-    except MalformedAnswer as fault:
-        if fault.fault is error.fault:
-            return Explanation(WITH_CLIENT_ID, fault, SIZE_EXACT)
-    return None
+    fault = _fault_of(payload_of, broker.exchange_apart(sent))
+    if fault is None or fault.fault is not error.fault:
+        return None
+    return Explanation(WITH_CLIENT_ID, fault, SIZE_EXACT)
 
 
 def _of_second_request(broker: Broker, error: MalformedAnswer) -> Explanation | None:
@@ -346,11 +346,7 @@ def first_unanswered(broker: Broker, count: int) -> MalformedAnswer | None:
     last = exchanges[-1]
     if len(exchanges) == 1 or last.outcome is Outcome.ANSWER:
         return None
-    try:
-        payload_of(last)
-    except MalformedAnswer as fault:
-        return fault
-    return None
+    return _fault_of(payload_of, last)
 
 
 def _follows_an_answer(broker: Broker, exchange: Exchange) -> bool:

@@ -93,11 +93,6 @@ def sasl_steps(play: Play) -> dict[int, int]:
     return steps
 
 
-def got_flexible_table(play: Play) -> bool:
-    """Return whether a client was sent a response to a flexible version of ApiVersions that its broker supports."""
-    return bool(flexible_tables(play))
-
-
 def flexible_tables(play: Play) -> set[int]:
     """Return the flexible versions of ApiVersions that the broker supports and in which it sent the client a response."""
     return {

@@ -185,17 +185,12 @@ def assert_survives_rerouting(play: ReroutedPlay, operation: str, *, knows_ids: 
             assert_gives_no_ids(play)
         elif knows_ids:
             assert_allowed(play, *_ABOUT_IDS)
-            _assert_gives_ids(play)
+            gave_both = any(all(move.gives_ids) for move in History(play.recording).moves)
+            assert gave_both, "the client never gives the ids of cluster and broker"
         _assert_goes_on(play, operation, uses_ids=knows_ids and not tried.option)
     except (AssertionError, DoesNotKnow) as error:
         error.args = (f"{error}\n{summary(play)}",)
         raise
-
-
-def _assert_gives_ids(play: Play) -> None:
-    assert any(all(move.gives_ids) for move in History(play.recording).moves), (
-        "the client never gives the ids of cluster and broker"
-    )
 
 
 def _assert_goes_on(play: ReroutedPlay, operation: str, *, uses_ids: bool) -> None:

@@ -12,7 +12,6 @@ from conformance.assertions.client_moves import (
     assert_newest_metadata,
     assert_works,
     flexible_tables,
-    got_flexible_table,
     newest_api_versions,
     newest_metadata,
     outcome_of,
@@ -23,7 +22,9 @@ from fixtures.client_processes.driver_output import OK
 from fixtures.under_test.client import ClientUnderTest
 from reference_model.clients.scripts.script import Script
 from strategies.broker_scripts import (
+    FAILURE_MS,
     REFUSAL_WITHOUT_RANGE,
+    always_answering,
     broker_up_to,
     brokers_before_named_ranges,
     brokers_that_name_flexible_versions,
@@ -34,8 +35,6 @@ from strategies.broker_scripts import (
     range_of_metadata,
     refusal,
     refusal_with_metadata,
-    refuses_above,
-    refuses_everything,
     table_in_every_refusal,
     tables_in_every_refusal,
     tables_in_refusals,
@@ -60,10 +59,10 @@ def test_client_falls_back_to_v0(client: ClientUnderTest, script: Script) -> Non
 @pytest.mark.needs("sends_v1", "gives_up")
 @pytest.mark.clause("KIP-35.client-falls-back-on-35")
 @given(script=brokers_with_useless_ranges())
-@example(script=refuses_above(0, refusal((9, 12))))
-@example(script=refuses_above(0, refusal((4, 2))))
-@example(script=refuses_above(0, refusal((-3, -1))))
-@example(script=refuses_everything(REFUSAL_WITHOUT_RANGE))
+@example(script=broker_up_to(0, refusal((9, 12)), timeout_ms=FAILURE_MS))
+@example(script=broker_up_to(0, refusal((4, 2)), timeout_ms=FAILURE_MS))
+@example(script=broker_up_to(0, refusal((-3, -1)), timeout_ms=FAILURE_MS))
+@example(script=always_answering(REFUSAL_WITHOUT_RANGE))
 def test_useless_range_is_no_reason_to_repeat(client: ClientUnderTest, script: Script) -> None:
     """A client whose version is refused, and no lower one named, continues with a lower one or gives up."""
     with played(client, script) as play:
@@ -85,7 +84,7 @@ def test_client_uses_the_named_range(client: ClientUnderTest, script: Script) ->
         assert_bounded(play)
         assert_allowed(play, "KIP-511.client-uses-named-range")
         # Whether a client can read a table in a flexible version is another clause.
-        if not got_flexible_table(play):
+        if not flexible_tables(play):
             assert_works(play)
 
 
@@ -130,9 +129,9 @@ def test_client_keeps_its_name_in_an_older_version(client: ClientUnderTest, scri
 @pytest.mark.needs("sends_v3", "gives_up")
 @pytest.mark.clause("KIP-511.client-uses-named-range")
 @given(script=brokers_with_odd_ranges())
-@example(script=refuses_everything(refusal((0, 5))))
-@example(script=refuses_everything(refusal((0, 2))))
-@example(script=refuses_above(2, refusal((0, 5))))
+@example(script=always_answering(refusal((0, 5))))
+@example(script=always_answering(refusal((0, 2))))
+@example(script=broker_up_to(2, refusal((0, 5)), timeout_ms=FAILURE_MS))
 @example(script=descending_refusals(4))
 def test_versions_descend_to_an_end(client: ClientUnderTest, script: Script) -> None:
     """A client whose versions are refused again and again sends lower and lower ones, and comes to an end."""

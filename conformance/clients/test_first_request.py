@@ -10,7 +10,7 @@ from conformance.assertions.client_moves import (
     assert_begins_with_newest,
     assert_names_version,
     assert_works,
-    got_flexible_table,
+    flexible_tables,
     newest_api_versions,
     played,
 )
@@ -99,7 +99,7 @@ def test_header_of_the_response_has_no_tags(client: ClientUnderTest, script: Scr
     """A client that got a table in a flexible version, with a response header without tags, works."""
     with played(client, script) as play:
         assert_allowed(play, "KIP-511.client-reads-fixed-header")
-        if got_flexible_table(play):
+        if flexible_tables(play):
             assert_works(play)
 
 

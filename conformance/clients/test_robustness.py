@@ -21,6 +21,7 @@ from conformance.assertions.client_success import (
 from fixtures.under_test.client import ClientUnderTest
 from reference_model.clients.scripts.named_scripts import LONG_PAUSE_MS
 from reference_model.clients.scripts.script import EMPTY, HEALTHY, ITSELF, Answer, Script, Table
+from strategies.broker_scripts import always_answering
 from strategies.nonsense_scripts import (
     ABSURD_SIZE,
     DUPLICATE_TAG,
@@ -37,7 +38,6 @@ from strategies.nonsense_scripts import (
     slow_broker,
     slow_brokers,
     swapping_broker,
-    talking_nonsense,
     unasked_response,
     without_answer,
 )
@@ -70,7 +70,7 @@ def test_refused_name_is_an_error(client: ClientUnderTest, script: Script) -> No
 @example(script=without_answer("silence"))
 @example(script=without_answer(on_open="close"))
 @example(script=without_answer("close", newest=0))
-@example(script=talking_nonsense(Answer(held_back=True)))
+@example(script=always_answering(Answer(held_back=True)))
 @example(script=swapping_broker())
 def test_broker_before_api_versions_is_survived(client: ClientUnderTest, script: Script) -> None:
     """A client that gets no response to ApiVersions ends within its time, without a flood of requests or connections."""
@@ -98,35 +98,35 @@ def test_pause_of_seconds_is_survived(client: ClientUnderTest, script: Script) -
 @pytest.mark.needs("asks_versions")
 @pytest.mark.clause("KIP-35.client-survives-nonsense")
 @given(script=brokers_that_talk_nonsense())
-@example(script=talking_nonsense(NULL_TABLE))
-@example(script=talking_nonsense(HUGE_COUNT))
-@example(script=talking_nonsense(CUT_OFF))
-@example(script=talking_nonsense(ONLY_CODE_35))
-@example(script=talking_nonsense(Answer(flexible_header=True)))
-@example(script=talking_nonsense(Answer(correlation_shift=1, then="close")))
-@example(script=talking_nonsense(Answer(error_code=129, table=EMPTY)))
-@example(script=talking_nonsense(Answer(error_code=-1, table=HEALTHY)))
-@example(script=talking_nonsense(Answer(table=Table(changed=((3, 9, 1), (18, 5, 0))))))
-@example(script=talking_nonsense(Answer(claimed_size=ABSURD_SIZE, pieces=3)))
-@example(script=talking_nonsense(Answer(claimed_size=-1)))
-@example(script=talking_nonsense(Answer(claimed_size=0)))
-@example(script=talking_nonsense(Answer(claimed_size=1)))
-@example(script=talking_nonsense(Answer(claimed_size=2)))
-@example(script=talking_nonsense(Answer(claimed_size=3)))
-@example(script=talking_nonsense(Answer(claimed_size=-1, then="close")))
-@example(script=talking_nonsense(Answer(claimed_size=0, then="close")))
-@example(script=talking_nonsense(Answer(claimed_size=1, then="close")))
-@example(script=talking_nonsense(Answer(claimed_size=2, then="close")))
-@example(script=talking_nonsense(Answer(claimed_size=3, then="close")))
-@example(script=talking_nonsense(Answer(trailing=bytes(4))))
-@example(script=talking_nonsense(Answer(throttle_time_ms=-1)))
-@example(script=talking_nonsense(Answer(throttle_time_ms=2**31 - 1)))
-@example(script=talking_nonsense(Answer(tag_section=DUPLICATE_TAG)))
-@example(script=talking_nonsense(Answer(tag_section=bytes.fromhex("01 0affffffff0f61"))))
-@example(script=talking_nonsense(Answer(tag_section=HUGE_FEATURE_COUNT)))
-@example(script=talking_nonsense(Answer(table=Table(claimed_count=-2))))
-@example(script=talking_nonsense(Answer(table=Table(count_bytes=ENDLESS_COUNT))))
-@example(script=talking_nonsense(Answer(copies=2)))
+@example(script=always_answering(NULL_TABLE))
+@example(script=always_answering(HUGE_COUNT))
+@example(script=always_answering(CUT_OFF))
+@example(script=always_answering(ONLY_CODE_35))
+@example(script=always_answering(Answer(flexible_header=True)))
+@example(script=always_answering(Answer(correlation_shift=1, then="close")))
+@example(script=always_answering(Answer(error_code=129, table=EMPTY)))
+@example(script=always_answering(Answer(error_code=-1, table=HEALTHY)))
+@example(script=always_answering(Answer(table=Table(changed=((3, 9, 1), (18, 5, 0))))))
+@example(script=always_answering(Answer(claimed_size=ABSURD_SIZE, pieces=3)))
+@example(script=always_answering(Answer(claimed_size=-1)))
+@example(script=always_answering(Answer(claimed_size=0)))
+@example(script=always_answering(Answer(claimed_size=1)))
+@example(script=always_answering(Answer(claimed_size=2)))
+@example(script=always_answering(Answer(claimed_size=3)))
+@example(script=always_answering(Answer(claimed_size=-1, then="close")))
+@example(script=always_answering(Answer(claimed_size=0, then="close")))
+@example(script=always_answering(Answer(claimed_size=1, then="close")))
+@example(script=always_answering(Answer(claimed_size=2, then="close")))
+@example(script=always_answering(Answer(claimed_size=3, then="close")))
+@example(script=always_answering(Answer(trailing=bytes(4))))
+@example(script=always_answering(Answer(throttle_time_ms=-1)))
+@example(script=always_answering(Answer(throttle_time_ms=2**31 - 1)))
+@example(script=always_answering(Answer(tag_section=DUPLICATE_TAG)))
+@example(script=always_answering(Answer(tag_section=bytes.fromhex("01 0affffffff0f61"))))
+@example(script=always_answering(Answer(tag_section=HUGE_FEATURE_COUNT)))
+@example(script=always_answering(Answer(table=Table(claimed_count=-2))))
+@example(script=always_answering(Answer(table=Table(count_bytes=ENDLESS_COUNT))))
+@example(script=always_answering(Answer(copies=2)))
 @example(script=unasked_response(Answer(correlation_shift=1)))
 def test_nonsense_is_survived(client: ClientUnderTest, script: Script) -> None:
     """A client that gets nonsense for a table is not aborted, keeps its memory small, and sends no flood."""

@@ -13,8 +13,8 @@ from conformance.assertions.client_moves import (
     assert_ends_by_itself,
     assert_reports_error,
     assert_works,
+    flexible_tables,
     got_error,
-    got_flexible_table,
     newest_api_versions,
     outcome_of,
     played,
@@ -36,7 +36,7 @@ from reference_model.clients.scripts.script import (
     Table,
 )
 from reference_model.profiles.listeners import SASL_PLAINTEXT, SSL
-from strategies.broker_scripts import broker_up_to
+from strategies.broker_scripts import always_answering, broker_up_to
 from strategies.cluster_scripts import (
     brokers_that_close,
     closing_broker,
@@ -63,7 +63,6 @@ from strategies.secured_scripts import (
     tls_brokers_that_name_their_range,
     tls_brokers_that_refuse_names,
     tls_brokers_that_talk_nonsense,
-    tls_nonsense,
 )
 from wire.error_codes import ErrorCode
 
@@ -75,7 +74,7 @@ def assert_uses_the_named_range(play: Play) -> None:
     assert_bounded(play)
     assert_allowed(play, "KIP-511.client-uses-named-range")
     # Whether a client can read a table in a flexible version is another clause.
-    if not got_flexible_table(play):
+    if not flexible_tables(play):
         assert_works(play)
 
 
@@ -266,9 +265,9 @@ def test_nonsense_is_survived_with_sasl(client: ClientUnderTest, script: Script)
 @pytest.mark.clause("KIP-35.client-survives-nonsense")
 @given(script=tls_brokers_that_talk_nonsense())
 @settings(max_examples=2)
-@example(script=tls_nonsense(NULL_TABLE))
-@example(script=tls_nonsense(Answer(cut_to=20)))
-@example(script=tls_nonsense(Answer(claimed_size=ABSURD_SIZE, pieces=3)))
+@example(script=always_answering(NULL_TABLE, listener=SSL))
+@example(script=always_answering(Answer(cut_to=20), listener=SSL))
+@example(script=always_answering(Answer(claimed_size=ABSURD_SIZE, pieces=3), listener=SSL))
 def test_nonsense_is_survived_with_tls(client: ClientUnderTest, script: Script) -> None:
     """A client that gets nonsense over TLS is not aborted, keeps its memory small, and sends no flood."""
     with played(client, script) as play:

@@ -9,7 +9,12 @@ from conformance.assertions.client_moves import played
 from conformance.assertions.client_success import assert_success_is_earned, assert_table_is_not_used
 from fixtures.under_test.client import ClientUnderTest
 from reference_model.clients.scripts.script import ITSELF, Answer, Script, Table
-from strategies.broker_scripts import FAILURE_MS, broker_with, brokers_without_overlap
+from strategies.broker_scripts import (
+    FAILURE_MS,
+    always_answering,
+    broker_with,
+    brokers_without_overlap,
+)
 from strategies.nonsense_scripts import (
     brokers_before_api_versions,
     brokers_that_talk_nonsense,
@@ -17,7 +22,6 @@ from strategies.nonsense_scripts import (
     foreign_tables,
     table_with_error,
     tables_with_errors,
-    talking_nonsense,
     without_answer,
 )
 from strategies.secured_scripts import (
@@ -37,7 +41,7 @@ from strategies.secured_scripts import (
 @settings(max_examples=3)
 @example(script=without_answer(on_open="close"))
 @example(script=broker_with(ITSELF, timeout_ms=FAILURE_MS))
-@example(script=talking_nonsense(Answer(cut_to=20)))
+@example(script=always_answering(Answer(cut_to=20)))
 def test_success_needs_metadata(client: ClientUnderTest, script: Script) -> None:
     """A client reports success only if a broker answered its request for metadata."""
     with played(client, script) as play:

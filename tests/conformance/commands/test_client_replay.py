@@ -16,12 +16,12 @@ from conformance.commands.replay import replay, runs_of
 from reference_model.clients.scripts.recording import Recording, SeenConnection
 from reference_model.clients.scripts.steps import steps_of
 from strategies.api_versions import build_request
-from strategies.broker_scripts import REFUSAL_WITHOUT_RANGE, refuses_everything
+from strategies.broker_scripts import REFUSAL_WITHOUT_RANGE, always_answering
 from tests.programs import needs_landlock
 from tests.reports.recorders import failure_of, key_of
 from tests.written_failures import write_failure
 
-SCRIPT = refuses_everything(REFUSAL_WITHOUT_RANGE)
+SCRIPT = always_answering(REFUSAL_WITHOUT_RANGE)
 CLAUSE = "KIP-35.client-falls-back-on-35"
 CLIENT = """
 import socket, sys
