@@ -12,7 +12,16 @@ from strategies.broken_requests import (
     never_served_requests,
 )
 from strategies.cluster_ids import requests_with_cluster_ids
-from strategies.header_fields import client_ids, correlation_ids, unknown_tagged_fields
+from strategies.field_values import (
+    client_ids,
+    correlation_ids,
+    edge_punctuation_texts,
+    illegal_software_texts,
+    legal_software,
+    legal_software_texts,
+    software,
+    unknown_tagged_fields,
+)
 from strategies.odd_requests import (
     odd_requests,
     requests_with_any_body,
@@ -20,13 +29,6 @@ from strategies.odd_requests import (
     requests_with_odd_strings,
     requests_with_odd_varints,
     requests_with_tags_out_of_order,
-)
-from strategies.software_names import (
-    edge_punctuation_texts,
-    illegal_software_texts,
-    legal_software,
-    legal_software_texts,
-    software,
 )
 from strategies.weights import one_branch
 from wire.exchange import Request

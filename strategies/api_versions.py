@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 
-from strategies.software_names import PLAIN_SOFTWARE, Software
+from strategies.field_values import PLAIN_SOFTWARE, Software
 from strategies.weights import one_branch
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsRequest

@@ -9,9 +9,8 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from strategies.api_versions import FLEXIBLE_VERSIONS, build_request
-from strategies.header_fields import FIRST_TWO_BYTE_SIZE
+from strategies.field_values import FIRST_TWO_BYTE_SIZE, legal_software_texts
 from strategies.odd_frames import build_with_size
-from strategies.software_names import legal_software_texts
 from strategies.weights import one_branch
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from hypothesis import strategies as st
 
 from strategies.api_versions import build_request
-from strategies.software_names import PLAIN_SOFTWARE
+from strategies.field_values import PLAIN_SOFTWARE
 from wire.api_versions import FIRST_VERSION_WITH_CLUSTER_CHECK, NO_NODE
 from wire.exchange import Request
 from wire.primitives import INT32_MAX, INT32_MIN

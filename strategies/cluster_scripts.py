@@ -40,8 +40,8 @@ from wire.api_versions import (
     FIRST_VERSION_WITH_CLUSTER_CHECK,
     NEWEST_VERSION,
 )
+from wire.described_messages import CLUSTER_APIS, SASL_APIS
 from wire.error_codes import ErrorCode
-from wire.startup_messages import CLUSTER_APIS, SASL_APIS
 
 BEGINNING_KEYS = frozenset(
     {API_VERSIONS_KEY, *CLUSTER_APIS, *SASL_APIS, GET_TELEMETRY_SUBSCRIPTIONS_KEY}

@@ -24,16 +24,18 @@ from strategies.api_versions import api_versions_requests
 from strategies.broken_requests import malformed_requests, mutated_requests
 from strategies.broken_sasl_steps import broken_sasl_steps
 from strategies.cluster_ids import requests_with_cluster_ids
-from strategies.header_fields import correlation_ids, plain_client_ids, unknown_tagged_fields
-from strategies.hypothesis_adapter import body_of
-from strategies.odd_frames import frames_with_negative_size, frames_with_small_size, partial_frames
-from strategies.other_apis import bare_requests, whole_requests
-from strategies.software_names import (
+from strategies.field_values import (
+    correlation_ids,
     illegal_software_texts,
     legal_software,
     legal_software_texts,
+    plain_client_ids,
     software,
+    unknown_tagged_fields,
 )
+from strategies.hypothesis_adapter import body_of
+from strategies.odd_frames import frames_with_negative_size, frames_with_small_size, partial_frames
+from strategies.other_apis import bare_requests, whole_requests
 from strategies.weights import one_branch
 from wire.exchange import Request
 from wire.primitives import INT16_MAX, INT16_MIN, NO_TAGS, write_raw_tagged_fields

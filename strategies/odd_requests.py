@@ -13,7 +13,7 @@ from uuid import UUID
 from hypothesis import strategies as st
 
 from strategies.api_versions import FLEXIBLE_VERSIONS, api_versions_requests
-from strategies.header_fields import FIRST_TAG_NOBODY_KNOWS
+from strategies.field_values import FIRST_TAG_NOBODY_KNOWS
 from strategies.weights import one_branch
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import (

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from reference_model.broker.rules.request_parser import READABLE_BODIES
 from strategies.api_versions import ORDINARY_CORRELATION_IDS
-from strategies.header_fields import client_ids
+from strategies.field_values import client_ids
 from wire import api_keys
 from wire.exchange import Request, encode_request
 from wire.headers import PLAIN_CLIENT_ID, PLAIN_CORRELATION_ID, PLAIN_REQUEST_HEADER, plain_header

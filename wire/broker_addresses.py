@@ -14,10 +14,10 @@ from types import MappingProxyType
 from typing import Any
 
 from wire.api_keys import FETCH_KEY, PRODUCE_KEY, SHARE_ACKNOWLEDGE_KEY, SHARE_FETCH_KEY
+from wire.described_messages import CLUSTER_APIS
 from wire.errors import DecodeError
 from wire.fields import Field, FieldType
 from wire.message_schemas import Api, api
-from wire.startup_messages import CLUSTER_APIS
 
 PRODUCE = api(f"""
     {PRODUCE_KEY} Produce 3-13 9+

@@ -16,12 +16,12 @@ from typing import Any
 
 from wire.api_keys import SASL_AUTHENTICATE_KEY
 from wire.codec import Trace, decode_prefix
+from wire.described_messages import SASL_AUTHENTICATE
 from wire.errors import DecodeError
 from wire.exchange import Exchange, Request, Step
 from wire.frames import SIZE_BYTES
 from wire.headers import CORRELATION_ID_BYTES, ERROR_CODE_BYTES, RequestHeader, ResponseHeader
 from wire.sasl import BARE_TOKEN, plain_token
-from wire.startup_messages import SASL_AUTHENTICATE
 
 MARK = b"<token hidden>"
 """What a hidden token consists of, again and again."""

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 from wire import api_keys
 from wire.codec import decode, decode_prefix
+from wire.described_messages import METADATA
 from wire.errors import DecodeError, NotReadOnly
 from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES, read_size
 from wire.headers import RequestHeader, read_request_start
-from wire.startup_messages import METADATA
 
 _START_BYTES = 4
 """API key and version, with which every request begins."""

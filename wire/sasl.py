@@ -8,6 +8,7 @@ from __future__ import annotations
 from wire import primitives
 from wire.api_keys import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.codec import TAG_SECTION, encode
+from wire.described_messages import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from wire.exchange import Request, encode_request
 from wire.frames import encode_frame
 from wire.headers import (
@@ -18,7 +19,6 @@ from wire.headers import (
     plain_header,
 )
 from wire.primitives import NO_TAGS
-from wire.startup_messages import SASL_AUTHENTICATE, SASL_HANDSHAKE
 
 PLAIN = "PLAIN"
 """The name of the mechanism that sends a password as it is."""

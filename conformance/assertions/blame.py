@@ -33,7 +33,7 @@ from proposals import proposals
 from reference_model.broker.rules.request_parser import is_valid_name
 from reference_model.judging.flexible_headers import response_after_tag_section
 from strategies.api_versions import build_request
-from strategies.software_names import PLAIN_SOFTWARE, Software, is_illegal_text
+from strategies.field_values import PLAIN_SOFTWARE, Software, is_illegal_text
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode

@@ -13,7 +13,7 @@ from conformance.assertions.read_only_apis import read_only_items, request_of
 from fixtures.errors import HarnessError
 from fixtures.kafka_setup.connection_metrics import ConnectionsBean
 from fixtures.under_test.broker import Broker
-from strategies.software_names import Software
+from strategies.field_values import Software
 from wire.exchange import Request
 from wire.foreign_json import read_foreign_json
 

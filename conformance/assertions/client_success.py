@@ -11,7 +11,7 @@ from reference_model.clients.rules.limits import reconnects_in
 from reference_model.clients.rules.read_response import ResponseKind, read_response
 from strategies.broker_scripts import range_of_metadata
 from wire.api_keys import SASL_KEYS
-from wire.startup_messages import CLUSTER_APIS
+from wire.described_messages import CLUSTER_APIS
 
 
 def assert_success_is_earned(client: ClientUnderTest, play: Play) -> None:

@@ -16,7 +16,7 @@ from conformance.assertions.judging import (
 from fixtures.under_test.broker import Broker
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.cluster_ids import Ids, build_request_with, requests_with_cluster_ids
-from strategies.software_names import (
+from strategies.field_values import (
     PLAIN_SOFTWARE,
     PLAINLY_ILLEGAL,
     Software,

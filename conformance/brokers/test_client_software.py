@@ -22,8 +22,7 @@ from reference_model.broker.rules.request_parser import is_valid_name
 from reference_model.judging.agreement import summary_of
 from strategies.api_versions import api_versions_requests, build_request
 from strategies.broken_requests import build_with_null_name, requests_with_null_name
-from strategies.odd_requests import NAMES, NOT_TEXT, build_with_string, names_with_wrong_text
-from strategies.software_names import (
+from strategies.field_values import (
     PLAINLY_ILLEGAL,
     Software,
     edge_punctuation_texts,
@@ -31,6 +30,7 @@ from strategies.software_names import (
     legal_software,
     software_with_one,
 )
+from strategies.odd_requests import NAMES, NOT_TEXT, build_with_string, names_with_wrong_text
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome, Request

@@ -34,7 +34,7 @@ from strategies.cluster_ids import (
     node_id_at,
     node_offsets,
 )
-from strategies.software_names import PLAINLY_ILLEGAL, Software
+from strategies.field_values import PLAINLY_ILLEGAL, Software
 from wire.api_versions import FIRST_VERSION_WITH_CLUSTER_CHECK, NO_NODE
 from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Outcome, Request

@@ -25,7 +25,13 @@ from reference_model.profiles.listeners import TLS_WITHOUT_SASL_LISTENERS
 from strategies.any_requests import requests_with_two_faults
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.broken_requests import frames_with_wrong_size, malformed_requests
-from strategies.header_fields import named_client_ids, plain_client_ids, unknown_tagged_fields
+from strategies.field_values import (
+    Software,
+    legal_software,
+    named_client_ids,
+    plain_client_ids,
+    unknown_tagged_fields,
+)
 from strategies.odd_frames import (
     build_first_bytes,
     first_bytes_of_other_protocols,
@@ -38,7 +44,6 @@ from strategies.odd_requests import (
     compact_string,
     odd_requests,
 )
-from strategies.software_names import Software, legal_software
 from strategies.weights import one_branch
 from wire.exchange import Exchange, Request
 from wire.frames import SIZE_BYTES, encode_frame, read_size

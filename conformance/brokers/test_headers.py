@@ -25,8 +25,13 @@ from strategies.broken_requests import (
     flexible_requests_with_old_header,
     requests_with_compact_client_id,
 )
-from strategies.header_fields import client_ids, correlation_ids
-from strategies.software_names import Software, illegal_software_texts, software_with_one
+from strategies.field_values import (
+    Software,
+    client_ids,
+    correlation_ids,
+    illegal_software_texts,
+    software_with_one,
+)
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
 from wire.exchange import Request
 from wire.headers import read_correlation_id

@@ -35,12 +35,12 @@ from reference_model.profiles.listeners import (
     TLS_LISTENERS,
 )
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
-from strategies.header_fields import named_client_ids
-from strategies.software_names import (
+from strategies.field_values import (
     Software,
     edge_punctuation_texts,
     illegal_software_texts,
     legal_software_texts,
+    named_client_ids,
     software_with_one,
 )
 from wire.api_keys import API_VERSIONS_KEY

@@ -9,8 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from conformance.assertions.judging import assert_own_id
-from conformance.assertions.neighbours import undisturbed
-from conformance.assertions.pauses import assert_pauses_do_not_matter
+from conformance.assertions.neighbours import assert_pauses_do_not_matter, undisturbed
 from conformance.brokers.test_frame_ends import HALF_CLOSING_LISTENERS
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker

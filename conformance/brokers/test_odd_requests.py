@@ -21,7 +21,7 @@ from reference_model.judging.agreement import in_words, summary_of
 from reference_model.judging.same_response import stable_part
 from reference_model.profiles.profile import Traits
 from strategies.api_versions import build_request
-from strategies.header_fields import MOST_TAGS_SERVED, ManyTags, too_many_tags
+from strategies.field_values import MOST_TAGS_SERVED, ManyTags, too_many_tags
 from strategies.odd_requests import (
     CLUSTER_ID,
     NAMES,

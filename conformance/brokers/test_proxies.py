@@ -32,9 +32,9 @@ from fixtures.under_test.broker import Broker
 from reference_model.profiles.listeners import UPSTREAM
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.cluster_ids import Given, build_request_with, ids_given
+from strategies.field_values import Software, legal_software
 from strategies.odd_frames import build_cut_short, build_with_frame_inside, frames_with_small_size
 from strategies.other_apis import PASSED_KEYS, PassedRequest, passed_requests
-from strategies.software_names import Software, legal_software
 from wire.api_keys import API_VERSIONS_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
 from wire.error_codes import ErrorCode

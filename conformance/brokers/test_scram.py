@@ -21,7 +21,7 @@ from fixtures.under_test.broker import Broker
 from reference_model.broker.model.scram import SCRAM
 from reference_model.profiles.listeners import SASL_LISTENERS
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
-from strategies.header_fields import named_client_ids
+from strategies.field_values import named_client_ids
 from wire.error_codes import ErrorCode
 from wire.exchange import Request
 

@@ -27,7 +27,7 @@ from strategies.conversations import (
     Say,
     conversations,
 )
-from strategies.header_fields import named_client_ids
+from strategies.field_values import Software, named_client_ids
 from strategies.odd_frames import (
     build_cut_short,
     build_part,
@@ -35,7 +35,6 @@ from strategies.odd_frames import (
     build_with_size,
 )
 from strategies.other_apis import BROKER_HEARTBEAT, ENVELOPE, LIST_GROUPS, METADATA, VOTE
-from strategies.software_names import Software
 from wire.api_versions import NEWEST_VERSION
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome, Request

@@ -26,12 +26,13 @@ from strategies.api_versions import (
     build_request,
     unserved_requests,
 )
-from strategies.header_fields import lengths_at_buffer_sizes, named_client_ids
-from strategies.software_names import (
+from strategies.field_values import (
     PLAIN_SOFTWARE,
     Software,
     illegal_software_texts,
     known_clients,
+    lengths_at_buffer_sizes,
+    named_client_ids,
     software_with_one,
 )
 from wire.api_keys import API_VERSIONS_KEY

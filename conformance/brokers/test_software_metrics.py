@@ -29,7 +29,7 @@ from proposals import provided
 from reference_model.judging.agreement import summary_of
 from reference_model.profiles.listeners import SASL_LISTENERS
 from strategies.api_versions import FLEXIBLE_VERSIONS, build_request
-from strategies.software_names import Software
+from strategies.field_values import Software
 from wire.exchange import Outcome, Request
 from wire.request_log import UNKNOWN_SOFTWARE
 

@@ -22,7 +22,7 @@ from strategies.broken_requests import (
     build_with_body_tag_section,
     requests_with_tag_overrun,
 )
-from strategies.header_fields import (
+from strategies.field_values import (
     LARGEST_VALUE,
     MOST_TAGS_SERVED,
     ManyTags,

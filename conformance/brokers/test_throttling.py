@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from conformance.assertions.judging import assume_served, bytes_after_body, decode_answer
 from fixtures.under_test.broker import Broker
 from strategies.api_versions import api_versions_requests, build_request
-from strategies.header_fields import named_client_ids
+from strategies.field_values import named_client_ids
 from wire.api_versions import FIRST_VERSION_WITH_THROTTLE_TIME, NEWEST_VERSION, THROTTLE_TIME_BYTES
 from wire.exchange import Exchange, Request
 

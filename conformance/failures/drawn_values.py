@@ -26,9 +26,8 @@ from reference_model.clients.scripts.script import (
 from strategies.api_versions import UnservedRequest
 from strategies.cluster_ids import Given, Ids
 from strategies.conversations import Handshake, PlainToken, Reconnect, Say
-from strategies.header_fields import ManyTags
+from strategies.field_values import ManyTags, Software
 from strategies.other_apis import PassedRequest, TaggedHeader
-from strategies.software_names import Software
 from wire.api_versions import ApiVersionsRequest
 from wire.exchange import Request
 from wire.headers import RequestHeader

@@ -11,10 +11,10 @@ from reference_model.broker.rules.reaction import AnswerKind, Identity
 from reference_model.broker.rules.request_parser import READABLE_BODIES
 from strategies.api_versions import build_request
 from strategies.broken_requests import build_with_null_name
+from strategies.field_values import Software
 from strategies.odd_frames import build_short_frame, build_with_size
 from strategies.odd_requests import build_mixed
 from strategies.other_apis import build_bare_request
-from strategies.software_names import Software
 from wire.api_keys import (
     API_VERSIONS_KEY,
     BROKER_HEARTBEAT_KEY,

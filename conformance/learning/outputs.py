@@ -20,13 +20,13 @@ from wire import primitives
 from wire.api_keys import API_VERSIONS_KEY, LIST_GROUPS_KEY, METADATA_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsResponse
 from wire.codec import decode
+from wire.described_messages import SASL_HANDSHAKE
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
 from wire.exchange import Exchange
 from wire.frames import SIZE_BYTES
 from wire.headers import CORRELATION_ID_BYTES, correlation_id_bytes
 from wire.sasl import FIRST_FLEXIBLE_AUTHENTICATE
-from wire.startup_messages import SASL_HANDSHAKE
 
 _STARTING_UP = (14, 15)
 """Errors of ListGroups while the coordinator loads; whether a broker is still loading is no state of a connection."""

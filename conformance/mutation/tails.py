@@ -22,18 +22,19 @@ from strategies.api_versions import UnservedRequest, build_request
 from strategies.broken_requests import COMPACT_CLIENT_ID, build_truncated
 from strategies.cluster_ids import CLUSTER_ID_VARIANTS, EDGES, Ids
 from strategies.conversations import Say
-from strategies.header_fields import (
+from strategies.field_values import (
     BUFFER_SIZES,
     FIRST_TAG_NOBODY_KNOWS,
     FIRST_TWO_BYTE_SIZE,
+    KNOWN_CLIENTS,
     LARGEST_TAG_SECTION,
     MOST_TAGS_SERVED,
     ManyTags,
+    Software,
 )
 from strategies.odd_frames import OTHER_PROTOCOLS, is_cut_short
 from strategies.odd_requests import BEYOND_THE_FRAME, CLUSTER_ID, NOT_TEXT, ODD_LENGTH, TOO_LONG
 from strategies.other_apis import TaggedHeader
-from strategies.software_names import KNOWN_CLIENTS, Software
 from wire.api_keys import API_VERSIONS_KEY, SASL_KEYS
 from wire.api_versions import (
     FIRST_FLEXIBLE_VERSION,

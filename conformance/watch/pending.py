@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from conformance.watch.request_headers import RequestHead
 from wire.api_keys import API_VERSIONS_KEY, PRODUCE_KEY
-from wire.startup_messages import CLUSTER_APIS
+from wire.described_messages import CLUSTER_APIS
 
 MOST_PENDING = 4096
 """How many requests are remembered."""

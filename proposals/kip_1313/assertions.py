@@ -33,6 +33,7 @@ from wire.api_keys import (
 )
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest, ApiVersionsResponse
 from wire.codec import decode, decode_prefix
+from wire.described_messages import SASL_AUTHENTICATE
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
 from wire.exchange import Exchange, Request, encode_request
@@ -45,7 +46,6 @@ from wire.headers import (
 )
 from wire.message_schemas import error_codes_in
 from wire.sasl import plain_token
-from wire.startup_messages import SASL_AUTHENTICATE
 
 FURTHER_NEW_KEYS = (LIST_GROUPS_KEY, DESCRIBE_CLUSTER_KEY)
 """Further APIs that are requested in their new version: they only read, and their bodies are taken to be unchanged."""

@@ -11,10 +11,10 @@ from types import MappingProxyType
 
 from wire.api_keys import API_VERSIONS_KEY, GET_TELEMETRY_SUBSCRIPTIONS_KEY, SASL_AUTHENTICATE_KEY
 from wire.api_versions import NEWEST_VERSION
+from wire.described_messages import CLUSTER_APIS, SASL_AUTHENTICATE
 from wire.fields import Versions
 from wire.headers import HEADER_VERSIONS, INSTANCE_ID_REQUEST_HEADER
 from wire.message_schemas import Api, api
-from wire.startup_messages import CLUSTER_APIS, SASL_AUTHENTICATE
 
 OFFSET_DELETE_KEY = 47
 CONSUMER_GROUP_HEARTBEAT_KEY = 68

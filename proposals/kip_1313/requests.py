@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 
 from proposals.kip_1313.messages import GET_TELEMETRY_SUBSCRIPTIONS, SASL_AUTHENTICATE_WITH_ID
 from strategies.api_versions import ORDINARY_CORRELATION_IDS
-from strategies.header_fields import plain_client_ids, unknown_tagged_fields
+from strategies.field_values import plain_client_ids, unknown_tagged_fields
 from wire.api_keys import SASL_AUTHENTICATE_KEY
 from wire.codec import encode
+from wire.described_messages import SASL_HANDSHAKE
 from wire.exchange import Request, encode_request
 from wire.headers import NO_INSTANCE_ID, PLAIN_CLIENT_ID, InstanceIdHeader
 from wire.message_schemas import Api
 from wire.primitives import TaggedField
 from wire.sasl import PLAIN
-from wire.startup_messages import SASL_HANDSHAKE
 
 AN_ID = UUID(int=0x0123456789ABCDEF0123456789ABCDEF)
 ANOTHER_ID = UUID(int=0x0123456789ABCDEF0123456789ABCDEE)

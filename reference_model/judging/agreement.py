@@ -21,6 +21,7 @@ from reference_model.judging.same_response import (
 )
 from reference_model.profiles.profile import Profile
 from wire.codec import decode
+from wire.described_messages import SASL_HANDSHAKE
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
 from wire.exchange import Exchange, Outcome
@@ -35,7 +36,6 @@ from wire.headers import (
 from wire.hidden_secrets import is_token
 from wire.message_schemas import Api, error_codes_in
 from wire.sasl import FIRST_FLEXIBLE_AUTHENTICATE
-from wire.startup_messages import SASL_HANDSHAKE
 
 FindApi = Callable[[int, int], Api | None]
 """Returns the schemas of an API key and version, or None."""

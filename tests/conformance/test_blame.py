@@ -26,8 +26,8 @@ from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage, Tampering
 from reference_model.faults.broker.registry import replace_reaction, replace_response
 from strategies.api_versions import build_request
+from strategies.field_values import Software
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
-from strategies.software_names import Software
 from tests.conformance.in_memory_runs import broker_with
 from wire.api_keys import API_VERSIONS_KEY
 from wire.error_codes import ErrorCode

@@ -29,9 +29,9 @@ from conformance.mutation.subjects import broker_with
 from fixtures.kafka_setup.connection_metrics import ConnectionsBean, counts_of
 from fixtures.under_test.broker import Broker
 from strategies.api_versions import build_request
+from strategies.field_values import Software
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 from strategies.odd_requests import build_with_client_id_bytes, build_with_tags
-from strategies.software_names import Software
 
 NAMED = Software("c.1", "1.0")
 AS_TEXT = (

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from conformance.assertions.pauses import assert_pauses_do_not_matter
+from conformance.assertions.neighbours import assert_pauses_do_not_matter
 from fixtures.client.running_broker import Address
 from fixtures.under_test.broker import Broker
 from tests.conformance.fake_targets import FakeTarget, reference_behaviour, serve

@@ -17,9 +17,9 @@ from reference_model.proxies.model_proxy import (
     api_versions_body,
 )
 from strategies.api_versions import build_request
+from strategies.field_values import Software
 from strategies.odd_frames import build_cut_short, build_with_frame_inside
 from strategies.other_apis import build_bare_request
-from strategies.software_names import Software
 from wire.api_keys import LIST_GROUPS_KEY
 from wire.api_versions import NEWEST_VERSION, ApiVersionsResponse
 from wire.codec import decode

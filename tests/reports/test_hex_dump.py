@@ -11,8 +11,8 @@ from reports.run.hex_dump import dump_answer, dump_answer_of, dump_request, layo
 from strategies.api_versions import build_request
 from strategies.minimal_requests import minimal_request
 from tests.reports.dumps import LIST_GROUPS, notes_of
+from wire.described_messages import SASL_HANDSHAKE
 from wire.sasl import handshake_request
-from wire.startup_messages import SASL_HANDSHAKE
 
 WHOLE = bytes.fromhex("0000001a 00000007 0000 00000002 0000 0000 000d 0012 0000 0005 00000000")
 HANDSHAKE = handshake_request(version=1, mechanism="PLAIN")

@@ -29,17 +29,17 @@ from strategies.cluster_scripts import broker_of
 from tests.reports.test_client_reproducer import core_of, failure_of
 from wire.api_versions import ApiVersionsRequest
 from wire.codec import encode
-from wire.error_codes import ErrorCode
-from wire.frames import SIZE_BYTES, encode_frame
-from wire.headers import RequestHeader
-from wire.message_schemas import Api
-from wire.startup_messages import (
+from wire.described_messages import (
     DESCRIBE_CLUSTER,
     FIND_COORDINATOR,
     METADATA,
     SASL_AUTHENTICATE,
     SASL_HANDSHAKE,
 )
+from wire.error_codes import ErrorCode
+from wire.frames import SIZE_BYTES, encode_frame
+from wire.headers import RequestHeader
+from wire.message_schemas import Api
 
 SCRIPTS = {
     "healthy": Script(),

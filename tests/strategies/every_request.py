@@ -12,8 +12,14 @@ from hypothesis import strategies as st
 import strategies
 from strategies.api_versions import api_versions_requests, negative_versions, unknown_versions
 from strategies.broken_requests import mutated, requests_with_null_name
-from strategies.header_fields import client_ids, correlation_ids, unknown_tagged_fields
-from strategies.software_names import illegal_software_texts, legal_software_texts, software
+from strategies.field_values import (
+    client_ids,
+    correlation_ids,
+    illegal_software_texts,
+    legal_software_texts,
+    software,
+    unknown_tagged_fields,
+)
 from wire.exchange import Request
 from wire.primitives import INT16_MAX, INT16_MIN
 

@@ -20,7 +20,7 @@ from strategies.api_versions import (
     unknown_versions,
     unserved_requests,
 )
-from strategies.software_names import Software
+from strategies.field_values import Software
 from tests.reference_model.broker.release_lines import LINES
 from tests.strategies.search import find_any
 from wire.exchange import Request

@@ -10,9 +10,9 @@ import pytest
 from tests.wire.filled_messages import filled_message
 from wire.broker_addresses import DATA_APIS, PRODUCE, addresses_in, with_addresses
 from wire.codec import encode
+from wire.described_messages import CLUSTER_APIS, FIND_COORDINATOR, METADATA, cluster_response
 from wire.headers import ResponseHeader
 from wire.message_schemas import Api
-from wire.startup_messages import CLUSTER_APIS, FIND_COORDINATOR, METADATA, cluster_response
 
 BROKER, PROXY, OTHER = ("broker.example", 9092), ("127.0.0.1", 40001), ("elsewhere", 9093)
 CASES = [

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wire.codec import encode
+from wire.described_messages import SASL_AUTHENTICATE
 from wire.exchange import Exchange, Outcome, Request, Step
 from wire.frames import encode_frame
 from wire.hidden_secrets import MARK, SecretHider, TokenHider, filler, hidden_parts
 from wire.sasl import authenticate_request, bare_token, handshake_request, plain_token
-from wire.startup_messages import SASL_AUTHENTICATE
 
 TOKEN = plain_token("alice", "hunter2")
 CHALLENGE = b"r=nonce,s=c2FsdA==,i=4096"

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from wire.api_keys import API_VERSIONS_KEY, FIND_COORDINATOR_KEY, METADATA_KEY, PRODUCE_KEY
 from wire.codec import encode
+from wire.described_messages import METADATA
 from wire.errors import NotReadOnly
 from wire.exchange import encode_request
 from wire.headers import RequestHeader
 from wire.read_only import READ_ONLY, ReadOnlyGate
 from wire.sasl import authenticate_request, bare_token, handshake_request
-from wire.startup_messages import METADATA
 
 TOPIC = METADATA.request(
     topics=({f.name: f.element for f in METADATA.request.FIELDS}["topics"](name="orders"),)

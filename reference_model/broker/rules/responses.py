@@ -17,16 +17,16 @@ from wire.api_versions import (
     ApiVersionsResponse,
 )
 from wire.codec import encode
-from wire.error_codes import ErrorCode
-from wire.frames import encode_frame
-from wire.primitives import NO_TAGS
-from wire.startup_messages import (
+from wire.described_messages import (
     CLUSTER_APIS,
     SASL_AUTHENTICATE,
     SASL_HANDSHAKE,
     NodeAddress,
     cluster_response,
 )
+from wire.error_codes import ErrorCode
+from wire.frames import encode_frame
+from wire.primitives import NO_TAGS
 
 
 def response_for(reaction: Reaction, profile: Profile) -> ApiVersionsResponse:

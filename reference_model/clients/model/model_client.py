@@ -25,11 +25,11 @@ from reference_model.clients.model.negotiation import Negotiation
 from reference_model.clients.model.network import HostPort
 from wire.api_keys import METADATA_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.codec import encode
+from wire.described_messages import CLUSTER_APIS, SASL_APIS
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
 from wire.message_schemas import Api
 from wire.sasl import PLAIN, plain_token
-from wire.startup_messages import CLUSTER_APIS, SASL_APIS
 
 VERSION_BEFORE_AUTHENTICATION = 0
 

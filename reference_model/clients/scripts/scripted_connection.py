@@ -20,13 +20,13 @@ from reference_model.clients.scripts.served_apis import CLIENT_APIS, NEWEST_SERV
 from wire.api_keys import API_VERSIONS_KEY, SASL_AUTHENTICATE_KEY
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import decode_prefix
+from wire.described_messages import CLUSTER_APIS, NodeAddress, cluster_response
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
 from wire.frames import FrameReader, encode_frame
 from wire.headers import InstanceIdHeader
 from wire.message_schemas import Api
 from wire.sasl import BARE_TOKEN
-from wire.startup_messages import CLUSTER_APIS, NodeAddress, cluster_response
 
 Address = tuple[str, int]
 """Host and port."""

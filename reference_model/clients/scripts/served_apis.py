@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from proposals import merged
 from wire.api_versions import NEWEST_VERSION
+from wire.described_messages import CLUSTER_APIS
+from wire.described_messages import SASL_APIS as SASL_APIS_OF_TODAY
 from wire.message_schemas import Api
-from wire.startup_messages import CLUSTER_APIS
-from wire.startup_messages import SASL_APIS as SASL_APIS_OF_TODAY
 
 CLIENT_APIS: Mapping[int, Api] = {**CLUSTER_APIS, **merged("client_apis")}
 """The APIs of an authenticated client, by key."""

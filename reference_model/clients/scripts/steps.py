@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from reference_model.clients.scripts.recording import Recording, SeenConnection, SeenRequest
 from reference_model.clients.scripts.script import node_id
 from reference_model.profiles.listeners import TLS_LISTENERS
+from wire.described_messages import CLUSTER_APIS, SASL_APIS
 from wire.errors import DecodeError
 from wire.exchange import Exchange, Outcome, Request, Step
 from wire.frames import SIZE_BYTES, FrameReader
 from wire.headers import RequestHeader
-from wire.startup_messages import CLUSTER_APIS, SASL_APIS
 
 
 @dataclass(slots=True)

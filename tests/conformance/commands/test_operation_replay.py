@@ -24,7 +24,7 @@ from fixtures.under_test import trial as trial_module
 from reference_model.profiles.listeners import PLAINTEXT
 from reports.records import OPERATION
 from tests.conformance.client_plays import FAILED, HEALTHY, STOPPED, WELL
-from tests.conformance.test_rerouting import ROUTES, SILENT_AT_HOME, SWAP, led, on
+from tests.conformance.test_operation_results import ROUTES, SILENT_AT_HOME, SWAP, led, on
 from tests.reports.recorders import failure_of, key_of
 from tests.written_failures import write_failure
 

@@ -20,8 +20,8 @@ from strategies.api_versions import UnservedRequest, build_request
 from strategies.broken_requests import build_with_compact_client_id, build_with_old_header
 from strategies.cluster_ids import Ids
 from strategies.conversations import PlainToken, Reconnect, Say
+from strategies.field_values import Software
 from strategies.odd_frames import build_cut_short
-from strategies.software_names import Software
 from wire.primitives import TaggedField
 
 ECHOED = catalogue()["PROTOCOL.correlation-id-echoed"]

@@ -15,10 +15,10 @@ from conformance.watch.watcher import Watcher
 from fixtures.client.running_broker import Address
 from wire.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from wire.codec import encode
+from wire.described_messages import METADATA
 from wire.error_codes import ErrorCode
 from wire.frames import SIZE_BYTES, encode_frame, read_size
 from wire.headers import plain_header, request_header_version
-from wire.startup_messages import METADATA
 
 HOST = "127.0.0.1"
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]

@@ -18,7 +18,7 @@ from reference_model.broker.rules.connection_states import (
 )
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.broken_requests import frames_with_wrong_size, malformed_requests, mutated_requests
-from strategies.software_names import Software
+from strategies.field_values import Software
 from tests.reference_model.broker.release_lines import IDENTITY, LINES, profile_at
 from tests.reference_model.broker.test_responses import SMALL
 from wire.exchange import Request

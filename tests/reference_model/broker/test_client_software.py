@@ -17,7 +17,7 @@ from reference_model.broker.model.stages import Stage, Tampering
 from reference_model.broker.model.state_machine import ReferenceBroker
 from reference_model.broker.rules.request_parser import parse_header
 from strategies.api_versions import build_request
-from strategies.software_names import Software
+from strategies.field_values import Software
 from tests.reference_model.broker.release_lines import IDENTITY
 from tests.reference_model.broker.test_responses import SMALL
 

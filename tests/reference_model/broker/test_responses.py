@@ -16,12 +16,12 @@ from tests.reference_model.broker.reaction_tables import NAMES, V0, V1, V2, V3, 
 from tests.reference_model.broker.release_lines import IDENTITY, LINES, profile_at
 from tests.wire.golden_bytes import load_vectors
 from wire.api_versions import ApiVersion, FinalizedFeatureKey, SupportedFeatureKey
+from wire.described_messages import DESCRIBE_CLUSTER, METADATA
 from wire.error_codes import ErrorCode
 from wire.exchange import encode_request
 from wire.frames import SIZE_BYTES
 from wire.headers import RequestHeader
 from wire.message_schemas import Api
-from wire.startup_messages import DESCRIBE_CLUSTER, METADATA
 
 SMALL = Profile(
     release="4.4.0",

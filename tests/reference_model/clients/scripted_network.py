@@ -10,12 +10,12 @@ from reference_model.clients.scripts.scripted_cluster import ScriptedCluster
 from reference_model.clients.scripts.scripted_connection import ScriptedConnection, Write
 from wire.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from wire.codec import decode, encode
+from wire.described_messages import METADATA
 from wire.error_codes import ErrorCode
 from wire.exchange import encode_request
 from wire.frames import encode_frame
 from wire.headers import RequestHeader
 from wire.message_schemas import Api
-from wire.startup_messages import METADATA
 
 ADDRESSES = [("127.0.0.1", 9092), ("127.0.0.1", 9093)]
 NAMED = ApiVersionsRequest(client_software_name="some", client_software_version="1")

@@ -24,9 +24,9 @@ from tests.reference_model.clients.scripted_network import (
     produce,
     versions_in,
 )
+from wire.described_messages import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from wire.error_codes import ErrorCode
 from wire.frames import encode_frame
-from wire.startup_messages import SASL_AUTHENTICATE, SASL_HANDSHAKE
 
 TOKEN = b"\0some\0secret"
 

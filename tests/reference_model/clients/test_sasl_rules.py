@@ -16,7 +16,7 @@ from reference_model.clients.scripts.script import Answer, Script
 from reference_model.profiles.listeners import SASL_PLAINTEXT
 from tests.reference_model.clients.recordings import asked, listing, recorded, sent
 from wire.api_keys import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
-from wire.startup_messages import SASL_HANDSHAKE
+from wire.described_messages import SASL_HANDSHAKE
 
 SASL = Script(listener=SASL_PLAINTEXT, timeout_ms=8000)
 NAMED = "KIP-511.client-named-under-sasl"

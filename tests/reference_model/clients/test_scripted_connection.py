@@ -38,10 +38,10 @@ from tests.reference_model.clients.scripted_network import (
 )
 from wire.api_versions import ApiVersionsRequest
 from wire.codec import decode
+from wire.described_messages import DESCRIBE_CLUSTER, FIND_COORDINATOR
 from wire.error_codes import ErrorCode
 from wire.frames import encode_frame
 from wire.message_schemas import Api
-from wire.startup_messages import DESCRIBE_CLUSTER, FIND_COORDINATOR
 
 
 def test_answers_come_one_after_the_other_and_the_last_one_repeats() -> None:

@@ -7,17 +7,19 @@ from typing import Any
 import pytest
 
 from tests.described_apis import described_api
-from wire.administration import (
-    ALTER_CLIENT_QUOTAS,
-    ALTER_USER_SCRAM_CREDENTIALS,
-    CREATE_TOPICS,
-)
 from wire.broker_addresses import DATA_APIS
 from wire.codec import decode, encode
+from wire.described_messages import (
+    ALTER_CLIENT_QUOTAS,
+    ALTER_USER_SCRAM_CREDENTIALS,
+    CLUSTER_APIS,
+    CREATE_TOPICS,
+    SASL_APIS,
+    cluster_response,
+)
 from wire.error_codes import ErrorCode
 from wire.fields import Field
 from wire.message_schemas import Api
-from wire.startup_messages import CLUSTER_APIS, SASL_APIS, cluster_response
 
 
 def newest(api: Api) -> int:
