@@ -22,7 +22,7 @@ from wire.api_keys import (
     SASL_HANDSHAKE_KEY,
 )
 from wire.error_codes import ErrorCode
-from wire.message_schemas import Api, api
+from wire.message_schemas import Api, api, message_from
 
 METADATA = api(f"""
     {METADATA_KEY} Metadata 0-13 9+
@@ -144,35 +144,21 @@ NodeAddress = tuple[int, str, int]
 def cluster_response(api: Api, request: Any, *, nodes: list[NodeAddress], cluster_id: str) -> Any:
     """Return the response of a cluster that has no topics and whose first node does everything, to one of `CLUSTER_APIS`."""
     (first_id, first_host, first_port), *_ = nodes
-    response = api.response
-    elements = {each.name: each.element for each in response.FIELDS if each.element is not None}
     if api.api_key == FIND_COORDINATOR_KEY:
-        first = {"node_id": first_id, "host": first_host, "port": first_port}
-        return response(
-            **first,
-            coordinators=tuple(
-                elements["coordinators"](key=key, error_message=None, **first)
-                for key in request.coordinator_keys
-            ),
-            error_message=None,
-        )
+        first = {"node_id": first_id, "host": first_host, "port": first_port, "error_message": None}
+        coordinators = [{"key": key, **first} for key in request.coordinator_keys]
+        return message_from(api.response, {**first, "coordinators": coordinators})
     id_name = "node_id" if api.api_key == METADATA_KEY else "broker_id"
-    brokers = tuple(
-        elements["brokers"](**{id_name: id_, "host": host, "port": port})
-        for id_, host, port in nodes
-    )
+    brokers = [{id_name: id_, "host": host, "port": port} for id_, host, port in nodes]
     about = {"brokers": brokers, "cluster_id": cluster_id, "controller_id": first_id}
     if api.api_key == DESCRIBE_CLUSTER_KEY:
-        return response(**about)
-    unknown = tuple(
-        elements["topics"](
-            error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-            name=topic.name,
-            topic_id=topic.topic_id,
-        )
+        return message_from(api.response, about)
+    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    unknown = [
+        {"error_code": code, "name": topic.name, "topic_id": topic.topic_id}
         for topic in request.topics or ()
-    )
-    return response(**about, topics=unknown)
+    ]
+    return message_from(api.response, {**about, "topics": unknown})
 
 
 CREATE_TOPICS = api(f"""

@@ -41,58 +41,45 @@ from wire.api_keys import (
     METADATA_KEY,
     PRODUCE_KEY,
 )
-from wire.codec import encode
 from wire.error_codes import ErrorCode
 from wire.frames import encode_frame
-from wire.headers import ResponseHeader
+from wire.message_schemas import message_from
 
 VERSIONS = {PRODUCE_KEY: 9, FETCH_KEY: 12, END_TXN_KEY: 3}
 TABLE = listing(*((key, 0, version) for key, version in VERSIONS.items()))
 LATE_MS = 2 * SETTLES_WITHIN_MS
 
 
-def element_of(message: type[Any], name: str) -> Any:
-    """Return the class of the elements of an array."""
-    (found,) = (each.element for each in message.FIELDS if each.name == name)
-    return found
-
-
 def answered(api_key: int, at_ms: int, **fields: Any) -> SeenRequest:
     """Return a request with a response that has these fields."""
     version = VERSIONS[api_key]
     api = described_api(api_key, version)
-    header = encode(ResponseHeader(correlation_id=8), version=api.response_header_version(version))
-    payload = header + encode(api.response(**fields), version=version)
+    payload = api.response_payload(message_from(api.response, fields), version, correlation_id=8)
     seen = sent(version, api_key=api_key, at_ms=at_ms, response=encode_frame(payload))
     return replace(seen, answered_ms=at_ms)
 
 
-def written(offset: int, *, at_ms: int = 10, topic: str = "a topic", error_code: int = 0) -> Any:
+def written(offset: int, *, topic: str = "a topic", error_code: int = 0) -> SeenRequest:
     """Return a write to partition 0 that a broker confirms, or refuses."""
-    response = described_api(PRODUCE_KEY, VERSIONS[PRODUCE_KEY]).response
-    in_topic = element_of(response, "responses")
-    partition = element_of(in_topic, "partition_responses")
-    written_to = partition(index=0, base_offset=offset, error_code=ErrorCode(error_code))
-    return answered(
-        PRODUCE_KEY, at_ms, responses=(in_topic(name=topic, partition_responses=(written_to,)),)
-    )
+    partition = {"index": 0, "base_offset": offset, "error_code": ErrorCode(error_code)}
+    responses = [{"name": topic, "partition_responses": [partition]}]
+    return answered(PRODUCE_KEY, 10, responses=responses)
 
 
-def fetched(high_watermark: int, stable: int, *, at_ms: int = 100, error_code: int = 0) -> Any:
+def fetched(
+    high_watermark: int, stable: int, *, at_ms: int = 100, error_code: int = 0
+) -> SeenRequest:
     """Return a fetch from partition 0 that shows how far its log goes."""
-    response = described_api(FETCH_KEY, VERSIONS[FETCH_KEY]).response
-    in_topic = element_of(response, "responses")
-    partition = element_of(in_topic, "partitions")(
-        partition_index=0,
-        high_watermark=high_watermark,
-        last_stable_offset=stable,
-        error_code=ErrorCode(error_code),
-        aborted_transactions=None,
-        records=None,
-    )
-    return answered(
-        FETCH_KEY, at_ms, responses=(in_topic(topic="a topic", partitions=(partition,)),)
-    )
+    partition = {
+        "partition_index": 0,
+        "high_watermark": high_watermark,
+        "last_stable_offset": stable,
+        "error_code": ErrorCode(error_code),
+        "aborted_transactions": None,
+        "records": None,
+    }
+    responses = [{"topic": "a topic", "partitions": [partition]}]
+    return answered(FETCH_KEY, at_ms, responses=responses)
 
 
 def ended(at_ms: int = 50, error_code: int = 0) -> SeenRequest:

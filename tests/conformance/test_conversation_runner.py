@@ -227,7 +227,6 @@ def test_an_end_may_cost_an_answer_after_a_frame_or_a_size_alone() -> None:
         assert not ends_at_a_read(build_part(V0, kept))
 
 
-V3, V99 = (build_request(version=version) for version in (3, 99))
 AGREES = "test_target_does_what_the_model_allows"
 
 

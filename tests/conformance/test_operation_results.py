@@ -24,10 +24,9 @@ from tests.conformance.client_plays import ABORTED, STOPPED, WELL
 from tests.described_apis import described_api
 from tests.reference_model.clients.recordings import NO_IDS, asked, listing, opened, recorded, sent
 from wire.api_keys import PRODUCE_KEY
-from wire.codec import encode
 from wire.error_codes import ErrorCode
 from wire.frames import encode_frame
-from wire.headers import ResponseHeader
+from wire.message_schemas import message_from
 
 HEARTBEAT = 68
 TABLE = listing((3, 0, 12), (HEARTBEAT, 0, 0))
@@ -222,17 +221,15 @@ def on(
 
 def written(connection: int, at_ms: int, code: ErrorCode = ErrorCode.NONE) -> SeenRequest:
     """Return a write and its response."""
-    response = described_api(PRODUCE_KEY, PRODUCE_VERSION).response
-    topic = response.FIELDS[0].element
-    partition = next(field for field in topic.FIELDS if field.name == "partition_responses").element
-    body = response(responses=(topic(partition_responses=(partition(error_code=code),)),))
-    header = encode(ResponseHeader(correlation_id=8), version=1)
+    api = described_api(PRODUCE_KEY, PRODUCE_VERSION)
+    responses = [{"partition_responses": [{"error_code": code}]}]
+    body = message_from(api.response, {"responses": responses})
     return sent(
         PRODUCE_VERSION,
         api_key=PRODUCE_KEY,
         connection=connection,
         at_ms=at_ms,
-        response=encode_frame(header + encode(body, version=PRODUCE_VERSION)),
+        response=encode_frame(api.response_payload(body, PRODUCE_VERSION, correlation_id=8)),
     )
 
 

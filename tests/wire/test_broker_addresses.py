@@ -9,10 +9,8 @@ import pytest
 
 from tests.wire.filled_messages import filled_message
 from wire.broker_addresses import DATA_APIS, PRODUCE, addresses_in, with_addresses
-from wire.codec import encode
 from wire.described_messages import CLUSTER_APIS, FIND_COORDINATOR, METADATA, cluster_response
-from wire.headers import ResponseHeader
-from wire.message_schemas import Api
+from wire.message_schemas import Api, message_from
 
 BROKER, PROXY, OTHER = ("broker.example", 9092), ("127.0.0.1", 40001), ("elsewhere", 9093)
 CASES = [
@@ -29,8 +27,7 @@ def payload_of(api: Api, version: int, *nodes: tuple[str, int]) -> bytes:
     )
     numbered = [(number, *address) for number, address in enumerate(nodes, 1)]
     response = cluster_response(api, request, nodes=numbered, cluster_id="a-cluster")
-    header = encode(ResponseHeader(correlation_id=7), version=api.response_header_version(version))
-    return header + encode(response, version=version)
+    return api.response_payload(response, version, correlation_id=7)
 
 
 @pytest.mark.parametrize(("api", "version"), CASES)
@@ -70,13 +67,10 @@ def leaders_of(api: Api, version: int, *leaders: tuple[str, int]) -> bytes:
     """Return a response in which every field has a value; it names new leaders at these addresses if its version can."""
     response = filled_message(api.response, version)
     if version >= FIRST_WITH_LEADERS.get(api.api_key, 0):
-        (endpoint,) = (
-            each.element for each in api.response.FIELDS if each.name == "node_endpoints"
-        )
-        named = tuple(endpoint(node_id=1, host=host, port=port) for host, port in leaders)
-        response = dataclasses.replace(response, node_endpoints=named)
-    header = encode(ResponseHeader(correlation_id=7), version=api.response_header_version(version))
-    return header + encode(response, version=version)
+        named = [{"node_id": 1, "host": host, "port": port} for host, port in leaders]
+        with_leaders = message_from(api.response, {"node_endpoints": named})
+        response = dataclasses.replace(response, node_endpoints=with_leaders.node_endpoints)
+    return api.response_payload(response, version, correlation_id=7)
 
 
 @pytest.mark.parametrize(("api", "version"), LEADERS)

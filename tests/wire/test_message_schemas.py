@@ -17,7 +17,7 @@ from wire.errors import (
     TrailingBytes,
     UnexpectedNull,
 )
-from wire.message_schemas import ApiCatalogue, api, message_class, snake_case
+from wire.message_schemas import ApiCatalogue, api, message_class, message_from, snake_case
 
 
 def field(name: str, type_: str, versions: str = "0+", **others: Any) -> dict[str, Any]:
@@ -57,20 +57,19 @@ EVERY_TYPE = message_class(
 
 def value_of_every_type() -> Any:
     """Return a message with a value in every field."""
-    fields = {each.name: each for each in EVERY_TYPE.FIELDS}
-    pair, other = fields["a_struct"].element, fields["absent"].element
-    return EVERY_TYPE(
-        some_bytes=b"\x01",
-        some_records=None,
-        a_float=0.5,
-        numbers=(1, -1),
-        names=("a",),
-        a_struct=pair(left=1, right=2),
-        absent=other(deep=3),
-        pairs=(pair(left=4),),
-        tagged=pair(left=5),
-        client_id="c",
-    )
+    values = {
+        "some_bytes": b"\x01",
+        "some_records": None,
+        "a_float": 0.5,
+        "numbers": (1, -1),
+        "names": ("a",),
+        "a_struct": {"left": 1, "right": 2},
+        "absent": {"deep": 3},
+        "pairs": [{"left": 4}],
+        "tagged": {"left": 5},
+        "client_id": "c",
+    }
+    return message_from(EVERY_TYPE, values)
 
 
 @pytest.mark.parametrize(

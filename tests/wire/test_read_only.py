@@ -12,12 +12,11 @@ from wire.described_messages import METADATA
 from wire.errors import NotReadOnly
 from wire.exchange import encode_request
 from wire.headers import RequestHeader
+from wire.message_schemas import message_from
 from wire.read_only import READ_ONLY, ReadOnlyGate
 from wire.sasl import authenticate_request, bare_token, handshake_request
 
-TOPIC = METADATA.request(
-    topics=({f.name: f.element for f in METADATA.request.FIELDS}["topics"](name="orders"),)
-)
+TOPIC = message_from(METADATA.request, {"topics": [{"name": "orders"}]})
 """Names a topic, and leaves its creation to the default, which is true."""
 
 
