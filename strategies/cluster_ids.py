@@ -13,7 +13,6 @@ from typing import NamedTuple
 from hypothesis import strategies as st
 
 from strategies.api_versions import build_request
-from strategies.field_values import PLAIN_SOFTWARE
 from wire.api_versions import FIRST_VERSION_WITH_CLUSTER_CHECK, NO_NODE
 from wire.exchange import Request
 from wire.primitives import INT32_MAX, INT32_MIN
@@ -106,8 +105,6 @@ def build_request_with(ids: Ids) -> Request:
     """Return a request with these ids, in the first version that carries ids."""
     return build_request(
         version=FIRST_VERSION_WITH_CLUSTER_CHECK,
-        correlation_id=7,
-        software=PLAIN_SOFTWARE,
         cluster_id=ids.cluster_id,
         node_id=ids.node_id,
     )
