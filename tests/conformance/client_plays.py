@@ -12,7 +12,7 @@ from fixtures.registry.clients import BUILT_IN, DEFAULT_RING, FOREIGN, Client, C
 from fixtures.scripted_broker.playing import Play
 from fixtures.under_test.client import ClientUnderTest
 from fixtures.under_test.plays import PlayCache
-from reference_model.clients.scripts.recording import Recording
+from reference_model.clients.scripts.recording import Recording, SeenRequest
 from reference_model.clients.scripts.script import Script
 from tests.reference_model.clients.recordings import asked, recorded, sent
 
@@ -44,6 +44,11 @@ def ended_well(recording: Recording) -> Play:
     return Play(recording=recording, result=WELL)
 
 
+def worked(*requests: SeenRequest, **others: Any) -> Play:
+    """Return a play in which the client sent these requests, with a good end."""
+    return ended_well(recorded(*requests, **others))
+
+
 def entry(*, can_ask_again: bool = True, **changes: Any) -> Client:
     """Return an entry of the registry of clients, or a command that cannot be told to ask again."""
     return Client(
@@ -57,7 +62,7 @@ def entry(*, can_ask_again: bool = True, **changes: Any) -> Client:
     )
 
 
-HEALTHY = ended_well(recorded(asked(4), sent(12)))
+HEALTHY = worked(asked(4), sent(12))
 """A client that knows ApiVersions v4 and Metadata v12."""
 
 

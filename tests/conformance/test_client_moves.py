@@ -51,6 +51,7 @@ from tests.conformance.client_plays import (
     asks,
     ended_well,
     entry,
+    worked,
 )
 from tests.reference_model.clients.recordings import asked, listing, opened, recorded, sent
 from wire.error_codes import ErrorCode
@@ -72,7 +73,7 @@ OLD_TABLE_IS_USED = recorded(
 )
 NEWEST_COMMON = partial(
     assert_newest_common_versions,
-    healthy=ended_well(recorded(asked(4), sent(12), sent(2, api_key=60), sent(1, api_key=17))),
+    healthy=worked(asked(4), sent(12), sent(2, api_key=60), sent(1, api_key=17)),
 )
 ENDS = partial(assert_ends_by_itself, FakeClient())
 FAILING = Play(recording=HEALTHY.recording, result=FAILED)
@@ -106,13 +107,11 @@ def ending(**result: object) -> Play:
         pytest.param(assert_bounded, HEALTHY, id="two-requests"),
         pytest.param(partial(assert_names_version, version="1.0"), HEALTHY, id="own-version"),
         pytest.param(
-            partial(assert_names_version, version="2"),
-            ended_well(recorded(asked(2))),
-            id="no-software",
+            partial(assert_names_version, version="2"), worked(asked(2)), id="no-software"
         ),
         pytest.param(
             partial(assert_names_version, version="2.16.1"),
-            ended_well(recorded(asked(3, software=("a", "2.16.1-rdkafka-2.16.0")))),
+            worked(asked(3, software=("a", "2.16.1-rdkafka-2.16.0"))),
             id="version-of-another-library-too",
         ),
         pytest.param(partial(assert_names_version, version=""), HEALTHY, id="unknown-version"),
@@ -120,12 +119,12 @@ def ending(**result: object) -> Play:
         pytest.param(NEWEST_COMMON, ended_well(OLD_TABLE_IS_USED), id="newest-in-a-lower-range"),
         pytest.param(
             NEWEST_COMMON,
-            ended_well(recorded(asked(4), sent(3, api_key=60), script=OLD_APIS)),
+            worked(asked(4), sent(3, api_key=60), script=OLD_APIS),
             id="outside-the-range",
         ),
         pytest.param(
             NEWEST_COMMON,
-            ended_well(recorded(asked(4), sent(1), script=LATER_METADATA)),
+            worked(asked(4), sent(1), script=LATER_METADATA),
             id="metadata-below-the-range",
         ),
         pytest.param(assert_allowed, ended_well(WRONG_VERSION), id="no-clause"),
@@ -150,12 +149,10 @@ def ending(**result: object) -> Play:
             ),
             id="broker-closed-a-connection",
         ),
-        pytest.param(assert_gives_no_ids, ended_well(recorded(asked(5))), id="no-ids"),
+        pytest.param(assert_gives_no_ids, worked(asked(5)), id="no-ids"),
         pytest.param(
             assert_recovers,
-            ended_well(
-                recorded(sent(1, at_ms=900), connections=(opened(at_ms=100),), script=HEALS)
-            ),
+            worked(sent(1, at_ms=900), connections=(opened(at_ms=100),), script=HEALS),
             id="recovers",
         ),
     ],
@@ -189,7 +186,7 @@ def test_play_is_as_it_has_to_be(check: Callable[[Play], None], play: Play) -> N
         *(
             pytest.param(
                 partial(assert_names_version, version="2.1"),
-                ended_well(recorded(asked(3, software=("a", named)))),
+                worked(asked(3, software=("a", named))),
                 f"the client names its version '{named}', but version 2.1 is installed",
                 id=f"version-in-{named}",
             )
@@ -197,13 +194,13 @@ def test_play_is_as_it_has_to_be(check: Callable[[Play], None], play: Play) -> N
         ),
         pytest.param(
             NEWEST_COMMON,
-            ended_well(recorded(asked(4), sent(0, api_key=60), script=OLD_APIS)),
+            worked(asked(4), sent(0, api_key=60), script=OLD_APIS),
             "the client sends DescribeCluster up to v0, and not up to v1, which both sides know",
             id="older-version-of-another-api",
         ),
         pytest.param(
             NEWEST_COMMON,
-            ended_well(recorded(asked(4), sent(2), script=LATER_METADATA)),
+            worked(asked(4), sent(2), script=LATER_METADATA),
             "the client sends Metadata up to v2, and not up to v6, which both sides know",
             id="older-version-of-metadata",
         ),
@@ -253,7 +250,7 @@ def test_play_is_as_it_has_to_be(check: Callable[[Play], None], play: Play) -> N
         ),
         pytest.param(
             assert_keeps_working,
-            ended_well(recorded(asked(4), sent(12, response=b""))),
+            worked(asked(4), sent(12, response=b"")),
             "the client does not get metadata",
             id="no-metadata",
         ),
@@ -280,15 +277,13 @@ def test_play_is_as_it_has_to_be(check: Callable[[Play], None], play: Play) -> N
         ),
         pytest.param(
             assert_gives_no_ids,
-            ended_well(recorded(asked(5, ids=("c", 1)))),
+            worked(asked(5, ids=("c", 1))),
             "ApiVersions v5 on connection 0 gives a cluster id or node id: ('c', 1)",
             id="ids",
         ),
         pytest.param(
             assert_recovers,
-            ended_well(
-                recorded(sent(1, at_ms=799), connections=(opened(at_ms=100),), script=HEALS)
-            ),
+            worked(sent(1, at_ms=799), connections=(opened(at_ms=100),), script=HEALS),
             "the client does not work again after the broker healed",
             id="does-not-recover",
         ),
@@ -307,7 +302,7 @@ def test_many_moves_are_counted() -> None:
     """Of many forbidden moves five are named and the others counted."""
     requests = (sent(50, at_ms=n) for n in range(1, 21))
     with pytest.raises(AssertionError) as caught:
-        assert_allowed(ended_well(recorded(asked(3), *requests)), OVERLAP)
+        assert_allowed(worked(asked(3), *requests), OVERLAP)
     lines = str(caught.value).splitlines()
     assert len(lines) == 7
     assert lines[-1] == "and 15 further moves of this kind"
@@ -423,27 +418,25 @@ def test_error_counts_in_versions_that_can_have_it() -> None:
     """INVALID_REQUEST has a meaning from v3 on."""
     error = ErrorCode.INVALID_REQUEST
     refused = Answer(error_code=error, table=EMPTY)
-    assert got_error(ended_well(recorded(asked(3, refused))), error)
-    assert not got_error(ended_well(recorded(asked(2, refused))), error)
-    assert not got_error(ended_well(recorded(asked(3), sent(12))), error)
+    assert got_error(worked(asked(3, refused)), error)
+    assert not got_error(worked(asked(2, refused)), error)
+    assert not got_error(worked(asked(3), sent(12)), error)
 
 
 def test_versions_are_the_newest_ones() -> None:
     """Of several versions the newest counts; a client without requests has none."""
-    play = ended_well(recorded(asked(3), asked(4), sent(12), sent(1)))
+    play = worked(asked(3), asked(4), sent(12), sent(1))
     assert (newest_api_versions(play), newest_metadata(play)) == (4, 12)
     assert (
-        newest_api_versions(ended_well(recorded())),
-        newest_metadata(ended_well(recorded())),
+        newest_api_versions(worked()),
+        newest_metadata(worked()),
     ) == (-1, None)
 
 
 def test_misrouting_has_its_times() -> None:
     """Each REBOOTSTRAP_REQUIRED to a request with ids is found."""
     misrouted = Answer(error_code=129, table=EMPTY)
-    play = ended_well(
-        recorded(asked(5, misrouted, at_ms=4), asked(5, misrouted, connection=1, at_ms=9))
-    )
+    play = worked(asked(5, misrouted, at_ms=4), asked(5, misrouted, connection=1, at_ms=9))
     assert misrouted_at_ms(play) == [4, 9]
 
 
@@ -455,7 +448,7 @@ def test_recovery_needs_a_script_that_heals() -> None:
 
 def test_recovery_is_asked_of_a_client_that_asks_again() -> None:
     """One that ends after its first operation may report an error."""
-    play = ended_well(recorded(asked(4, Answer(cut_to=1)), script=HEALS))
+    play = worked(asked(4, Answer(cut_to=1)), script=HEALS)
     once, again = (FakeClient(client=entry(can_ask_again=can)) for can in (False, True))
     assert_recovers_if_asked_again(once, play)
     with pytest.raises(AssertionError, match="does not work again"):

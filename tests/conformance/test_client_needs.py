@@ -6,8 +6,8 @@ import pytest
 
 from conformance.roles.client import NEEDS, unmet_need
 from proposals import provided
-from tests.conformance.client_plays import FakeClient, ended_well, entry
-from tests.reference_model.clients.recordings import asked, recorded, sent
+from tests.conformance.client_plays import FakeClient, entry, worked
+from tests.reference_model.clients.recordings import asked, sent
 
 
 @pytest.mark.parametrize(
@@ -28,19 +28,19 @@ from tests.reference_model.clients.recordings import asked, recorded, sent
         ),
         pytest.param(
             FakeClient(
-                healthy=ended_well(recorded(asked(0), sent(1))),
+                healthy=worked(asked(0), sent(1)),
                 client=entry(cluster_check=False, can_ask_again=False),
             ),
             set(NEEDS) - {"gives_up", "asks_versions", "asks_metadata"},
             id="v0-alone",
         ),
         pytest.param(
-            FakeClient(healthy=ended_well(recorded())),
+            FakeClient(healthy=worked()),
             set(NEEDS) - {"gives_up", "cluster_check", "asks_again"},
             id="none",
         ),
         pytest.param(
-            FakeClient(healthy=ended_well(recorded(sent(12)))),
+            FakeClient(healthy=worked(sent(12))),
             set(NEEDS) - {"gives_up", "never_asks", "asks_metadata", "cluster_check", "asks_again"},
             id="never-asks",
         ),
@@ -57,8 +57,8 @@ def test_property_does_not_apply_without_what_it_needs(client: FakeClient, unmet
 def test_ids_are_seen_not_looked_up(*, in_first_play: bool) -> None:
     """A client that is in no registry gives the ids of KIP-1242 if a healthy broker or cluster sees them."""
     silent, giving = (
-        ended_well(recorded(asked(5), sent(12))),
-        ended_well(recorded(asked(5, ids=("c", 1)))),
+        worked(asked(5), sent(12)),
+        worked(asked(5, ids=("c", 1))),
     )
     command = entry(cluster_check=False)
     client = FakeClient(

@@ -36,7 +36,7 @@ from strategies.broker_scripts import (
 from strategies.cluster_scripts import broker_of, changed_versions
 from strategies.hypothesis_adapter import body_of, is_drawn, pinned_examples
 from strategies.nonsense_scripts import healing, slow_broker, without_answer
-from tests.conformance.client_plays import FAILED, HEALTHY, STOPPED, WELL, FakeClient, ended_well
+from tests.conformance.client_plays import FAILED, HEALTHY, STOPPED, WELL, FakeClient, worked
 from tests.reference_model.clients.recordings import (
     asked,
     listing,
@@ -180,7 +180,7 @@ def test_client_that_pauses_passes() -> None:
 def test_client_without_a_pause_fails() -> None:
     """Each connection follows at once on the one before, which the broker closed."""
     ends = (opened(n, at_ms=50 * n, closed_ms=50 * n + 49, closed_by="broker") for n in range(22))
-    play = ended_well(recorded(asked(4), connections=tuple(ends)))
+    play = worked(asked(4), connections=tuple(ends))
     message = "the client connects again at once, 21 times in a row, each less than 10 ms after the broker closed"
     with pytest.raises(AssertionError, match=message):
         assert_pauses(play)
@@ -224,7 +224,7 @@ class ClientOfV5(FakeClient):
     """A client that knows ApiVersions v5 and may read older flexible tables or not."""
 
     def __init__(self, prepared: Play, *, reads_older: bool) -> None:
-        super().__init__(prepared=prepared, healthy=ended_well(recorded(asked(5), sent(12))))
+        super().__init__(prepared=prepared, healthy=worked(asked(5), sent(12)))
         self.reads_older = reads_older
 
     def play(self, script: Script) -> Play:

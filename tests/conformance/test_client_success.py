@@ -17,7 +17,7 @@ from fixtures.scripted_broker.playing import Play
 from reference_model.clients.scripts.recording import Recording, SeenRequest
 from reference_model.clients.scripts.script import Script
 from strategies.nonsense_scripts import table_with_error
-from tests.conformance.client_plays import FAILED, HEALTHY, WELL, FakeClient, ended_well
+from tests.conformance.client_plays import FAILED, HEALTHY, WELL, FakeClient, ended_well, worked
 from tests.reference_model.clients.recordings import asked, listing, opened, recorded, sent
 
 DESCRIBE_CLUSTER_KEY, LIST_GROUPS_KEY = 60, 16
@@ -28,7 +28,7 @@ NEWEST, USUAL = 3, 12
 
 def of_table(*requests: SeenRequest) -> Play:
     """Return a play with a broker whose table comes with an error."""
-    return ended_well(recorded(asked(4), *requests, script=SCRIPT))
+    return worked(asked(4), *requests, script=SCRIPT)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def of_table(*requests: SeenRequest) -> Play:
     [
         pytest.param(HEALTHY, id="metadata"),
         pytest.param(
-            ended_well(recorded(asked(4), sent(0, api_key=DESCRIBE_CLUSTER_KEY))),
+            worked(asked(4), sent(0, api_key=DESCRIBE_CLUSTER_KEY)),
             id="description-of-the-cluster",
         ),
         pytest.param(Play(recording=LOST, result=FAILED), id="error"),

@@ -1,4 +1,4 @@
-"""Requests that are wrong on purpose: each matches its note, reaches its kinds, and shrinks well."""
+"""Requests and steps of SASL that are wrong on purpose: each matches its note, reaches its kinds, and shrinks well."""
 
 from __future__ import annotations
 
@@ -22,13 +22,19 @@ from strategies.broken_requests import (
     requests_with_tag_overrun,
     truncated_requests,
 )
-from tests.strategies.search import find_any, minimal
-from wire.api_keys import API_VERSIONS_KEY
+from strategies.broken_sasl_steps import (
+    broken_sasl_steps,
+    build_authenticate_of_length,
+    build_handshake_of_length,
+    build_token_of_frame,
+)
+from tests.strategies.search import find_any, minimal, unmet
+from wire.api_keys import API_VERSIONS_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.api_versions import ApiVersionsRequest
 from wire.codec import TAG_SECTION, decode, decode_prefix
 from wire.errors import BufferUnderflow, DecodeError, UnexpectedNull
 from wire.exchange import Request
-from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES
+from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES, read_size
 from wire.headers import (
     CLIENT_ID_OFFSET,
     FLEXIBLE_REQUEST_HEADER,
@@ -37,6 +43,7 @@ from wire.headers import (
     request_header_version,
 )
 from wire.primitives import read_compact_nullable_string, read_unsigned_varint
+from wire.sasl import BARE_TOKEN
 
 
 def payload_of(sent: Request) -> bytes:
@@ -238,3 +245,31 @@ def test_shrinking_keeps_what_matters() -> None:
     assert longest.broken == "cut after 31 of 53 bytes"
     late = minimal(frames_with_wrong_size(), lambda sent: sent.data[0] == 0)
     assert late.broken == "size prefix 28 on 27 bytes"
+
+
+@given(step=broken_sasl_steps())
+def test_step_is_a_whole_frame_that_says_what_is_wrong(step: Request) -> None:
+    """A broken step is a complete frame of one of the two APIs, or a bare token."""
+    assert step.broken
+    assert step.api_key in (SASL_HANDSHAKE_KEY, SASL_AUTHENTICATE_KEY)
+    assert read_size(step.data) == len(step.data) - SIZE_BYTES
+
+
+def test_every_kind_is_drawn() -> None:
+    """Null, too long and foreign contents of both steps are drawn."""
+    assert not unmet(
+        broken_sasl_steps(),
+        {
+            "null-mechanism": lambda step: step == build_handshake_of_length(1, -1),
+            "long-mechanism": lambda step: (
+                step.api_key == SASL_HANDSHAKE_KEY and len(step.data) > 500
+            ),
+            "null-token": lambda step: step == build_authenticate_of_length(0, -1),
+            "null-compact-token": lambda step: step == build_authenticate_of_length(2, -1),
+            "token-that-is-a-request": lambda step: (
+                step.api_version == BARE_TOKEN
+                and step == build_token_of_frame(build_request(version=3))
+            ),
+            "odd-tags": lambda step: "tags" in step.broken,
+        },
+    )

@@ -1,12 +1,21 @@
-"""The messages that are described by hand: of clients' beginnings, of administration, and of new leaders, compared with Kafka's own schemas and with literals."""
+"""The messages that are described by hand, ApiVersions and headers among them, compared with Kafka's own schemas and with literals."""
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import pytest
 
+from fixtures.artefacts.message_schemas import clients_jar, read_schemas
+from reference_model.profiles.profile import NEWEST_RELEASE
 from tests.described_apis import described_api
+from tests.wire.generated_messages import KAFKA_LAYOUTS, MessageLayout
+from wire import api_versions
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import NEWEST_VERSION, ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from wire.broker_addresses import DATA_APIS
 from wire.codec import decode, encode
 from wire.described_messages import (
@@ -18,8 +27,9 @@ from wire.described_messages import (
     cluster_response,
 )
 from wire.error_codes import ErrorCode
-from wire.fields import Field
-from wire.message_schemas import Api, message_from
+from wire.fields import Field, versions
+from wire.headers import RequestHeader, ResponseHeader, Schema
+from wire.message_schemas import Api, message_class, message_from
 
 
 def newest(api: Api) -> int:
@@ -118,3 +128,73 @@ def test_metadata_v1_has_its_literal_bytes() -> None:
     broker = bytes.fromhex("00000001") + b"\x00\x03one" + bytes.fromhex("00002384 ffff")
     wanted = bytes.fromhex("00000001") + broker + bytes.fromhex("00000001 00000000")
     assert encode(message, version=1) == wanted
+
+
+MESSAGES = (ApiVersionsRequest, ApiVersionsResponse, RequestHeader, ResponseHeader)
+
+
+@cache
+def schemas() -> dict[str, Schema]:
+    """Return the schemas of the newest release by name."""
+    return {each["name"]: each for each in read_schemas(clients_jar(NEWEST_RELEASE))}
+
+
+def structs_of(message: type[Any]) -> Iterator[type[Any]]:
+    """Yield a message and the elements of its arrays."""
+    yield message
+    for each in message.FIELDS:
+        if each.element is not None:
+            yield from structs_of(each.element)
+
+
+@pytest.mark.parametrize("message", MESSAGES, ids=lambda each: each.__name__)
+def test_table_is_the_schema(message: type[Any]) -> None:
+    """Names, types, order, versions, nullability, tags, flexible versions, and the defaults of optional attributes."""
+    made = message_class(schemas()[message.__name__])
+    for ours, theirs in zip(structs_of(message), structs_of(made), strict=True):
+        assert (ours.__name__, ours.FLEXIBLE) == (theirs.__name__, theirs.FLEXIBLE)
+        for own, described in zip(ours.FIELDS, theirs.FIELDS, strict=True):
+            compared = dataclasses.replace(described, default=own.default, element=own.element)
+            assert own == compared
+        defaults = {each.name: each.default for each in dataclasses.fields(theirs)}
+        for each in dataclasses.fields(ours):
+            assert each.default in (dataclasses.MISSING, defaults[each.name])
+
+
+def test_api_key_and_newest_version_are_those_of_the_schemas() -> None:
+    """Request and response have our API key, and versions up to our newest one."""
+    for message in (ApiVersionsRequest, ApiVersionsResponse):
+        schema = schemas()[message.__name__]
+        assert schema["apiKey"] == API_VERSIONS_KEY
+        assert versions(schema["validVersions"]) == (0, NEWEST_VERSION)
+
+
+@pytest.mark.parametrize("code", [0, 35, 129, 4242])
+def test_error_code_is_read_as_its_member(code: int) -> None:
+    """An error code decodes to a member of the error codes, known or not, not to a bare number."""
+    decoded = decode(ApiVersionsResponse, code.to_bytes(2) + bytes(4), version=0)
+    assert decoded.error_code is ErrorCode(code)
+
+
+def test_constants_agree_with_the_tables() -> None:
+    """The constants for versions agree with the field tables."""
+    fields = {each.name: each for each in (*ApiVersionsRequest.FIELDS, *ApiVersionsResponse.FIELDS)}
+    first = api_versions.FIRST_VERSION_WITH_CLUSTER_CHECK
+    assert fields["cluster_id"].versions.first == fields["node_id"].versions.first == first
+    assert (
+        fields["throttle_time_ms"].versions.first == api_versions.FIRST_VERSION_WITH_THROTTLE_TIME
+    )
+    for message in (ApiVersionsRequest, ApiVersionsResponse, ApiVersion):
+        assert message.FLEXIBLE.first == api_versions.FIRST_FLEXIBLE_VERSION
+    assert MessageLayout(ApiVersionsRequest, api_versions.NEWEST_VERSION) in KAFKA_LAYOUTS
+
+
+def test_range_of_an_api_is_its_first_entry() -> None:
+    """A lookup returns the first entry of an API, and None if the API is not listed."""
+    first = ApiVersion(api_key=18, min_version=0, max_version=5)
+    second = ApiVersion(api_key=18, min_version=1, max_version=2)
+    other = ApiVersion(api_key=0, min_version=3, max_version=13)
+    response = ApiVersionsResponse(error_code=ErrorCode.NONE, api_keys=(other, first, second))
+    assert response.range_of(18) is first
+    assert response.range_of(0) is other
+    assert response.range_of(1) is None
