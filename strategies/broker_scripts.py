@@ -129,7 +129,7 @@ def brokers_with_odd_ranges() -> st.SearchStrategy[Script]:
 
 
 def always_answering(answer: Answer, *, listener: str = PLAINTEXT) -> Script:
-    """Return a script of a broker that answers every ApiVersions request alike, from which a client need not recover."""
+    """Return a script of a broker that answers every ApiVersions request alike; a client need not work with it."""
     return one_node(answer, listener=listener, timeout_ms=FAILURE_MS)
 
 

@@ -81,7 +81,7 @@ def judged_elsewhere(
             version = plain.exchange.request.api_version
             what = f"a plain request of ApiVersions v{version}"
             return _unless_in(clauses, what, plain, _clause_of(broker, plain))
-        for what, fault, clause, also_about in explanations(broker, error):
+        for what, fault, clause, also_about in _explanations(broker, error):
             if also_about.isdisjoint(clauses):
                 return _unless_in(clauses, what, fault, clause)
     return None
@@ -255,7 +255,7 @@ def _clause_of_refused(plain: MalformedAnswer) -> str:
     return "KIP-511.unsupported-version-answered-in-v0" if is_refusal else UNKNOWN_REFUSED
 
 
-class Explanation(NamedTuple):
+class _Explanation(NamedTuple):
     """A control that fails as a property's request does.
 
     Attributes:
@@ -271,7 +271,7 @@ class Explanation(NamedTuple):
     also_about: frozenset[str] = frozenset()
 
 
-def explanations(broker: Broker, error: MalformedAnswer) -> Iterator[Explanation]:
+def _explanations(broker: Broker, error: MalformedAnswer) -> Iterator[_Explanation]:
     """Yield the controls that fail in the same way as a request of a property.
 
     Args:
@@ -284,7 +284,7 @@ def explanations(broker: Broker, error: MalformedAnswer) -> Iterator[Explanation
             yield found
 
 
-def _of_name(broker: Broker, error: MalformedAnswer) -> Explanation | None:
+def _of_name(broker: Broker, error: MalformedAnswer) -> _Explanation | None:
     """Explain a refusal that is missing, or has another error, by an illegal software name alone."""
     request = error.exchange.request
     body = request.body
@@ -300,7 +300,7 @@ def _of_name(broker: Broker, error: MalformedAnswer) -> Explanation | None:
     fault = _fault_of(assert_error, plain, ErrorCode.INVALID_REQUEST)
     if fault is None or not _is_same_refusal(fault, error):
         return None
-    return Explanation(WITH_ILLEGAL_NAME, fault, NAMES_REFUSED)
+    return _Explanation(WITH_ILLEGAL_NAME, fault, NAMES_REFUSED)
 
 
 def _is_same_refusal(fault: MalformedAnswer, error: MalformedAnswer) -> bool:
@@ -314,7 +314,7 @@ def _is_same_refusal(fault: MalformedAnswer, error: MalformedAnswer) -> bool:
     return is_missing and fault.exchange.outcome is error.exchange.outcome
 
 
-def _of_client_id(broker: Broker, error: MalformedAnswer) -> Explanation | None:
+def _of_client_id(broker: Broker, error: MalformedAnswer) -> _Explanation | None:
     """Explain a wrong size of a response by the client id alone."""
     request = error.exchange.request
     if error.fault is not ResponseFault.FRAME or not _is_served(broker, error.exchange):
@@ -323,17 +323,17 @@ def _of_client_id(broker: Broker, error: MalformedAnswer) -> Explanation | None:
     fault = _fault_of(payload_of, broker.exchange_apart(sent))
     if fault is None or fault.fault is not error.fault:
         return None
-    return Explanation(WITH_CLIENT_ID, fault, SIZE_EXACT)
+    return _Explanation(WITH_CLIENT_ID, fault, SIZE_EXACT)
 
 
-def _of_second_request(broker: Broker, error: MalformedAnswer) -> Explanation | None:
+def _of_second_request(broker: Broker, error: MalformedAnswer) -> _Explanation | None:
     """Explain that a request gets no response by its position on its connection, after one that was answered."""
     if error.fault is not ResponseFault.NO_ANSWER or not _follows_an_answer(broker, error.exchange):
         return None
     found = first_unanswered(broker, 2)
     if found is None or found.exchange.outcome is not error.exchange.outcome:
         return None
-    return Explanation(SECOND_REQUEST, found, KEPT, frozenset({IN_ORDER}))
+    return _Explanation(SECOND_REQUEST, found, KEPT, frozenset({IN_ORDER}))
 
 
 def first_unanswered(broker: Broker, count: int) -> MalformedAnswer | None:
