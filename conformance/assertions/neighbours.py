@@ -38,6 +38,10 @@ def open_bystander(broker: Broker) -> Iterator[Connection]:
         yield bystander
 
 
+class NewConnectionClosed(AssertionError):
+    """A new connection is closed instead of served."""
+
+
 @contextmanager
 def undisturbed(broker: Broker, cause: str, *, requests: int = 1) -> Iterator[None]:
     """Fail if what happens in the block disturbs a connection that was open before, or a new one.
@@ -49,6 +53,7 @@ def undisturbed(broker: Broker, cause: str, *, requests: int = 1) -> Iterator[No
 
     Raises:
         JudgedElsewhere: so many requests on a connection are not all answered, whatever happens on others.
+        NewConnectionClosed: the new connection is closed, and the other one is not disturbed.
     """
     plain = build_request(version=broker.readable_version)
     alone = first_unanswered(broker, 1 + requests)
@@ -85,6 +90,7 @@ def assert_undisturbed(
 
     Raises:
         JudgedElsewhere: the former is not answered, but it was not without anything that may disturb it either.
+        NewConnectionClosed: the latter is closed.
     """
     unanswered = next((each for each in bystander if each.outcome is not Outcome.ANSWER), None)
     is_explained = (
@@ -93,6 +99,8 @@ def assert_undisturbed(
         and alone.exchange.outcome is unanswered.outcome
     )
     assert unanswered is None or is_explained, disturbed
+    if newcomer.outcome is Outcome.CLOSED:
+        raise NewConnectionClosed(unserved)
     assert newcomer.outcome is Outcome.ANSWER, unserved
     if is_explained:
         raise JudgedElsewhere(
@@ -147,9 +155,9 @@ def assert_pauses_do_not_matter(
             (exchange,) = each.connection.converse([each.pieces[-1]])
             fate = fate_of(exchange)
             if fate != _fate_at_once(each):
-                # The target may serve only so many connections at the same time, and learns of closed ones a moment later.
+                # The target may serve only so many connections at the same time.
                 opened.close()
-                poll_until(lambda: _is_usable(broker), expected=True)
+                is_usable_again(broker)
                 at_once = _fate_at_once(each)
                 break
         else:
@@ -176,6 +184,11 @@ def _listeners_of(broker: Broker) -> Iterable[Broker]:
             listener = broker.sibling(name)
             if name == broker.listener or _is_usable(listener):
                 yield listener
+
+
+def is_usable_again(broker: Broker) -> bool:
+    """Return whether a target serves a new connection, now or once it has learned of those that were closed."""
+    return poll_until(lambda: _is_usable(broker), expected=True)
 
 
 def _is_usable(listener: Broker) -> bool:
