@@ -23,7 +23,7 @@ from rich.table import Table
 from conformance.watch.prediction import PredictedOutcome, predict, worst
 from conformance.watch.releases import NoSuchRelease, Release, release_named
 from conformance.watch.request_headers import RequestHead, RequestHeaders
-from conformance.watch.sightings import ClientIdentity, Sighting, Sightings
+from conformance.watch.sightings import ClientIdentity, Sightings
 from reference_model.profiles.version_tables import ranges_of
 from reports.errors import RunRefused
 from reports.records import HEADER_FILE, OPERATION, SOUND_VERDICTS, VERDICTS_WITH_FAILURES
@@ -150,7 +150,7 @@ def _sent_in(folder: Path) -> Mapping[str, Sightings]:
 
 def _count(sightings: Sightings, head: RequestHead) -> None:
     client = ClientIdentity(head.client_name, address="")
-    sightings.add(Sighting(client, head.api_key, head.api_version))
+    sightings.add(client, head.api_key, head.api_version)
 
 
 def _table(found: Sequence[Compared]) -> Table:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 
 from conformance.watch.between_brokers import LEFT_OUT, is_broker
 from conformance.watch.captured_connection import CapturedConnection, RequestKey
-from conformance.watch.sightings import ClientIdentity, Sighting, Sightings
+from conformance.watch.sightings import ClientIdentity, Sightings
 from conformance.watch.tcp_packets import Endpoint, PacketCounts, Segment, read_segments
 from reference_model.profiles.known_apis import known_apis
 
@@ -22,29 +22,14 @@ LIMITS = (
 )
 
 
-@dataclass(slots=True)
-class _Totals:
-    """What became of the connections and their requests.
+class _LeftOut(StrEnum):
+    """What was not read, in words that its number follows."""
 
-    Attributes:
-        encrypted: connections with TLS.
-        unknown: connections with data in which nothing was recognized as Kafka's protocol.
-        joined: connections that had begun before the capture.
-        discarded: requests that no response proved.
-        cut: requests of which too little was captured to know the client.
-        between_brokers: connections between brokers.
-        servers: the brokers that answered requests.
-        unanswered: requests without any response, by broker, client and kind.
-    """
-
-    encrypted: int = 0
-    unknown: int = 0
-    joined: int = 0
-    discarded: int = 0
-    cut: int = 0
-    between_brokers: int = 0
-    servers: set[Endpoint] = field(default_factory=set)
-    unanswered: Counter[tuple[Endpoint, Sighting]] = field(default_factory=Counter)
+    ENCRYPTED = "connections encrypted with TLS, which were not read"
+    UNKNOWN = "connections with nothing that is recognized as Kafka's protocol"
+    JOINED = "connections that had begun before the capture, whose first requests are unknown"
+    DISCARDED = "requests left out because no response in the capture proves that they are requests"
+    CUT = "requests left out because they are cut before the end of the client id (tcpdump -s 512 captures enough)"
 
 
 def read_captures(paths: Sequence[Path], sightings: Sightings) -> list[str]:
@@ -75,7 +60,10 @@ class _CaptureReader:
     def __init__(self, sightings: Sightings) -> None:
         self._sightings = sightings
         self._open: OrderedDict[frozenset[Endpoint], CapturedConnection] = OrderedDict()
-        self._totals = _Totals()
+        self._left_out: Counter[_LeftOut] = Counter()
+        self._has_brokers = False
+        self._servers: set[Endpoint] = set()
+        self._unanswered: Counter[tuple[Endpoint, ClientIdentity, RequestKey]] = Counter()
 
     def receive(self, segment: Segment) -> None:
         """Read one segment."""
@@ -100,84 +88,68 @@ class _CaptureReader:
         """End all connections, and count the requests that brokers left unanswered."""
         for ends in list(self._open):
             self._end(ends)
-        for (server, sighting), times in self._totals.unanswered.items():
-            if server in self._totals.servers:
-                self._sightings.add(sighting, times)
+        for (server, client, kind), times in self._unanswered.items():
+            if server in self._servers:
+                self._sightings.add(client, kind.api_key, kind.api_version, times)
                 self._sightings.note(
-                    sighting.client,
+                    client,
                     f"{server} closed a connection of it without any response, or the capture ended",
                 )
             else:
-                self._totals.discarded += times
+                self._left_out[_LeftOut.DISCARDED] += times
 
     def skipped(self) -> list[str]:
         """Return sentences about what was left out."""
-        totals = self._totals
-        counted = (
-            ("connections encrypted with TLS, which were not read", totals.encrypted),
-            ("connections with nothing that is recognized as Kafka's protocol", totals.unknown),
-            (
-                "connections that had begun before the capture, whose first requests are unknown",
-                totals.joined,
-            ),
-            (
-                "requests left out because no response in the capture proves that they are requests",
-                totals.discarded,
-            ),
-            (
-                "requests left out because they are cut before the end of the client id (tcpdump -s 512 captures enough)",
-                totals.cut,
-            ),
-        )
-        said = [LEFT_OUT] if totals.between_brokers else []
-        return said + [f"{what}: {number}" for what, number in counted if number]
+        said = [LEFT_OUT] if self._has_brokers else []
+        left_out = self._left_out
+        return said + [f"{what}: {left_out[what]}" for what in _LeftOut if left_out[what]]
 
     def _end(self, ends: frozenset[Endpoint]) -> None:
         connection = self._open.pop(ends)
         connection.finish()
-        totals = self._totals
-        totals.encrypted += connection.is_tls
+        left_out = self._left_out
+        left_out[_LeftOut.ENCRYPTED] += connection.is_tls
         if connection.is_tls or not connection.has_data:
             return
-        totals.cut += connection.cut
-        totals.discarded += connection.discarded
+        left_out[_LeftOut.CUT] += connection.cut
+        left_out[_LeftOut.DISCARDED] += connection.discarded
         client, server = connection.client, connection.server
         if client is None or server is None or not (connection.requests or connection.unproved):
-            totals.unknown += not connection.cut
+            left_out[_LeftOut.UNKNOWN] += not connection.cut
             return
         if any(is_broker(kind.client_id, [kind.api_key]) for kind in connection.requests):
-            totals.between_brokers += 1
+            self._has_brokers = True
         elif connection.requests:
             self._add(connection, client, server)
         elif not connection.is_complete:
-            totals.discarded += connection.unproved.total()
+            left_out[_LeftOut.DISCARDED] += connection.unproved.total()
         else:
             for kind, times in connection.unproved.items():
-                if kind.api_key in known_apis() and len(totals.unanswered) < MOST_UNANSWERED:
-                    totals.unanswered[server, _sighting(connection, client, kind)] += times
+                if kind.api_key in known_apis() and len(self._unanswered) < MOST_UNANSWERED:
+                    self._unanswered[server, _identity(connection, client, kind), kind] += times
                 else:
-                    totals.discarded += times
+                    left_out[_LeftOut.DISCARDED] += times
 
     def _add(self, connection: CapturedConnection, client: Endpoint, server: Endpoint) -> None:
-        totals = self._totals
-        totals.servers.add(server)
-        totals.joined += not connection.is_from_beginning
+        self._servers.add(server)
+        self._left_out[_LeftOut.JOINED] += not connection.is_from_beginning
         if not connection.is_proved:
-            totals.discarded += connection.unproved.total()
+            self._left_out[_LeftOut.DISCARDED] += connection.unproved.total()
         for kind, times in connection.requests.items():
-            sighting = _sighting(connection, client, kind)
-            self._sightings.add(sighting, times, connection=(client, server))
+            identity = _identity(connection, client, kind)
+            self._sightings.add(
+                identity, kind.api_key, kind.api_version, times, connection=(client, server)
+            )
             if not connection.is_complete:
-                self._sightings.miss_beginning(sighting.client)
+                self._sightings.miss_beginning(identity)
         if connection.table:
             tables = self._sightings.tables
             tables[str(server)] = max(tables.get(str(server), {}), connection.table, key=len)
 
 
-def _sighting(connection: CapturedConnection, client: Endpoint, kind: RequestKey) -> Sighting:
+def _identity(connection: CapturedConnection, client: Endpoint, kind: RequestKey) -> ClientIdentity:
     software = connection.software or (None, None)
-    identity = ClientIdentity(kind.client_id, client.host, None, *software)
-    return Sighting(identity, kind.api_key, kind.api_version)
+    return ClientIdentity(kind.client_id, client.host, None, *software)
 
 
 def _skipped_packets(counts: PacketCounts) -> list[str]:

@@ -50,7 +50,7 @@ def report_of_files(
 
     def looked() -> None:
         nonlocal shown
-        seen = sum(sum(sightings.requests(each).values()) for each in sightings.clients)
+        seen = sum(sightings.of(each).requests.total() for each in sightings.clients)
         if seen != shown:
             shown = seen
             on_report(report_of(sightings, sightings.versions_of_all, releases))

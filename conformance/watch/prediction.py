@@ -96,7 +96,7 @@ def predict(
         ]
         found += _disabled(api_key, seen, release)
     reason = ""
-    if sightings.missed_requests(client):
+    if sightings.of(client).missed_requests:
         reason = "it sent requests that could not be read"
     elif not versions:
         reason = "it sent nothing but ApiVersions requests"

@@ -122,11 +122,11 @@ def report_of(
         ClientRow(
             client=client,
             requests=sightings.requests(client),
-            connections=sightings.connections(client),
+            connections=len(sightings.of(client).connections),
             asks=sightings.asks(client),
             predictions=tuple(predict(sightings, client, watched, each) for each in releases),
             violations=(violations or {}).get((client.client_id, client.address), ()),
-            notes=sightings.notes(client),
+            notes=tuple(sightings.of(client).notes),
         )
         for client in sightings.clients
     ]

@@ -12,7 +12,7 @@ from typing import IO
 import pyarrow as pa
 
 from conformance.watch.between_brokers import LEFT_OUT, is_broker
-from conformance.watch.sightings import ClientIdentity, Sighting, Sightings
+from conformance.watch.sightings import ClientIdentity, Sightings
 from conformance.watch.unusable_source import UnusableSource
 from wire.request_log import MOST_COUNTED, LogCounts, LoggedRequest
 
@@ -57,13 +57,9 @@ class LoggedClients:
         }
         self.has_brokers |= len(clients) < len(requests)
         for request, client in clients.items():
-            sighting = Sighting(client, request.api_key, request.api_version)
-            self._sightings.add(sighting, requests[request])
+            times = requests[request]
+            self._sightings.add(client, request.api_key, request.api_version, times)
             self._sightings.miss_beginning(client)
-
-    def miss_some(self, left_out: int) -> None:
-        """Remember how many requests were not counted: those of some clients may be missing."""
-        self._sightings.are_incomplete |= left_out > 0
 
     def _learn(self, request: LoggedRequest) -> None:
         if is_broker(request.client_id, [request.api_key]):
@@ -83,27 +79,6 @@ class LoggedClients:
 
 def _key(request: LoggedRequest) -> tuple[str | None, ...]:
     return request.client_id, request.address, request.principal
-
-
-def limits_of(counts: LogCounts, clients: LoggedClients) -> list[str]:
-    """Return sentences about what the logs cannot show, and what in them was not read."""
-    sentences = list(LIMITS)
-    sentences += [NO_SOFTWARE] if clients.has_unnamed else []
-    sentences += [LEFT_OUT] if clients.has_brokers else []
-    counted = (
-        (
-            "another broker had passed the request on, and that broker's log has it",
-            counts.forwarded,
-        ),
-        (
-            "the entry cannot be read, as with a line break in a client id or at the end of a cut file",
-            counts.unreadable,
-        ),
-        (f"there were more than {MOST_COUNTED} different requests", counts.left_out),
-        ("they are no entries of a request log", counts.other_lines),
-    )
-    left_out = [f"lines left out because {why}: {number}" for why, number in counted if number]
-    return sentences + left_out
 
 
 POLL_INTERVAL_S = 0.5
@@ -164,9 +139,26 @@ def add_counted(counts: LogCounts, sightings: Sightings) -> list[str]:
 
 
 def _said(clients: LoggedClients, counts: LogCounts, sightings: Sightings) -> list[str]:
+    """Take in what is known besides the requests; return sentences about what the logs cannot show, and what in them was not read."""
     sightings.tables.update(counts.tables)
-    clients.miss_some(counts.left_out)
-    return limits_of(counts, clients)
+    sightings.are_incomplete |= counts.left_out > 0
+    sentences = list(LIMITS)
+    sentences += [NO_SOFTWARE] if clients.has_unnamed else []
+    sentences += [LEFT_OUT] if clients.has_brokers else []
+    counted = (
+        (
+            "another broker had passed the request on, and that broker's log has it",
+            counts.forwarded,
+        ),
+        (
+            "the entry cannot be read, as with a line break in a client id or at the end of a cut file",
+            counts.unreadable,
+        ),
+        (f"there were more than {MOST_COUNTED} different requests", counts.left_out),
+        ("they are no entries of a request log", counts.other_lines),
+    )
+    left_out = [f"lines left out because {why}: {number}" for why, number in counted if number]
+    return sentences + left_out
 
 
 def count_file(path: Path) -> LogCounts:

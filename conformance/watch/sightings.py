@@ -6,8 +6,9 @@ A source is anything that fills a `Sightings`: the proxy, a capture, a request l
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from reference_model.profiles.known_apis import Range
 from reference_model.profiles.version_tables import Ranges, intersection
@@ -41,43 +42,33 @@ class ClientIdentity:
     software_name: str | None = None
     software_version: str | None = None
 
-    @property
-    def order(self) -> tuple[str, ...]:
-        """What clients are sorted by."""
-        parts = (
-            self.software_name,
-            self.software_version,
-            self.client_id,
-            self.address,
-            self.principal,
-        )
-        return tuple(each or "" for each in parts)
 
-
-@dataclass(frozen=True, slots=True)
-class Sighting:
-    """A request that a client sent.
-
-    Attributes:
-        client: the client.
-        api_key: the API.
-        api_version: the version of the request.
-    """
-
-    client: ClientIdentity
-    api_key: int
-    api_version: int
+_ORDER = attrgetter("software_name", "software_version", "client_id", "address", "principal")
+"""What clients are sorted by."""
 
 
 @dataclass(slots=True)
-class _Seen:
-    """What was seen of one client."""
+class SeenClient:
+    """What was seen of one client.
+
+    Attributes:
+        requests: how often it sent each request, by API key and version.
+        connections: what distinguishes its connections, as far as sources know them.
+        missed_beginning: whether a connection of it was not seen from its beginning, so that it may have asked for versions before.
+        missed_requests: whether it sent requests that could not be read.
+        notes: what the sources could not read of it, each a sentence.
+    """
 
     requests: Counter[tuple[int, int]] = field(default_factory=Counter)
     connections: set[object] = field(default_factory=set)
     missed_beginning: bool = False
     missed_requests: bool = False
     notes: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def asked(self) -> bool:
+        """Whether it was seen to ask for versions."""
+        return any(key == API_VERSIONS_KEY for key, _ in self.requests)
 
 
 class Sightings:
@@ -89,63 +80,50 @@ class Sightings:
         tables: what listeners answered to ApiVersions, by the listener's address: lowest and highest version by API key.
     """
 
-    def __init__(self, *, most_clients: int = MOST_CLIENTS) -> None:
-        self._clients: dict[ClientIdentity, _Seen] = {}
-        self._alike: dict[tuple[str | None, str], list[ClientIdentity]] = {}
-        self._most_clients = most_clients
+    def __init__(self) -> None:
+        self._clients: dict[ClientIdentity, SeenClient] = {}
+        self._alike: dict[tuple[str | None, str], list[SeenClient]] = {}
         self.cannot_see: dict[str, None] = {}
         self.are_incomplete = False
         self.tables: dict[str, dict[int, tuple[int, int]]] = {}
 
-    def add(self, sighting: Sighting, times: int = 1, *, connection: object | None = None) -> None:
+    def add(
+        self,
+        client: ClientIdentity,
+        api_key: int,
+        api_version: int,
+        times: int = 1,
+        *,
+        connection: object | None = None,
+    ) -> None:
         """Count a request; `connection` distinguishes its connection from others of the client, if the source knows."""
-        seen = self._of(sighting.client)
+        seen = self._kept(client)
         if seen is None:
             return
-        request = (sighting.api_key, sighting.api_version)
+        request = (api_key, api_version)
         if request in seen.requests or len(seen.requests) < MOST_VERSIONS:
             seen.requests[request] += times
         else:
             seen.missed_requests = True
-            self.note(sighting.client, f"it sent more than {MOST_VERSIONS} kinds of requests")
+            self.note(client, f"it sent more than {MOST_VERSIONS} kinds of requests")
         if connection is not None and len(seen.connections) < MOST_CONNECTIONS:
             seen.connections.add(connection)
 
-    def asked(self, client: ClientIdentity) -> bool:
-        """Return whether a client was seen to ask for versions."""
-        seen = self._clients.get(client)
-        return seen is not None and any(key == API_VERSIONS_KEY for key, _ in seen.requests)
-
     def miss_beginning(self, client: ClientIdentity) -> None:
-        """Remember that a connection of a client was not seen from its beginning, so that it may have asked for versions before."""
-        seen = self._of(client)
+        """Remember that a connection of a client was not seen from its beginning."""
+        seen = self._kept(client)
         if seen is not None:
             seen.missed_beginning = True
 
     def miss_requests(self, client: ClientIdentity) -> None:
         """Remember that not all requests of a client could be read."""
-        seen = self._of(client)
+        seen = self._kept(client)
         if seen is not None:
             seen.missed_requests = True
 
-    def missed_requests(self, client: ClientIdentity) -> bool:
-        """Return whether a client sent requests that could not be read."""
-        seen = self._clients.get(client)
-        return seen is not None and seen.missed_requests
-
-    def asks(self, client: ClientIdentity) -> bool | None:
-        """Return whether a client asks for versions; None if it may have asked on a connection before that was seen.
-
-        A client may ask on its first connection alone. So what has the same client id and address counts as the same client.
-        """
-        same = self._alike.get((client.client_id, client.address), ())
-        if any(self.asked(each) for each in same):
-            return True
-        return None if any(self._clients[each].missed_beginning for each in same) else False
-
     def note(self, client: ClientIdentity, sentence: str) -> None:
         """Remember what a source could not read of a client."""
-        seen = self._of(client)
+        seen = self._kept(client)
         if seen is not None and len(seen.notes) < MOST_NOTES:
             seen.notes[sentence] = None
 
@@ -165,42 +143,36 @@ class Sightings:
     @property
     def clients(self) -> tuple[ClientIdentity, ...]:
         """The clients in a stable order."""
-        return tuple(sorted(self._clients, key=lambda each: each.order))
+        return tuple(sorted(self._clients, key=lambda each: [part or "" for part in _ORDER(each)]))
+
+    def of(self, client: ClientIdentity) -> SeenClient:
+        """Return what was seen of one of the clients."""
+        return self._clients[client]
 
     def requests(self, client: ClientIdentity) -> Mapping[tuple[int, int], int]:
-        """Return how often a client sent each request, by API key and version ascending."""
-        seen = self._clients.get(client)
-        return {} if seen is None else dict(sorted(seen.requests.items()))
+        """Return how often one of the clients sent each request, by API key and version ascending."""
+        return dict(sorted(self._clients[client].requests.items()))
 
-    def connections(self, client: ClientIdentity) -> int:
-        """Return how many connections of a client were distinguished; at most `MOST_CONNECTIONS`."""
-        seen = self._clients.get(client)
-        return 0 if seen is None else len(seen.connections)
+    def asks(self, client: ClientIdentity) -> bool | None:
+        """Return whether a client asks for versions; None if it may have asked on a connection before that was seen.
 
-    def notes(self, client: ClientIdentity) -> tuple[str, ...]:
-        """Return what the sources could not read of a client."""
-        seen = self._clients.get(client)
-        return () if seen is None else tuple(seen.notes)
+        A client may ask on its first connection alone. So what has the same client id and address counts as the same client.
+        """
+        same = self._alike[client.client_id, client.address]
+        if any(each.asked for each in same):
+            return True
+        return None if any(each.missed_beginning for each in same) else False
 
-    def __iter__(self) -> Iterator[tuple[Sighting, int]]:
-        """Yield every request and how often it was sent: by client, API key and version."""
-        for client in self.clients:
-            for (key, version), times in self.requests(client).items():
-                yield Sighting(client, key, version), times
-
-    def __len__(self) -> int:
-        """Return the number of clients."""
-        return len(self._clients)
-
-    def _of(self, client: ClientIdentity) -> _Seen | None:
+    def _kept(self, client: ClientIdentity) -> SeenClient | None:
         """Return what was seen of a client; None if there are too many clients."""
         if client in self._clients:
             return self._clients[client]
-        if len(self._clients) >= self._most_clients:
+        if len(self._clients) >= MOST_CLIENTS:
             self.are_incomplete = True
             self.say_cannot_see(
-                f"there were more than {self._most_clients} clients; further ones are left out"
+                f"there were more than {MOST_CLIENTS} clients; further ones are left out"
             )
             return None
-        self._alike.setdefault((client.client_id, client.address), []).append(client)
-        return self._clients.setdefault(client, _Seen())
+        seen = self._clients[client] = SeenClient()
+        self._alike.setdefault((client.client_id, client.address), []).append(seen)
+        return seen

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from conformance.watch.request_headers import RequestHead, client_text
-from conformance.watch.sightings import MOST_CLIENTS, ClientIdentity, Sighting, Sightings
+from conformance.watch.sightings import MOST_CLIENTS, ClientIdentity, Sightings
 from reference_model.clients.rules.oracle import ForbiddenMove, forbidden_moves
 from reference_model.clients.rules.read_response import ResponseKind, read_response
 from reference_model.clients.scripts.reading import SHORTEST_REQUEST_BYTES, read_request
@@ -208,8 +208,8 @@ class Watcher:
         """Take over what was counted on a connection, by what is known of the client's software now."""
         for (client_id, api_key, api_version), times in connection.counts.items():
             client = self._identity(client_id, connection.address)
-            sighting = Sighting(client, api_key, api_version)
-            self._sightings.add(sighting, times, connection=connection.number)
+            number = connection.number
+            self._sightings.add(client, api_key, api_version, times, connection=number)
         connection.counts.clear()
 
     def _identity(self, client_id: bytes | None, address: str) -> ClientIdentity:

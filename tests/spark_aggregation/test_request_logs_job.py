@@ -48,8 +48,9 @@ def test_spark_counts_the_same(
     uris = [path.as_uri() for path in paths]
     said = add_counted(count_with_spark(uris), by_spark)
     assert said == read_request_logs(paths, directly)
-    assert list(by_spark) == list(directly)
-    assert sum(times for _, times in directly) == 51 * len(ENTRIES)
+    assert by_spark.clients == directly.clients
+    assert all(by_spark.requests(each) == directly.requests(each) for each in directly.clients)
+    assert sum(directly.of(each).requests.total() for each in directly.clients) == 51 * len(ENTRIES)
     assert by_spark.tables == directly.tables
 
 

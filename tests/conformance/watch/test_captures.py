@@ -51,7 +51,7 @@ def read(segments: Iterable[Segment]) -> tuple[Sightings, list[str]]:
 
 def kinds(sightings: Sightings) -> Counter[tuple[int, int]]:
     """Return how often each API and version was seen, whatever the client."""
-    return Counter({(each.api_key, each.api_version): times for each, times in sightings})
+    return sum((sightings.of(each).requests for each in sightings.clients), Counter())
 
 
 def test_a_conversation_gives_its_requests() -> None:
@@ -62,7 +62,7 @@ def test_a_conversation_gives_its_requests() -> None:
         dict(sorted(SEEN.items())),
         [],
     )
-    assert (sightings.connections(SHOP), sightings.notes(SHOP)) == (1, ())
+    assert (len(sightings.of(SHOP).connections), sightings.of(SHOP).notes) == (1, {})
 
 
 LINK_TYPES = {
@@ -126,7 +126,7 @@ def test_requests_that_are_cut_too_early_are_said() -> None:
     """A request whose client id was not captured is left out and counted; no client is invented for it."""
     cut = [each._replace(data=each.data[:15]) for each in WHOLE.segments]
     sightings, left_out = read(cut)
-    assert len(sightings) == 0
+    assert len(sightings.clients) == 0
     assert [each.rpartition(": ")[2] for each in left_out if "client id" in each] == ["9"]
 
 
@@ -240,7 +240,7 @@ def test_the_broker_is_found_by_its_frames() -> None:
 def test_other_traffic_gives_nothing(turns: list[Turn]) -> None:
     """What no response proves to be requests gives no client, and is said."""
     sightings, left_out = read(Conversation().turns(*turns).closed().segments)
-    assert (len(sightings), len(left_out)) == (0, 1)
+    assert (len(sightings.clients), len(left_out)) == (0, 1)
 
 
 def test_encrypted_connections_are_said() -> None:
@@ -249,7 +249,7 @@ def test_encrypted_connections_are_said() -> None:
     beginning = Conversation().turns((hello, hello), (data, data)).closed()
     middle = Conversation().turns((data, data)).segments[2:]
     sightings, left_out = read([*beginning.segments, *middle])
-    assert (len(sightings), left_out) == (
+    assert (len(sightings.clients), left_out) == (
         0,
         ["connections encrypted with TLS, which were not read: 2"],
     )
@@ -266,7 +266,7 @@ def test_a_refused_request_counts() -> None:
     old = ClientIdentity("old", "10.0.0.7")
     assert (sightings.requests(old), left_out) == ({(0, 0): 1}, [])
     assert sightings.asks(old) is False
-    assert [f"{BROKER} closed" in each for each in sightings.notes(old)] == [True]
+    assert [f"{BROKER} closed" in each for each in sightings.of(old).notes] == [True]
 
 
 def test_brokers_are_no_clients() -> None:

@@ -33,7 +33,7 @@ def test_a_signal_ends_following(ending: signal.Signals, monkeypatch: pytest.Mon
     seen: list[tuple[int, int]] = []
 
     def on_read() -> None:
-        seen.append((len(sightings), len(sightings.tables)))
+        seen.append((len(sightings.clients), len(sightings.tables)))
         signal.raise_signal(ending)
 
     files = GivenFiles(request_logs=[LOG], follow=True)
@@ -47,4 +47,4 @@ def test_time_ends_following() -> None:
     sightings = Sightings()
     files = GivenFiles(request_logs=[LOG], follow=True, time_s=0.01)
     read_given_files(files, sightings)
-    assert len(sightings) == 5
+    assert len(sightings.clients) == 5

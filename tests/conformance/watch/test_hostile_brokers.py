@@ -133,7 +133,7 @@ def test_what_is_not_read_makes_the_outcome_uncertain() -> None:
             assert await next_frame(reader) == large
             sightings = relay.proxy.watcher.sightings
             (client,) = sightings.clients
-            assert sightings.missed_requests(client)
+            assert sightings.of(client).missed_requests
             return report_of(sightings, {}, ()).all_remarks
 
     assert asyncio.run(asyncio.wait_for(act(), ENOUGH_S))[-1] == (

@@ -8,9 +8,9 @@ import pytest
 
 from conformance.watch import request_logs
 from conformance.watch.between_brokers import is_broker
-from conformance.watch.request_logs import LoggedClients, _GrowingFile, _Lines
+from conformance.watch.request_logs import LoggedClients, _GrowingFile, _Lines, add_counted
 from conformance.watch.sightings import ClientIdentity, Sightings
-from wire.request_log import LoggedRequest
+from wire.request_log import LogCounts, LoggedRequest
 
 LATER = LoggedRequest(3, 9, "shop", "10.0.0.7", "User:a")
 ASKING = LATER._replace(api_key=18, software_name="my-app", software_version="1")
@@ -37,10 +37,11 @@ def test_a_log_never_shows_that_a_client_does_not_ask() -> None:
 
 def test_requests_that_were_not_counted_are_remembered() -> None:
     """Nothing can be said of all clients if some requests were left out."""
-    clients, sightings = added({LATER: 2})
-    clients.miss_some(0)
+    counts, sightings = LogCounts(), Sightings()
+    add_counted(counts, sightings)
     assert not sightings.are_incomplete
-    clients.miss_some(1)
+    counts.left_out = 1
+    add_counted(counts, sightings)
     assert sightings.are_incomplete
 
 

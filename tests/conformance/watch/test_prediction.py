@@ -8,7 +8,7 @@ import pytest
 
 from conformance.watch.prediction import PredictedOutcome, Prediction, predict, worst
 from conformance.watch.releases import NoSuchRelease, release_named
-from conformance.watch.sightings import ClientIdentity, Sighting, Sightings
+from conformance.watch.sightings import ClientIdentity, Sightings
 from reference_model.profiles.known_apis import Range
 
 CLIENT = ClientIdentity("app", "127.0.0.1")
@@ -26,7 +26,7 @@ def predicted(
     """Return the prediction for a client that sent these requests, each as API key and version."""
     seen = Sightings()
     for key, version in requests:
-        seen.add(Sighting(CLIENT, key, version))
+        seen.add(CLIENT, key, version)
     if missed:
         seen.miss_beginning(CLIENT)
     return predict(seen, CLIENT, watched, release_named(release))

@@ -9,7 +9,7 @@ from pathlib import Path
 from conformance.watch.captures import read_captures
 from conformance.watch.request_headers import RequestHeaders
 from conformance.watch.request_logs import read_request_logs
-from conformance.watch.sightings import Sighting, Sightings
+from conformance.watch.sightings import Sightings
 from conformance.watch.tcp_packets import Endpoint, PacketCounts, read_segments
 from conformance.watch.watcher import Watcher
 
@@ -24,11 +24,10 @@ def test_the_rows_are_the_same() -> None:
     read_request_logs([FOLDER / "requests.log"], logged)
     assert {each.principal for each in logged.clients} == {"User:ANONYMOUS"}
     without_user = [
-        (Sighting(replace(each.client, principal=None), each.api_key, each.api_version), times)
-        for each, times in logged
+        (replace(client, principal=None), logged.requests(client)) for client in logged.clients
     ]
-    assert list(captured) == without_user
-    asked = [[each.asked(client) for client in each.clients] for each in (captured, logged)]
+    assert [(each, captured.requests(each)) for each in captured.clients] == without_user
+    asked = [[each.of(client).asked for client in each.clients] for each in (captured, logged)]
     assert asked[0] == asked[1]
     assert {True, False} == set(asked[0])
     assert {each.software_name for each in captured.clients} == {
@@ -53,4 +52,6 @@ def test_the_proxy_sees_the_same() -> None:
             watched = watcher.opened(segment.source.host, 0)
             connections[segment.source] = RequestHeaders(partial(watcher.requested, watched))
         connections[segment.source].feed(segment.data)
-    assert list(watcher.sightings) == list(captured)
+    proxied = watcher.sightings
+    assert proxied.clients == captured.clients
+    assert all(proxied.requests(each) == captured.requests(each) for each in captured.clients)

@@ -9,11 +9,12 @@ import html5lib
 import pytest
 from rich.console import Console
 
+from conformance.watch import sightings
 from conformance.watch.files import ReportFolder
 from conformance.watch.prediction import PredictedOutcome
 from conformance.watch.releases import release_named
 from conformance.watch.report import WatchReport, as_json, as_markdown, report_of, sentences
-from conformance.watch.sightings import ClientIdentity, Sighting, Sightings
+from conformance.watch.sightings import ClientIdentity, Sightings
 from conformance.watch.terminal import show_result
 from conformance.watch.watcher import Violation
 from reference_model.profiles.known_apis import Range
@@ -26,7 +27,7 @@ def report() -> WatchReport:
     """Return what becomes of one old client."""
     seen = Sightings()
     for request in ((18, 0), (3, 1), (0, 2)):
-        seen.add(Sighting(OLD, *request), 3, connection=1)
+        seen.add(OLD, *request, 3, connection=1)
     seen.note(OLD, "something was not read")
     violation = Violation(clause="KIP-35.client-uses-overlap", sentence="Produce v2", data=b"\0\1")
     return report_of(
@@ -104,23 +105,24 @@ def test_a_full_disk_ends_the_report_alone(
 def test_a_command_that_failed_shows_no_success() -> None:
     """What a failed command would have sent is not known; a client that breaks breaks all the same."""
     seen = Sightings()
-    seen.add(Sighting(OLD, 3, 1))
+    seen.add(OLD, 3, 1)
     release = release_named("apache-kafka-4.4.0")
     assert report_of(seen, {}, [release]).outcome is PredictedOutcome.WORKS
     for status, words in ((3, "with exit status 3:"), (-9, "by SIGKILL:"), (-40, "by signal 40:")):
         failed = report_of(seen, {}, [release], command_status=status)
         assert failed.outcome is PredictedOutcome.CANNOT_SAY
         assert f"the command ended {words}" in failed.all_remarks[0]
-    seen.add(Sighting(OLD, 0, 0))
+    seen.add(OLD, 0, 0)
     assert report_of(seen, {}, [release], command_status=3).outcome is PredictedOutcome.BREAKS
 
 
-def test_clients_that_were_left_out_are_no_success() -> None:
+def test_clients_that_were_left_out_are_no_success(monkeypatch: pytest.MonkeyPatch) -> None:
     """If there were more clients than are kept, nothing can be said of all of them."""
-    seen = Sightings(most_clients=1)
+    monkeypatch.setattr(sightings, "MOST_CLIENTS", 1)
+    seen = Sightings()
     release = release_named("apache-kafka-4.4.0")
     for name in ("one", "two"):
-        seen.add(Sighting(ClientIdentity(name, "h"), 3, 1))
+        seen.add(ClientIdentity(name, "h"), 3, 1)
     report = report_of(seen, {}, [release])
     assert [each.outcome for row in report.rows for each in row.predictions] == [
         PredictedOutcome.WORKS

@@ -48,8 +48,9 @@ def test_a_day_of_connections_is_bounded(monkeypatch: pytest.MonkeyPatch) -> Non
     assert all(len(each.connections) <= recording.MOST_CONNECTIONS for each in kept)
     assert all(len(each.requests) <= recording.MOST_REQUESTS for each in kept)
     assert len(seen._software) <= 20
-    assert len(seen.sightings) <= sightings.MOST_CLIENTS
-    assert sum(times for _, times in seen.sightings) == seen.requests == 900
+    assert len(seen.sightings.clients) <= sightings.MOST_CLIENTS
+    found = [seen.sightings.of(each).requests.total() for each in seen.sightings.clients]
+    assert sum(found) == seen.requests == 900
 
 
 def test_what_is_not_read_counts_against_the_client_that_sent_it() -> None:
@@ -57,11 +58,11 @@ def test_what_is_not_read_counts_against_the_client_that_sent_it() -> None:
     seen = Watcher(lambda: 0)
     connection = seen.opened("10.0.0.1", 0)
     seen.requested(connection, head_of(request(3, 4)))
-    assert len(seen.sightings) == 1
+    assert len(seen.sightings.clients) == 1
     seen.miss_rest(connection, "unread from here on")
     (client,) = seen.sightings.clients
     assert client.client_id == "app"
-    assert seen.sightings.missed_requests(client)
+    assert seen.sightings.of(client).missed_requests
     found = predict(seen.sightings, client, {}, release_named("apache-kafka-4.4.0"))
     assert found.outcome is PredictedOutcome.CANNOT_SAY
 
