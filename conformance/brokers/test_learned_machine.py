@@ -18,12 +18,10 @@ from conformance.engine.examples_ahead import examples_at_once
 from conformance.engine.property_judge import JUDGE
 from conformance.engine.repeating import FailingExample
 from conformance.learning.alphabets import LARGE, SMALL
-from conformance.learning.comparison import costly_difference, shortest_difference
-from conformance.learning.learner import NotLearned
+from conformance.learning.comparison import costly_difference, shortest_difference, suite_of
+from conformance.learning.learner import NotLearned, learn_listener
 from conformance.learning.querying import CostlyLetter, Listening
-from conformance.learning.results import learn_listener
 from conformance.learning.subjects import listening_to, machine_of_model, model_for
-from conformance.learning.suite import suite_of
 from fixtures.cleanup.ending_signals import INTERRUPTS
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker

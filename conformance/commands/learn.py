@@ -21,8 +21,8 @@ from conformance.commands.selection import command_config_option, runnable_targe
 from conformance.engine.examples_ahead import examples_at_once
 from conformance.engine.jobs_plugin import fitting_jobs
 from conformance.learning.alphabets import SIZES, SMALL
+from conformance.learning.learner import learn_listener
 from conformance.learning.querying import Listening
-from conformance.learning.results import learn_listener
 from conformance.learning.subjects import listening_to, machine_of_model, model_for
 from fixtures import tiers
 from fixtures.choosing.listeners import LAUNCHERS, is_elsewhere

@@ -1,12 +1,17 @@
-"""The alphabets, as data: a small one, with which learning takes seconds, and a large one that contains it."""
+"""Letters, which are named inputs of a connection, and the alphabets of them: words of letters are what learning sends.
+
+A letter is one write in most cases. Its bytes are the same in every word, so its response can be recognised by its
+correlation id, which no other letter has.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import enum
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 
-from conformance.learning.letters import Alphabet, Letter, Sending
+from fixtures.client.connection import Connection
 from reference_model.broker.rules.reaction import AnswerKind, Identity
 from reference_model.broker.rules.request_parser import READABLE_BODIES
 from strategies.api_versions import build_request
@@ -26,7 +31,7 @@ from wire.api_keys import (
     VOTE_KEY,
 )
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
-from wire.exchange import Request
+from wire.exchange import Exchange, Request
 from wire.frames import SOCKET_REQUEST_MAX_BYTES
 from wire.headers import CLIENT_ID_OFFSET, PLAIN_REQUEST_HEADER
 from wire.primitives import INT16_MAX, INT16_MIN, INT32_MAX, TaggedField
@@ -39,7 +44,51 @@ from wire.sasl import (
     plain_token,
 )
 
+
+class Sending(enum.Enum):
+    """How a letter is sent."""
+
+    ONE_WRITE = "in one write"
+    IN_PIECES = "in two writes with a pause"
+    WITH_SENTINEL = "followed by a sentinel"
+    """For frames that some releases ignore: the response to the sentinel shows it, so that nothing is waited for."""
+    THEN_END = "followed by the end of our side of the stream"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Letter:
+    """One named input.
+
+    Attributes:
+        name: its name.
+        requests: the frames that it consists of; usually one.
+        kind: the kind of message that a response to it is.
+        sending: how it is sent.
+        cut: after how many bytes the first of two writes ends.
+    """
+
+    name: str
+    requests: tuple[Request, ...]
+    kind: AnswerKind = AnswerKind.API_VERSIONS
+    sending: Sending = Sending.ONE_WRITE
+    cut: int = 0
+
+    def send(self, connection: Connection) -> tuple[Exchange, ...]:
+        """Send the letter on a connection, and return what became of each of its frames."""
+        if self.sending is Sending.WITH_SENTINEL:
+            return (connection.exchange(self.requests[0]),)
+        if self.sending is Sending.THEN_END:
+            return connection.end_stream(self.requests)
+        cuts = (self.cut,) if self.sending is Sending.IN_PIECES else ()
+        return connection.converse(self.requests, cuts=cuts)
+
+
+Alphabet = Mapping[str, Letter]
+"""The letters that words consist of, by name, in the order in which they are tried."""
+
+
 SMALL, LARGE = "small", "large"
+"""With the small alphabet learning takes seconds; the large one contains it."""
 SIZES = (SMALL, LARGE)
 FIRST_CORRELATION_ID = 1000
 ODD_TAG = TaggedField(tag=9, data=b"odd")

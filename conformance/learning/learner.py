@@ -1,4 +1,7 @@
-"""Learns the machine of a listener with AALpy's KV algorithm; our own complete suite searches for counterexamples."""
+"""Compares a listener with its model, and learns the machine of one that differs.
+
+AALpy's KV algorithm learns it; our own complete suite searches for counterexamples.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,24 @@ from typing import Any
 from aalpy.base import SUL, Oracle
 from aalpy.learning_algs import run_KV
 
-from conformance.learning.comparison import first_difference
-from conformance.learning.querying import Listening
-from reports.machines.machine import CLOSED, SILENT, Machine, MachineMove, Word, last_of, minimal
+from conformance.learning.comparison import (
+    costly_difference,
+    difference_at,
+    first_difference,
+    shortest_difference,
+)
+from conformance.learning.querying import CostlyLetter, Listening
+from reports.machines.learned import Learned, MachineDifference
+from reports.machines.machine import (
+    CLOSED,
+    SILENT,
+    Machine,
+    MachineMove,
+    Word,
+    distinguishing_word,
+    last_of,
+    minimal,
+)
 
 MOST_STATES = 40
 """A machine with more states is not learned to the end: something counts without a limit, or answers at random."""
@@ -107,3 +125,47 @@ def _as_machine(letters: Word, learned: Any) -> Machine:
     ]
     moves += [dict.fromkeys(letters, MachineMove(output, end)) for output, end in ends.items()]
     return minimal(letters, moves)
+
+
+def learn_listener(listening: Listening, model: Machine, extra_states: int) -> Learned:
+    """Compare a listener with its model, and learn its machine if it differs, which is certain to be found up to `extra_states` more states.
+
+    Raises:
+        HarnessError: the target cannot be reached, or kept us waiting for too long.
+    """
+    difference: MachineDifference | None = None
+    costly: list[str] = []
+    machine: Machine | None
+    while True:
+        try:
+            found = shortest_difference(listening, model, extra_states)
+            difference = difference or found
+            machine = model if found is None else learn_machine(listening, extra_states)
+            stopped = ""
+            break
+        except CostlyLetter as error:
+            # Silence that the model has too is no difference, but it is as slow.
+            costly.append(str(error))
+            difference = difference or costly_difference(listening, model, error.letter)
+            listening.leave_out(error.letter)
+            model = model.restricted_to(tuple(listening.alphabet))
+        except NotLearned as error:
+            machine, stopped = None, str(error)
+            break
+    if machine is not None and not costly:
+        word = distinguishing_word(machine, model)
+        if difference is not None and word is not None and len(word) < len(difference.word):
+            difference = difference_at(listening, model, word)
+    return Learned(
+        target=listening.broker.target.id,
+        listener=listening.broker.listener,
+        letters=tuple(listening.alphabet),
+        machine=machine,
+        difference=difference,
+        extra_states=extra_states,
+        queries=listening.queries,
+        steps=listening.steps,
+        unstable=tuple(listening.unstable.values()),
+        left_out=tuple(costly),
+        stopped=stopped,
+    )

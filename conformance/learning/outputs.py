@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from conformance.learning.letters import Letter, Sending
+from conformance.learning.alphabets import Letter, Sending
 from reference_model.broker.rules.reaction import AnswerKind
 from reference_model.judging.same_response import StablePart, stable_part_of_body
 from reports.escaping import printable

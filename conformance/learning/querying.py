@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from conformance.learning.letters import Alphabet
+from conformance.learning.alphabets import Alphabet
 from conformance.learning.outputs import Abstraction
 from fixtures.client.connection import Connection
 from fixtures.errors import BrokerGone, HarnessError

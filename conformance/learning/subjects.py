@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from conformance.assertions.model_agreement import model_of
-from conformance.learning.alphabets import LetterFacts, alphabet_of
-from conformance.learning.letters import Alphabet
+from conformance.learning.alphabets import Alphabet, LetterFacts, alphabet_of
 from conformance.learning.outputs import Abstraction
 from conformance.learning.querying import Listening
 from fixtures.client.running_broker import SaslAccess

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from conformance.commands import learn as learn_command
 from conformance.commands.learn import learn
-from conformance.learning.results import learn_listener
+from conformance.learning.learner import learn_listener
 from fixtures.client.traffic import TRAFFIC
 from reference_model.faults.broker import DEFECTS
 from reports.machines.learned import Learned, as_json, from_json, moves_as_json

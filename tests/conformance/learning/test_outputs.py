@@ -6,8 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from conformance.learning.alphabets import LARGE, ODD_TAG, SMALL, LetterFacts, alphabet_of
-from conformance.learning.letters import Letter, Sending
+from conformance.learning.alphabets import (
+    LARGE,
+    ODD_TAG,
+    SMALL,
+    Letter,
+    LetterFacts,
+    Sending,
+    alphabet_of,
+)
 from conformance.learning.outputs import Abstraction
 from reference_model.broker.rules.reaction import AnswerKind, Identity
 from reference_model.judging.same_response import stable_part

@@ -10,8 +10,8 @@ import pytest
 
 from conformance.learning import learner
 from conformance.learning.comparison import shortest_difference
+from conformance.learning.learner import learn_listener
 from conformance.learning.querying import CostlyLetter, Listening
-from conformance.learning.results import learn_listener
 from fixtures.client.connection import Connection
 from fixtures.client.running_broker import SaslAccess
 from fixtures.errors import BrokerGone
