@@ -1,14 +1,24 @@
-"""Tables, and what was found about them, as JSON of one form, to be stored and compared later."""
+"""Tables that no broker is asked for: in files of JSON, which are stored and compared later, and those recorded of releases."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from conformance.api_versions.cluster_tables import BrokerTable, ClusterTables
+from fixtures.registry.targets import Target, load_targets
 from reference_model.profiles.known_apis import Range, name_of
-from reference_model.profiles.version_tables import RequestChange, Table, table_of
+from reference_model.profiles.listeners import CONTROLLER, PLAINTEXT
+from reference_model.profiles.profile import APACHE_KAFKA, RECORDED_RELEASES, Profile, profile_of
+from reference_model.profiles.version_tables import (
+    Ranges,
+    RequestChange,
+    Table,
+    ranges_of,
+    table_of,
+)
 from wire.foreign_json import read_foreign_json
 
 
@@ -114,3 +124,47 @@ def _broker(entry: Mapping[str, Any]) -> BrokerTable:
         },
         features={str(name): int(level) for name, level in entry["finalized_features"].items()},
     )
+
+
+def tables_of_release(target: Target, *, controllers: bool) -> ClusterTables:
+    """Return the table that was recorded of a release, or of its controllers, as that of a cluster of one broker.
+
+    Raises:
+        InvalidTables: none was recorded.
+    """
+    profile = _profile(target, CONTROLLER if controllers else PLAINTEXT)
+    if not profile.api_keys:
+        what = "a controller's table" if controllers else "a table"
+        raise InvalidTables(f"the suite has not recorded {what} of {target.id}")
+    broker = BrokerTable(
+        node_id=1,
+        host="recorded",
+        port=0,
+        ranges=ranges_of(profile.api_keys),
+        refused=ranges_of(profile.traits.refused_listed),
+    )
+    return ClusterTables(name=target.id, cluster_id=None, brokers=[broker])
+
+
+def refused_with(ranges: Ranges) -> Ranges:
+    """Return the versions that a broker refuses although it lists them, if its table is that of a known release."""
+    return next((refused for table, refused in _refusals() if table == ranges), {})
+
+
+@cache
+def _refusals() -> tuple[tuple[Ranges, Ranges], ...]:
+    """Return the table of each release that refuses something of it, with that."""
+    profiles = [
+        _profile(target, PLAINTEXT)
+        for target in load_targets()
+        if target.implementation == APACHE_KAFKA and target.release in RECORDED_RELEASES
+    ]
+    return tuple(
+        (ranges_of(each.api_keys), ranges_of(each.traits.refused_listed))
+        for each in profiles
+        if each.traits.refused_listed
+    )
+
+
+def _profile(target: Target, listener: str) -> Profile:
+    return profile_of(target.release, quorum=target.quorum, listener=listener)

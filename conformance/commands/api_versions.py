@@ -24,13 +24,12 @@ from conformance.api_versions.features import (
     read_features,
     verdict_on,
 )
-from conformance.api_versions.release_tables import tables_of_release
-from conformance.api_versions.stock_text import stock_text
 from conformance.api_versions.stored_tables import (
     InvalidTables,
     as_json,
     changes_as_json,
     read_tables,
+    tables_of_release,
 )
 from conformance.api_versions.terminal import (
     show_cluster,
@@ -38,6 +37,7 @@ from conformance.api_versions.terminal import (
     show_refused,
     show_silent,
     show_verdicts,
+    stock_text,
 )
 from conformance.commands.errors import CouldNotTell, InvalidFile, reported_as
 from conformance.commands.output_console import output_console

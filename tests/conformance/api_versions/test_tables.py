@@ -15,8 +15,13 @@ import pytest
 from conformance.api_versions import asking
 from conformance.api_versions.client_requests import UnknownRequests, refused_requests, requests_of
 from conformance.api_versions.cluster_tables import ClusterTables
-from conformance.api_versions.release_tables import refused_with, tables_of_release
-from conformance.api_versions.stored_tables import InvalidTables, as_json, read_tables
+from conformance.api_versions.stored_tables import (
+    InvalidTables,
+    as_json,
+    read_tables,
+    refused_with,
+    tables_of_release,
+)
 from fixtures.client.cluster_metadata import ClusterMetadata, ListedBroker
 from fixtures.client.command_config import CommandConfig
 from fixtures.client.running_broker import Address

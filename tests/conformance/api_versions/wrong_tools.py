@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, cast
 
 from conformance.api_versions import asking, features
-from conformance.api_versions import stock_text as text
+from conformance.api_versions import terminal as text
 from conformance.api_versions.cluster_tables import ClusterTables
 from conformance.api_versions.features import FeatureVerdict, NeededApi
 from conformance.commands import api_versions as tool
