@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 
-from conformance.watch.between_brokers import LEFT_OUT, is_broker
 from conformance.watch.captured_connection import CapturedConnection, RequestKey
-from conformance.watch.sightings import ClientIdentity, Sightings
+from conformance.watch.sightings import LEFT_OUT, ClientIdentity, Sightings, is_broker
 from conformance.watch.tcp_packets import Endpoint, PacketCounts, Segment, read_segments
 from reference_model.profiles.known_apis import known_apis
 

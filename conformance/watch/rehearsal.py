@@ -58,7 +58,7 @@ class Rehearsal:
             return _closing(head)
         if reaction.error_code is not ErrorCode.NONE:
             head.answer = self._refusal(reaction)
-            return _in_version_0(head)
+            return _in_version(head, 0)
         asked = min(head.api_version, self._newest)
         head.answer = self._table(reaction, asked)
         return None if asked == head.api_version else _in_version(head, asked)
@@ -124,10 +124,6 @@ def _close(payload: bytes) -> None:
 def _closing(head: RequestHead) -> bytes:
     """Let the connection be closed in place of a response to a request; what comes after it is not read."""
     head.answer, head.is_last = _close, True
-    return _in_version_0(head)
-
-
-def _in_version_0(head: RequestHead) -> bytes:
     return _in_version(head, 0)
 
 

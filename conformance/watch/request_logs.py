@@ -11,9 +11,13 @@ from typing import IO
 
 import pyarrow as pa
 
-from conformance.watch.between_brokers import LEFT_OUT, is_broker
-from conformance.watch.sightings import ClientIdentity, Sightings
-from conformance.watch.unusable_source import UnusableSource
+from conformance.watch.sightings import (
+    LEFT_OUT,
+    ClientIdentity,
+    Sightings,
+    UnusableSource,
+    is_broker,
+)
 from wire.request_log import MOST_COUNTED, LogCounts, LoggedRequest
 
 LIMITS = (

@@ -1,16 +1,21 @@
 """What sources saw of clients: which requests each client sent, in which versions, and whether it asks for versions.
 
 A source is anything that fills a `Sightings`: the proxy, a capture, a request log. What it cannot see it says in sentences.
+Brokers and controllers are upgraded with their cluster, so they are no clients. A proxy sees no requests that they send each
+other, but a capture and a request log may be full of them.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
 
-from reference_model.profiles.known_apis import Range
+import click
+
+from reference_model.profiles.known_apis import Range, known_apis
 from reference_model.profiles.version_tables import Ranges, intersection
 from wire.api_keys import API_VERSIONS_KEY, PRODUCE_KEY
 
@@ -176,3 +181,26 @@ class Sightings:
         seen = self._clients[client] = SeenClient()
         self._alike.setdefault((client.client_id, client.address), []).append(seen)
         return seen
+
+
+class UnusableSource(click.ClickException):
+    """A capture or a log that was named does not exist, cannot be opened, or is something else."""
+
+    exit_code = 4
+
+
+LEFT_OUT = "requests that brokers and controllers sent each other were left out"
+_SHARE_STATE_KEYS = range(83, 88)
+"""The states of share groups, which brokers keep for each other."""
+_CLIENT_ID = re.compile(r"broker-\d+-fetcher-\d+|raft-client-\d+")
+"""The client ids of replication and of the metadata quorum, which also send requests that clients send."""
+
+
+def is_broker(client_id: str | None, api_keys: Iterable[int]) -> bool:
+    """Return whether one that has this client id and sends these requests is a broker or a controller."""
+    return _CLIENT_ID.fullmatch(client_id or "") is not None or any(map(_is_between, api_keys))
+
+
+def _is_between(api_key: int) -> bool:
+    known = known_apis().get(api_key)
+    return api_key in _SHARE_STATE_KEYS or (known is not None and not known.for_brokers)

@@ -9,9 +9,8 @@ from dpkt import pcap, pcapng
 
 from conformance.watch import captured_connection, captures
 from conformance.watch.captures import LIMITS, read_captures
-from conformance.watch.sightings import ClientIdentity, Sightings
+from conformance.watch.sightings import ClientIdentity, Sightings, UnusableSource
 from conformance.watch.tcp_packets import Segment
-from conformance.watch.unusable_source import UnusableSource
 from tests.conformance.watch.captured_traffic import (
     BROKER,
     CLIENT,

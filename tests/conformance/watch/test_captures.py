@@ -12,11 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conformance.watch import captures
-from conformance.watch.between_brokers import LEFT_OUT
 from conformance.watch.captures import LIMITS, read_captures
-from conformance.watch.sightings import ClientIdentity, Sightings
+from conformance.watch.sightings import LEFT_OUT, ClientIdentity, Sightings, UnusableSource
 from conformance.watch.tcp_packets import Endpoint, Segment
-from conformance.watch.unusable_source import UnusableSource
 from tests.conformance.watch.captured_traffic import (
     BROKER,
     CLIENT,

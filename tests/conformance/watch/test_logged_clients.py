@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from conformance.watch import request_logs
-from conformance.watch.between_brokers import is_broker
 from conformance.watch.request_logs import LoggedClients, _GrowingFile, _Lines, add_counted
-from conformance.watch.sightings import ClientIdentity, Sightings
+from conformance.watch.sightings import ClientIdentity, Sightings, is_broker
 from wire.request_log import LogCounts, LoggedRequest
 
 LATER = LoggedRequest(3, 9, "shop", "10.0.0.7", "User:a")

@@ -10,10 +10,8 @@ import pyarrow as pa
 import pytest
 
 from conformance.watch import request_logs
-from conformance.watch.between_brokers import LEFT_OUT
 from conformance.watch.request_logs import LIMITS, NO_SOFTWARE, read_request_logs
-from conformance.watch.sightings import ClientIdentity, Sightings
-from conformance.watch.unusable_source import UnusableSource
+from conformance.watch.sightings import LEFT_OUT, ClientIdentity, Sightings, UnusableSource
 from tests.wire.logged_requests import ENTRIES, FORWARDED, USER
 
 LINES = [line for line, _ in ENTRIES.values()]

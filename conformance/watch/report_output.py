@@ -1,17 +1,24 @@
-"""Writes a report into a folder: report.json, report.md and index.html. A disk that is full ends the writing, not the watching."""
+"""Shows a report on a terminal, and writes it into a folder: report.json, report.md and index.html."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
 from conformance.watch.prediction import PredictedOutcome
 from conformance.watch.report import (
+    NO_CLIENT,
+    ClientRow,
     WatchReport,
     as_json,
     as_markdown,
     client_name,
     requests_in_words,
+    sentences,
 )
 from reports.escaping import printable
 from reports.records import Verdict
@@ -22,11 +29,58 @@ _VERDICTS = {
     PredictedOutcome.BREAKS: Verdict.VIOLATES,
     PredictedOutcome.CANNOT_SAY: Verdict.INCONCLUSIVE,
 }
+_STYLES = {
+    PredictedOutcome.WORKS: "green",
+    PredictedOutcome.BREAKS: "bold red",
+    PredictedOutcome.CANNOT_SAY: "yellow",
+}
 _SHOWN_BYTES = 64
 
 
+def table_of(report: WatchReport) -> RenderableType:
+    """Return the clients as a table."""
+    if not report.rows:
+        return Text("no client has sent a request yet", style="dim")
+    table = Table(box=None, header_style="dim", pad_edge=False)
+    for name in ("client", "address", "requests", *report.releases):
+        table.add_column(name, overflow="fold")
+    for row in report.rows:
+        table.add_row(
+            Text(printable(client_name(row.client))),
+            Text(_address(row)),
+            Text("\n".join(requests_in_words(row))),
+            *(Text(each.outcome.value, style=_STYLES[each.outcome]) for each in row.predictions),
+        )
+    return table
+
+
+def _address(row: ClientRow) -> str:
+    principal = f" ({row.client.principal})" if row.client.principal else ""
+    return printable(f"{row.client.address}{principal}")
+
+
+def show_result(console: Console, report: WatchReport) -> None:
+    """Show the clients, what becomes of them, what they did against the rules, and what could not be seen."""
+    if not report.rows:
+        console.print(NO_CLIENT, style="yellow")
+    else:
+        console.print(table_of(report))
+        console.print()
+        for each in sentences(report, without=PredictedOutcome.WORKS):
+            console.print(printable(each), markup=False, highlight=False)
+    for row in report.rows:
+        for violation in row.violations:
+            text = f"{client_name(row.client)}: {violation.sentence} ({violation.clause}): "
+            console.print(
+                printable(text) + violation.data[:_SHOWN_BYTES].hex(" "),
+                markup=False,
+                highlight=False,
+            )
+    console.print(Group(*(Text(printable(each), style="dim") for each in report.all_remarks)))
+
+
 class ReportFolder:
-    """The folder of a report.
+    """The folder of a report. A disk that is full ends the writing, not the watching.
 
     Attributes:
         problem: why nothing is written any more; empty if everything could be written.
@@ -61,9 +115,7 @@ def _write_page(folder: Path, report: WatchReport) -> None:
     clients = [
         WatchedClient(
             name=printable(client_name(row.client)),
-            address=printable(
-                row.client.address + (f" ({row.client.principal})" if row.client.principal else "")
-            ),
+            address=_address(row),
             requests=requests_in_words(row),
             outcomes=[
                 (
