@@ -140,7 +140,7 @@ class _CaptureReader:
                 identity, kind.api_key, kind.api_version, times, connection=(client, server)
             )
             if not connection.is_complete:
-                self._sightings.miss_beginning(identity)
+                self._sightings.of(identity).missed_beginning = True
         if connection.table:
             tables = self._sightings.tables
             tables[str(server)] = max(tables.get(str(server), {}), connection.table, key=len)

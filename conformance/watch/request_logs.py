@@ -63,7 +63,7 @@ class LoggedClients:
         for request, client in clients.items():
             times = requests[request]
             self._sightings.add(client, request.api_key, request.api_version, times)
-            self._sightings.miss_beginning(client)
+            self._sightings.of(client).missed_beginning = True
 
     def _learn(self, request: LoggedRequest) -> None:
         if is_broker(request.client_id, [request.api_key]):

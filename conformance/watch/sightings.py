@@ -102,9 +102,7 @@ class Sightings:
         connection: object | None = None,
     ) -> None:
         """Count a request; `connection` distinguishes its connection from others of the client, if the source knows."""
-        seen = self._kept(client)
-        if seen is None:
-            return
+        seen = self.of(client)
         request = (api_key, api_version)
         if request in seen.requests or len(seen.requests) < MOST_VERSIONS:
             seen.requests[request] += times
@@ -114,23 +112,26 @@ class Sightings:
         if connection is not None and len(seen.connections) < MOST_CONNECTIONS:
             seen.connections.add(connection)
 
-    def miss_beginning(self, client: ClientIdentity) -> None:
-        """Remember that a connection of a client was not seen from its beginning."""
-        seen = self._kept(client)
-        if seen is not None:
-            seen.missed_beginning = True
-
-    def miss_requests(self, client: ClientIdentity) -> None:
-        """Remember that not all requests of a client could be read."""
-        seen = self._kept(client)
-        if seen is not None:
-            seen.missed_requests = True
+    def of(self, client: ClientIdentity) -> SeenClient:
+        """Return what was seen of a client, to which sources add; if there are too many clients, it is not kept."""
+        if client in self._clients:
+            return self._clients[client]
+        seen = SeenClient()
+        if len(self._clients) >= MOST_CLIENTS:
+            self.are_incomplete = True
+            self.say_cannot_see(
+                f"there were more than {MOST_CLIENTS} clients; further ones are left out"
+            )
+        else:
+            self._clients[client] = seen
+            self._alike.setdefault((client.client_id, client.address), []).append(seen)
+        return seen
 
     def note(self, client: ClientIdentity, sentence: str) -> None:
         """Remember what a source could not read of a client."""
-        seen = self._kept(client)
-        if seen is not None and len(seen.notes) < MOST_NOTES:
-            seen.notes[sentence] = None
+        notes = self.of(client).notes
+        if len(notes) < MOST_NOTES:
+            notes[sentence] = None
 
     def say_cannot_see(self, sentence: str) -> None:
         """Remember what a source cannot see at all."""
@@ -150,10 +151,6 @@ class Sightings:
         """The clients in a stable order."""
         return tuple(sorted(self._clients, key=lambda each: [part or "" for part in _ORDER(each)]))
 
-    def of(self, client: ClientIdentity) -> SeenClient:
-        """Return what was seen of one of the clients."""
-        return self._clients[client]
-
     def requests(self, client: ClientIdentity) -> Mapping[tuple[int, int], int]:
         """Return how often one of the clients sent each request, by API key and version ascending."""
         return dict(sorted(self._clients[client].requests.items()))
@@ -167,20 +164,6 @@ class Sightings:
         if any(each.asked for each in same):
             return True
         return None if any(each.missed_beginning for each in same) else False
-
-    def _kept(self, client: ClientIdentity) -> SeenClient | None:
-        """Return what was seen of a client; None if there are too many clients."""
-        if client in self._clients:
-            return self._clients[client]
-        if len(self._clients) >= MOST_CLIENTS:
-            self.are_incomplete = True
-            self.say_cannot_see(
-                f"there were more than {MOST_CLIENTS} clients; further ones are left out"
-            )
-            return None
-        seen = self._clients[client] = SeenClient()
-        self._alike.setdefault((client.client_id, client.address), []).append(seen)
-        return seen
 
 
 class UnusableSource(click.ClickException):

@@ -172,7 +172,7 @@ class Watcher:
     def miss_rest(self, connection: WatchedConnection, sentence: str) -> None:
         """Remember why further requests of a client are not seen."""
         client = self._identity(connection.client_id, connection.address)
-        self._sightings.miss_requests(client)
+        self._sightings.of(client).missed_requests = True
         self._sightings.note(client, sentence)
 
     def over(self, connection: WatchedConnection) -> None:

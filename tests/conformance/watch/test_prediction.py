@@ -28,7 +28,7 @@ def predicted(
     for key, version in requests:
         seen.add(CLIENT, key, version)
     if missed:
-        seen.miss_beginning(CLIENT)
+        seen.of(CLIENT).missed_beginning = True
     return predict(seen, CLIENT, watched, release_named(release))
 
 

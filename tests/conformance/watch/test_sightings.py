@@ -30,7 +30,7 @@ def test_a_client_that_was_seen_from_its_middle_may_have_asked() -> None:
     seen = Sightings()
     seen.add(ONE, 3, 1)
     assert seen.asks(ONE) is False
-    seen.miss_beginning(ONE)
+    seen.of(ONE).missed_beginning = True
     assert seen.asks(ONE) is None
     seen.add(ONE, 18, 0)
     assert seen.asks(ONE)
