@@ -17,8 +17,15 @@ from conformance.commands.errors import CouldNotTell, InvalidFile, reported_as
 from conformance.commands.output_console import output_console
 from conformance.commands.selection import EVERY_RELEASE, runnable_targets
 from conformance.corpus.entries import CorpusEntry, InvalidCorpus, load_corpus
-from conformance.releases.generated_inputs import COUNT, SEED, generated_inputs
-from conformance.releases.release_changes import Observer, Release, changes_between, stages_of
+from conformance.releases.release_changes import (
+    COUNT,
+    SEED,
+    Observer,
+    Release,
+    changes_between,
+    generated_inputs,
+    stages_of,
+)
 from fixtures.artefacts.message_schemas import catalogue_of
 from fixtures.choosing.listeners import LAUNCHERS
 from fixtures.errors import HarnessError

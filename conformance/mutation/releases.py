@@ -12,8 +12,14 @@ from conformance.corpus.entries import CorpusEntry, load_corpus
 from conformance.mutation.in_memory import InMemoryResult
 from conformance.mutation.score import Blame, Kill
 from conformance.mutation.subjects import broker_with
-from conformance.releases.generated_inputs import COUNT, SEED, generated_inputs
-from conformance.releases.release_changes import Observer, Release, changes_between
+from conformance.releases.release_changes import (
+    COUNT,
+    SEED,
+    Observer,
+    Release,
+    changes_between,
+    generated_inputs,
+)
 from reference_model.faults.broker import DEFECTS
 from reference_model.profiles.listeners import PLAINTEXT
 from reference_model.profiles.profile import NEWEST_RELEASE, RECORDED_RELEASES

@@ -28,6 +28,9 @@ from reference_model.broker.rules.responses import response_for
 from reference_model.judging.stored_inputs import Frames, StoredInputOracle, cut_frames
 from reports.grid.change_log import Change
 from reports.run.hex_dump import layout_of_answer
+from strategies.any_requests import any_requests
+from strategies.broken_requests import frames_with_wrong_size
+from strategies.hypothesis_adapter import draw
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import ApiVersion, ApiVersionsResponse
 from wire.codec import decode
@@ -308,3 +311,25 @@ def _difference(old: Seen, new: Seen) -> Iterator[tuple[str, str, tuple[str, ...
         # Report only the frames that are treated differently; all of them if a predicted change did not happen.
         if was != became or old.observation == new.observation:
             yield was, became, clauses, predicted
+
+
+SEED = 20261121
+"""Fixed, so that two comparisons of releases are about the same bytes."""
+COUNT = 300
+"""How many inputs are drawn unless a caller asks for another number."""
+ANY_INPUTS = any_requests() | frames_with_wrong_size()
+
+
+def generated_inputs(count: int, seed: int) -> tuple[CorpusEntry, ...]:
+    """Draw inputs; the same count and seed always produce the same inputs."""
+    drawn: dict[bytes, CorpusEntry] = {}
+
+    def collect(values: Mapping[str, Request]) -> None:
+        sent = values["sent"]
+        entry = CorpusEntry(
+            name=f"drawn-{len(drawn) + 1}", origin=f"drawn with seed {seed}", data=sent.data
+        )
+        drawn.setdefault(sent.data, entry)
+
+    draw({"sent": ANY_INPUTS}, collect, seed=seed, count=count)
+    return tuple(drawn.values())

@@ -12,8 +12,12 @@ from click.testing import CliRunner
 
 from conformance.commands.changes import changes
 from conformance.corpus.entries import CorpusEntry, InvalidCorpus
-from conformance.releases.generated_inputs import generated_inputs
-from conformance.releases.release_changes import ProfilePrediction, Seen, changes_between
+from conformance.releases.release_changes import (
+    ProfilePrediction,
+    Seen,
+    changes_between,
+    generated_inputs,
+)
 from fixtures.client.running_broker import RunningBroker
 from fixtures.errors import BrokerDidNotStart
 from fixtures.registry.targets import Target
