@@ -111,19 +111,18 @@ def _broker(entry: Mapping[str, Any]) -> BrokerTable:
         rack=entry["rack"],
         is_fenced=bool(entry["is_fenced"]),
         problem=entry["problem"] or "",
-        ranges={
-            int(each["api_key"]): Range(int(each["min_version"]), int(each["max_version"]))
-            for each in entry["apis"]
-        },
+        ranges={int(each["api_key"]): _stored_range(each) for each in entry["apis"]},
         refused={
-            int(each["api_key"]): Range(
-                int(each["refused"]["min_version"]), int(each["refused"]["max_version"])
-            )
+            int(each["api_key"]): _stored_range(each["refused"])
             for each in entry["apis"]
             if each.get("refused")
         },
         features={str(name): int(level) for name, level in entry["finalized_features"].items()},
     )
+
+
+def _stored_range(entry: Mapping[str, Any]) -> Range:
+    return Range(int(entry["min_version"]), int(entry["max_version"]))
 
 
 def tables_of_release(target: Target, *, controllers: bool) -> ClusterTables:

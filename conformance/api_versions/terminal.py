@@ -83,13 +83,10 @@ def show_refused(console: Console, refused: Sequence[RequestChange], own: Client
                 _text(each.after, otherwise="not supported"),
             )
         console.print(table)
-    elif own.is_complete:
-        console.print(
-            f"every request of {own.client_id} ({known}) has a version that all brokers support"
-        )
     else:
+        which = "every request" if own.is_complete else "every request that is known"
         console.print(
-            f"every request that is known of {own.client_id} ({known}) has a version that all brokers support"
+            f"{which} of {own.client_id} ({known}) has a version that all brokers support"
         )
     if not own.is_complete:
         console.print(

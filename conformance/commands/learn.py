@@ -240,8 +240,7 @@ def _write(learned: Learned, listening: Listening, out: Path) -> None:
     folder = out / f"{learned.target.replace('/', '-').replace(':', '-')}-{learned.listener}"
     folder.mkdir(parents=True, exist_ok=True)
     exchanges = [
-        {"word": list(word), "received": data.hex()}
-        for word, data in listening.all_received().items()
+        {"word": list(word), "received": data.hex()} for word, data in listening.received.items()
     ]
     description = {**as_json(learned, listening.sent()), "exchanges": exchanges}
     (folder / "machine.json").write_text(f"{json.dumps(description, indent=1)}\n", encoding="utf-8")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -55,6 +55,7 @@ class Listening:
         on_word: called with each word that was sent, its outputs up to the end of the connection, and its exchanges.
         unstable: the words that got different answers.
         at_once: how many words are sent at the same time, each on its own connection; 1 for a target that is near.
+        received: the bytes that came for the last letter of each word, or beginning of one, that was sent.
     """
 
     broker: Broker
@@ -65,10 +66,10 @@ class Listening:
     on_word: OnWord = lambda *_: None
     unstable: dict[Word, Unstable] = field(default_factory=dict)
     at_once: int = 1
+    received: dict[Word, bytes] = field(default_factory=dict)
     _last_words: tuple[Word, ...] = ()
     _silences: Counter[str] = field(default_factory=Counter)
     _outputs: dict[Word, str] = field(default_factory=dict)
-    _received: dict[Word, bytes] = field(default_factory=dict)
     _interned: dict[bytes, bytes] = field(default_factory=dict)
 
     def ask(self, word: Word) -> Outputs:
@@ -96,10 +97,6 @@ class Listening:
             else [each.data.hex() for each in letter.requests]
             for letter in self.alphabet.values()
         }
-
-    def all_received(self) -> Mapping[Word, bytes]:
-        """Return the bytes that came for the last letter of each word, or beginning of one, that was sent."""
-        return self._received
 
     def costly_words(self, letter: str) -> list[Word]:
         """Return the words that ended with the silence or the end of the target after a letter."""
@@ -178,7 +175,8 @@ class Listening:
         outputs = [each.output for each in steps]
         self.steps += len(steps)
         for length, each in enumerate(steps, start=1):
-            self._keep(word[:length], each.exchanges)
+            data = b"".join(exchange.received for exchange in each.exchanges)
+            self.received[word[:length]] = self._interned.setdefault(data, data)
         sent = word[: len(steps)]
         self._silences[sent[-1]] += last_of(outputs[-1]) == SILENT
         self._last_words = (*self._last_words[-1:], sent)
@@ -225,10 +223,6 @@ class Listening:
                     return word
                 return None
         return None
-
-    def _keep(self, word: Word, exchanges: tuple[Exchange, ...]) -> None:
-        data = b"".join(each.received for each in exchanges)
-        self._received[word] = self._interned.setdefault(data, data)
 
     def _remember(self, word: Word, outputs: list[str]) -> None:
         for length, output in enumerate(outputs, start=1):

@@ -49,7 +49,7 @@ def test_known_words_are_not_sent_again() -> None:
     assert subject.ask(("v0",)) == ("NONE v0 full",)
     assert subject.ask(("v0", "negative size", "v3", "v0"))[2:] == ("closed", "closed")
     assert (subject.queries, subject.steps) == (1, 2)
-    assert subject.all_received()["v0",][8:10] == b"\0\0"
+    assert subject.received["v0",][8:10] == b"\0\0"
     assert subject.sent()["negative size"] == ["ffffffff"]
 
 
@@ -121,7 +121,7 @@ def test_a_letter_that_ends_the_target_is_left_out(monkeypatch: pytest.MonkeyPat
     broker, ended = subject.broker, [False]
 
     def connect_unless_gone(*, authenticate: bool) -> Connection:
-        words = list(subject.all_received())
+        words = list(subject.received)
         # It ends after one more word.
         if ("ListGroups",) in words[:-1] and not ended[0]:
             raise BrokerGone("exit status 2")
@@ -189,7 +189,7 @@ def test_words_for_a_far_target_are_sent_at_the_same_time() -> None:
     words = [(one, other) for one in FEW for other in FEW]
     far.send_ahead(words)
     silent = {("ListGroups",), *((letter, "ListGroups") for letter in FEW)}
-    assert not silent.intersection(far.all_received())
+    assert not silent.intersection(far.received)
     assert far.queries == len(words)
     sent_again = [word for word in words if word[0] == "v0" and "ListGroups" not in word]
     assert [far.ask(word) for word in sent_again] == [near.ask(word) for word in sent_again]
