@@ -21,7 +21,7 @@ import click
 from rich.console import Console
 
 from benchmarks.far_connects import ROUND_TRIP_MS
-from benchmarks.goals import Goal, last_line, missed_goals, quick_option
+from benchmarks.measures import Goal, last_line, missed_goals, quick_option
 from fixtures.client.running_broker import Address
 from fixtures.launchers import launch
 from fixtures.launchers.built_in import reference_targets

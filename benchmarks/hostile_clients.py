@@ -21,8 +21,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.goals import Goal, end_with, missed_goals, quick_option
-from benchmarks.memory import peak_memory
+from benchmarks.measures import Goal, end_with, missed_goals, peak_memory, quick_option
 from reports.suite_command import CannotWork, SuiteCommand
 from tests.conformance.suite_runs import REPOSITORY, drain, start_suite
 

@@ -22,8 +22,7 @@ import pyarrow.parquet as pq
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.goals import Goal, end_with, missed_goals, quick_option
-from benchmarks.memory import peak_memory
+from benchmarks.measures import Goal, end_with, missed_goals, peak_memory, quick_option
 from benchmarks.synthetic_runs import night, write_runs
 from reports.refused_runs import REFUSED_FILE
 from reports.suite_command import CannotWork, SuiteCommand

@@ -22,7 +22,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.goals import end_with, quick_option
+from benchmarks.measures import end_with, quick_option
 from clauses.tiers import Tier
 from fixtures.client.patience import PATIENCE_S
 from reports.suite_command import CannotWork, SuiteCommand

@@ -41,8 +41,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.duckdb_grid import COUNTED_TABLES, by_key, duckdb_tables
-from benchmarks.goals import Goal, end_with, missed_goals, quick_option
-from benchmarks.memory import peak_memory
+from benchmarks.measures import Goal, end_with, missed_goals, peak_memory, quick_option
 from benchmarks.synthetic_runs import night, write_runs
 from reports.records import TABLES_FOLDER
 from reports.site.whole_site import build_site, read_tables

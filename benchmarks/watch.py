@@ -21,7 +21,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.goals import Goal, end_with, missed_goals, quick_option
+from benchmarks.measures import Goal, end_with, missed_goals, quick_option
 from conformance.watch.carrying import Ways
 from conformance.watch.proxy import WatchProxy
 from conformance.watch.watcher import Watcher

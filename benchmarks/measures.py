@@ -1,12 +1,15 @@
-"""Upper limits for measured figures, the result of a benchmark that misses one, and the option to measure less."""
+"""Peak memory, upper limits for measured figures, the result of a benchmark that misses one, and the option to measure less."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NoReturn
 
 import click
+import psutil  # type: ignore[import-untyped]
 
 quick_option = click.option("--quick", is_flag=True, help="Measure less, to save time.")
 """The option with which the nightly workflow measures."""
@@ -56,3 +59,48 @@ def end_with(missed: Sequence[str]) -> NoReturn:
 def last_line(missed: Sequence[str]) -> str:
     """Return a line that says which goals were missed, if any."""
     return f"missed: {'; '.join(missed)}" if missed else "every goal measured was met"
+
+
+_EVERY_S = 0.2
+
+
+class PeakMemory:
+    """The highest memory use observed.
+
+    Attributes:
+        gib: resident memory in GiB; a page that several processes share counts once. Java shares all of its pages for a
+            moment with each process that it starts.
+    """
+
+    def __init__(self) -> None:
+        self.gib = 0.0
+
+    def look(self) -> None:
+        """Measure the resident memory now and update the peak."""
+        this = psutil.Process()
+        total = 0
+        for process in (this, *this.children(recursive=True)):
+            try:
+                total += process.memory_full_info().pss
+            except (psutil.NoSuchProcess, psutil.AccessDenied, FileNotFoundError):
+                continue
+        self.gib = max(self.gib, total / 2**30)
+
+
+@contextmanager
+def peak_memory() -> Iterator[PeakMemory]:
+    """Watch the memory of this process's tree."""
+    peak, ended = PeakMemory(), threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(_EVERY_S):
+            peak.look()
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield peak
+    finally:
+        peak.look()
+        ended.set()
+        watcher.join()
