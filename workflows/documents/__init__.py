@@ -1,1 +1,1 @@
-"""Documents that follow from code, each in a module of its own, and pictures of the site."""
+"""Documents that follow from code, and pictures of the site."""

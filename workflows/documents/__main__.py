@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
 import click
 
 from reports.suite_command import SuiteCommand
-from workflows.documents import (
-    allowed_outcomes,
-    clause_list,
-    command_reference,
-    records_schema,
-    table_schema,
-)
+from workflows.documents.clause_lists import allowed_outcomes, clause_list
+from workflows.documents.command_reference import command_reference
+from workflows.documents.schemas import records_schema, table_schema
 
-DOCUMENTS = (allowed_outcomes, clause_list, command_reference, records_schema, table_schema)
+DOCUMENTS: Mapping[str, Callable[[], Iterable[str]]] = {
+    "docs/allowed-outcomes.md": allowed_outcomes,
+    "docs/clauses.md": clause_list,
+    "docs/commands.md": command_reference,
+    "docs/records-schema.md": records_schema,
+    "reports/exports/table_schema.json": table_schema,
+}
+"""What yields the parts of each document, which are joined by line ends."""
+REPOSITORY = Path(__file__).parents[2]
+
+
+def document(name: str) -> str:
+    """Return a complete document."""
+    return "\n".join(DOCUMENTS[name]())
 
 
 @click.command(cls=SuiteCommand, name="workflows.documents")
 def main() -> None:
     """Write the documents that follow from code."""
-    for each in DOCUMENTS:
-        each.DOCUMENT.write_text(each.document(), encoding="utf-8")
+    for name in DOCUMENTS:
+        (REPOSITORY / name).write_text(document(name), encoding="utf-8")
 
 
 if __name__ == "__main__":
