@@ -1,7 +1,7 @@
 """What distance costs: a target near and far, judged by one process and by as many as the distance deserves.
 
 `python -m benchmarks.far_targets [TARGET]` starts the target once, with a proxy before it that delays both directions
-(`benchmarks.delay_proxy`). All runs have one seed. The verdicts must be the same near and far; the figures are ratios of one
+(`benchmarks.distance`). All runs have one seed. The verdicts must be the same near and far; the figures are ratios of one
 run of the benchmark, because seconds depend on the machine. The goals are seconds on an idle machine with two cores.
 """
 
@@ -20,7 +20,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from benchmarks.far_connects import ROUND_TRIP_MS
+from benchmarks.distance import ROUND_TRIP_MS
 from benchmarks.measures import Goal, last_line, missed_goals, quick_option
 from fixtures.client.running_broker import Address
 from fixtures.launchers import launch
@@ -55,7 +55,7 @@ class TimedRun:
 @contextmanager
 def far_from(address: Address, each_way_ms: float) -> Iterator[str]:
     """Delay what passes to and from an address; yield the address that is far away."""
-    command = [sys.executable, "-m", "benchmarks.delay_proxy", str(address)]
+    command = [sys.executable, "-m", "benchmarks.distance", str(address)]
     with subprocess.Popen(
         [*command, "--each-way-ms", str(each_way_ms)], stdout=subprocess.PIPE, text=True
     ) as proxy:
@@ -74,7 +74,7 @@ def judged(
     Raises:
         CannotWork: the run did not judge everything that it planned.
     """
-    far = ("-p", "benchmarks.far_connects") if round_trip_ms else ()
+    far = ("-p", "benchmarks.distance") if round_trip_ms else ()
     started = time.monotonic()
     run = run_suite(
         *("--bootstrap-server", address, *far, *SEED, *options),

@@ -1,21 +1,41 @@
-"""A TCP proxy that makes a target far away: everything arrives later, in both directions.
+"""What makes a target far away: a TCP proxy that delays both directions, and a pytest plugin that delays opening connections.
 
-`python -m benchmarks.delay_proxy HOST:PORT --each-way-ms 100` prints the port on which it listens on loopback. Bytes, the
+`python -m benchmarks.distance HOST:PORT --each-way-ms 100` prints the port on which it listens on loopback. Bytes, the
 end of a stream and a reset all arrive one way's time after they came. A proxy cannot delay the opening of a connection,
-because the kernel accepts it; `benchmarks.far_connects` does that in the process that connects.
+because the kernel accepts it; `-p benchmarks.distance` does that in the process that connects, by the round trip in milliseconds
+that `FAR_CONNECT_MS` has.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import socket
+import time
 from collections.abc import Callable
+from typing import Any
 
 import click
 
 from fixtures.client.given_address import parse_address
 from fixtures.client.running_broker import Address
 from reports.suite_command import SuiteCommand
+
+ROUND_TRIP_MS = "FAR_CONNECT_MS"
+"""The variable with the round trip."""
+_near = socket.socket.connect
+
+
+def _connect(self: socket.socket, address: Any) -> None:
+    time.sleep(float(os.environ[ROUND_TRIP_MS]) / 1000)
+    _near(self, address)
+
+
+def pytest_configure() -> None:
+    """Delay every connection of this process from now on."""
+    socket.socket.connect = _connect  # type: ignore[method-assign,assignment]
+
 
 READ_BYTES = 65536
 
@@ -91,7 +111,7 @@ async def serve(
         await server.serve_forever()
 
 
-@click.command(cls=SuiteCommand, name="benchmarks.delay_proxy")
+@click.command(cls=SuiteCommand, name="benchmarks.distance")
 @click.argument("target", metavar="HOST:PORT")
 @click.option("--each-way-ms", default=100.0, show_default=True, help="Delay of each direction.")
 @click.option("--port", default=0, help="Port to listen on; a free one by default.")
