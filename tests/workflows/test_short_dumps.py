@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workflows.compatibility.short_dumps import shortened
+from workflows.compatibility.finding_texts import shortened
 
 
 def table_of(*keys: int) -> list[str]:
