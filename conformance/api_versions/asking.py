@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future, wait
 from dataclasses import asdict, replace
 
-from conformance.api_versions.cluster_tables import BrokerTable, ClusterTables
-from conformance.api_versions.stored_tables import refused_with
+from conformance.api_versions.cluster_tables import BrokerTable, ClusterTables, refused_with
 from fixtures.cleanup.unwaited_threads import UnwaitedThreads
 from fixtures.client.cluster_client import PROBLEMS, ClusterClient, connected
 from fixtures.client.cluster_metadata import ClusterMetadata, ListedBroker, is_of_controller

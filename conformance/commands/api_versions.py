@@ -16,20 +16,20 @@ from conformance.api_versions.client_requests import (
     refused_requests,
     requests_of,
 )
-from conformance.api_versions.cluster_tables import ClusterTables
+from conformance.api_versions.cluster_tables import (
+    ClusterTables,
+    InvalidTables,
+    as_json,
+    changes_as_json,
+    read_tables,
+    tables_of_release,
+)
 from conformance.api_versions.features import (
     FeatureVerdict,
     InvalidFeatureFile,
     Usable,
     read_features,
     verdict_on,
-)
-from conformance.api_versions.stored_tables import (
-    InvalidTables,
-    as_json,
-    changes_as_json,
-    read_tables,
-    tables_of_release,
 )
 from conformance.api_versions.terminal import (
     show_cluster,

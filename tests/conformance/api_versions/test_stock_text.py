@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.api_versions.cluster_tables import BrokerTable
-from conformance.api_versions.stored_tables import tables_of_release
+from conformance.api_versions.cluster_tables import BrokerTable, tables_of_release
 from conformance.api_versions.terminal import stock_text
 from fixtures.artefacts.message_schemas import clients_jar, read_schemas
 from fixtures.registry.targets import load_targets

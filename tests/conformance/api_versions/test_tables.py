@@ -14,8 +14,8 @@ import pytest
 
 from conformance.api_versions import asking
 from conformance.api_versions.client_requests import UnknownRequests, refused_requests, requests_of
-from conformance.api_versions.cluster_tables import ClusterTables
-from conformance.api_versions.stored_tables import (
+from conformance.api_versions.cluster_tables import (
+    ClusterTables,
     InvalidTables,
     as_json,
     read_tables,

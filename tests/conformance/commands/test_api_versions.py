@@ -16,8 +16,7 @@ from click.testing import CliRunner, Result
 from rich.console import Console
 
 from conformance.api_versions import asking
-from conformance.api_versions.cluster_tables import BrokerTable, ClusterTables
-from conformance.api_versions.stored_tables import tables_of_release
+from conformance.api_versions.cluster_tables import BrokerTable, ClusterTables, tables_of_release
 from conformance.api_versions.terminal import show_cluster
 from conformance.commands.api_versions import api_versions
 from fixtures.client.answer_limits import LARGEST_TABLE_BYTES
