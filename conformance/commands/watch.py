@@ -21,12 +21,17 @@ from conformance.commands.output_console import output_console
 from conformance.commands.selection import addresses_of, listening_address_of
 from conformance.commands.spark_jobs import count_with_spark
 from conformance.watch.carrying import Ways, tls_for_application
-from conformance.watch.given_files import GivenFiles, report_of_files
 from conformance.watch.proxy import CannotListen
 from conformance.watch.releases import NoSuchRelease, Release, release_named
 from conformance.watch.report import EXIT_STATUS, WatchReport, as_json
 from conformance.watch.report_output import ReportFolder, show_result, table_of
-from conformance.watch.running import CannotWatch, WatchPlan, watch_until_ended
+from conformance.watch.running import (
+    CannotWatch,
+    GivenFiles,
+    WatchPlan,
+    report_of_files,
+    watch_until_ended,
+)
 from fixtures.client.command_config import command_config as config_of
 from fixtures.client.command_config import read_properties
 from fixtures.client.given_tls import GivenTls

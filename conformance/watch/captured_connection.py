@@ -23,8 +23,7 @@ from conformance.watch.captured_requests import (
     read_table,
     response_at,
 )
-from conformance.watch.tcp_packets import Endpoint, Segment
-from conformance.watch.tcp_streams import Piece, StreamOrder
+from conformance.watch.tcp_packets import Endpoint, Piece, Segment, StreamOrder
 from wire.api_keys import API_VERSIONS_KEY, SASL_HANDSHAKE_KEY
 from wire.frames import SIZE_BYTES, read_size
 from wire.headers import CORRELATION_ID_BYTES, read_correlation_id, read_request_start

@@ -1,4 +1,4 @@
-"""Runs the proxy of `watch` until it is to end: on a signal, after a time, or with a command."""
+"""Runs `watch` until it is to end: the proxy, by a signal, a time or a command; or the reading of captures and request logs, which it may follow."""
 
 from __future__ import annotations
 
@@ -6,21 +6,27 @@ import asyncio
 import contextlib
 import os
 import signal
+import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+from conformance.watch.captures import read_captures
 from conformance.watch.carrying import NO_FILES, Ways, connect, newest_api_versions, reason_of
 from conformance.watch.proxy import WatchProxy
 from conformance.watch.releases import Release
 from conformance.watch.report import WatchReport, report_of
+from conformance.watch.request_logs import add_counted, read_request_logs
+from conformance.watch.sightings import Sightings
 from conformance.watch.watcher import Watcher
 from fixtures.cleanup.ending_signals import heeded_signals
 from fixtures.cleanup.unwaited_threads import wait_for_no_thread
 from fixtures.client.running_broker import Address
 from fixtures.open_files import allow_many_open_files
 from reference_model.profiles.known_apis import label_of
+from wire.request_log import LogCounts
 
 BOOTSTRAP_VARIABLE = "KAFKA_BOOTSTRAP_SERVERS"
 LOOK_EVERY_S = 0.5
@@ -32,6 +38,97 @@ _PROXY_LIMITS = (
     "seen by the proxy: only clients that connect to the listen address",
     "share groups: after a leader has moved, a client may connect to its broker directly",
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenFiles:
+    """The files that are read.
+
+    Attributes:
+        captures: packet captures, in the order in which they were written.
+        request_logs: request logs of brokers, in any order.
+        counted: what another program has counted in further request logs; None for nothing.
+        follow: whether to read on while the request logs grow, until a signal.
+        time_s: how long to follow them; None for no limit.
+    """
+
+    captures: Sequence[Path] = ()
+    request_logs: Sequence[Path] = ()
+    counted: LogCounts | None = None
+    follow: bool = False
+    time_s: float | None = None
+
+
+def report_of_files(
+    files: GivenFiles, releases: Sequence[Release], on_report: Callable[[WatchReport], None]
+) -> WatchReport:
+    """Return what files mean for releases; `on_report` gets the report so far while logs are followed.
+
+    Raises:
+        UnusableSource: a file cannot be read, or is something else.
+    """
+    sightings = Sightings()
+    shown = 0
+
+    def looked() -> None:
+        nonlocal shown
+        seen = sum(sightings.of(each).requests.total() for each in sightings.clients)
+        if seen != shown:
+            shown = seen
+            on_report(report_of(sightings, sightings.versions_of_all, releases))
+
+    for sentence in read_given_files(files, sightings, looked):
+        sightings.say_cannot_see(sentence)
+    return report_of(sightings, sightings.versions_of_all, releases)
+
+
+def read_given_files(
+    files: GivenFiles, sightings: Sightings, on_read: Callable[[], None] = lambda: None
+) -> list[str]:
+    """Read files into sightings. Call it in the main thread if logs are followed, because signals arrive there.
+
+    Args:
+        files: the files.
+        sightings: gets the requests, and the tables of versions that the brokers answered.
+        on_read: called after each look at logs that are followed.
+
+    Returns:
+        Sentences about what these sources cannot show, and what was not read.
+
+    Raises:
+        UnusableSource: a file cannot be read, or is something else.
+    """
+    said: list[str] = []
+    if files.captures:
+        said += read_captures(files.captures, sightings)
+    if files.request_logs and files.follow:
+        with _ended_by_signal(files.time_s) as until:
+            said += read_request_logs(
+                files.request_logs, sightings, follow=True, until=until, on_read=on_read
+            )
+    elif files.request_logs:
+        said += read_request_logs(files.request_logs, sightings)
+    if files.counted is not None:
+        said += add_counted(files.counted, sightings)
+    return said
+
+
+@contextlib.contextmanager
+def _ended_by_signal(time_s: float | None) -> Iterator[threading.Event]:
+    """Return an event that is set by a signal or after a time; signals have their usual effect again after the block."""
+    until = threading.Event()
+    before = {each: signal.signal(each, lambda *_: until.set()) for each in heeded_signals()}
+    timer = None if time_s is None else threading.Timer(time_s, until.set)
+    if timer is not None:
+        timer.daemon = True
+        timer.start()
+    try:
+        yield until
+    finally:
+        if timer is not None:
+            timer.cancel()
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 class CannotWatch(Exception):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conformance.watch import captures, request_logs
-from conformance.watch.given_files import GivenFiles, read_given_files
+from conformance.watch.running import GivenFiles, read_given_files
 from conformance.watch.sightings import Sightings
 
 FOLDER = Path(__file__).parents[2] / "vectors" / "same-traffic"

@@ -14,12 +14,17 @@ import pytest
 
 from conformance.watch import carrying
 from conformance.watch.carrying import Ways
-from conformance.watch.given_files import _ended_by_signal
 from conformance.watch.prediction import PredictedOutcome
 from conformance.watch.proxy import CannotListen
 from conformance.watch.releases import release_named
 from conformance.watch.report import WatchReport
-from conformance.watch.running import CannotWatch, WatchPlan, _signals, watch_until_ended
+from conformance.watch.running import (
+    CannotWatch,
+    WatchPlan,
+    _ended_by_signal,
+    _signals,
+    watch_until_ended,
+)
 from fixtures.cleanup.ending_signals import ENDING_SIGNALS
 from fixtures.client.running_broker import Address
 from tests.conformance.watch.rehearsal_checks import serve_old_configs

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 from dpkt import ip, pcap, tcp, udp
 
-from conformance.watch import tcp_streams
+from conformance.watch import tcp_packets
 from conformance.watch.captured_connection import FrameBeginning, FrameBeginnings
-from conformance.watch.tcp_packets import PacketCounts, Segment, read_segments
-from conformance.watch.tcp_streams import Piece, StreamOrder
+from conformance.watch.tcp_packets import PacketCounts, Piece, Segment, StreamOrder, read_segments
 from tests.conformance.watch.captured_traffic import write_capture
 from wire.frames import encode_frame
 
@@ -67,11 +66,11 @@ def test_what_the_other_end_has_received_is_missing() -> None:
 
 def test_few_segments_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """If too many wait, or too many bytes, what is before them counts as missing."""
-    monkeypatch.setattr(tcp_streams, "MOST_WAITING", 2)
+    monkeypatch.setattr(tcp_packets, "MOST_WAITING", 2)
     order = order_from()
     assert received(order, (2, b"c", 1), (4, b"e", 1)) == []
     assert received(order, (6, b"g", 1)) == [Piece(b"", 2), Piece(b"c", begins_segment=True)]
-    monkeypatch.setattr(tcp_streams, "MOST_WAITING_BYTES", 3)
+    monkeypatch.setattr(tcp_packets, "MOST_WAITING_BYTES", 3)
     order = order_from()
     assert received(order, (2, b"cdef", 4)) == []
     assert received(order, (8, b"i", 1)) == [Piece(b"", 2), Piece(b"cdef", begins_segment=True)]
