@@ -18,8 +18,13 @@ from conformance.engine.examples_ahead import examples_at_once
 from conformance.engine.property_judge import JUDGE
 from conformance.engine.repeating import FailingExample
 from conformance.learning.alphabets import LARGE, SMALL
-from conformance.learning.comparison import costly_difference, shortest_difference, suite_of
-from conformance.learning.learner import NotLearned, learn_listener
+from conformance.learning.learner import (
+    NotLearned,
+    costly_difference,
+    learn_listener,
+    shortest_difference,
+    suite_of,
+)
 from conformance.learning.querying import CostlyLetter, Listening
 from conformance.learning.subjects import listening_to, machine_of_model, model_for
 from fixtures.cleanup.ending_signals import INTERRUPTS

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from conformance.learning.alphabets import LARGE
-from conformance.learning.comparison import shortest_difference
-from conformance.learning.learner import learn_listener, learn_machine
+from conformance.learning.learner import learn_listener, learn_machine, shortest_difference
 from reference_model.profiles.listeners import CONTROLLER, PLAINTEXT, SASL_PLAINTEXT
 from tests.conformance.learning.stateful_defects import STATEFUL_DEFECTS
 from tests.conformance.learning.subjects_in_memory import few_letters, listening, model_machine

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from conformance.learning.comparison import suite_of
+from conformance.learning.learner import suite_of
 from reports.machines.machine import (
     Machine,
     MachineMove,
