@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future, wait
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 from conformance.api_versions.cluster_tables import BrokerTable, ClusterTables, refused_with
 from fixtures.cleanup.unwaited_threads import UnwaitedThreads
@@ -106,20 +106,16 @@ def _tables_of(
 def _answered(broker: ListedBroker, future: Future[BrokerTable]) -> BrokerTable:
     """Return a broker's table, or that it has none by now; it is not asked any more."""
     if future.cancel():
-        return replace(
-            _listed(broker),
+        return BrokerTable(
+            **asdict(broker),
             problem=f"not asked: the brokers before it took more than {ALL_BROKERS_BOUND_S:g} s",
         )
     if not future.done():
-        return replace(
-            _listed(broker),
+        return BrokerTable(
+            **asdict(broker),
             problem=f"no table within the {ALL_BROKERS_BOUND_S:g} s for all brokers",
         )
     return future.result()
-
-
-def _listed(broker: ListedBroker) -> BrokerTable:
-    return BrokerTable(**asdict(broker))
 
 
 def _table_of(broker: ListedBroker, config: CommandConfig) -> BrokerTable:
@@ -128,10 +124,10 @@ def _table_of(broker: ListedBroker, config: CommandConfig) -> BrokerTable:
         with connected(address, config.security, bound_s=config.timeout_s) as client:
             answer = client.table
     except PROBLEMS as error:
-        return replace(_listed(broker), problem=str(error))
+        return BrokerTable(**asdict(broker), problem=str(error))
     ranges = {each.api_key: Range(each.min_version, each.max_version) for each in answer.api_keys}
-    return replace(
-        _listed(broker),
+    return BrokerTable(
+        **asdict(broker),
         ranges=ranges,
         refused=refused_with(ranges),
         features={each.name: each.max_version_level for each in answer.finalized_features},
