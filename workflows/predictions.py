@@ -20,9 +20,15 @@ import pyarrow.parquet as parquet
 from rich.console import Console
 from rich.table import Table
 
-from conformance.watch.prediction import PredictedOutcome, predict, worst
-from conformance.watch.releases import NoSuchRelease, Release, release_named
-from conformance.watch.request_headers import RequestHead, RequestHeaders
+from conformance.watch.prediction import (
+    NoSuchRelease,
+    PredictedOutcome,
+    Release,
+    predict,
+    release_named,
+    worst,
+)
+from conformance.watch.request_stream import RequestHead, RequestHeaders
 from conformance.watch.sightings import ClientIdentity, Sightings
 from reference_model.profiles.version_tables import ranges_of
 from reports.errors import RunRefused

@@ -21,10 +21,16 @@ from conformance.commands.output_console import output_console
 from conformance.commands.selection import addresses_of, listening_address_of
 from conformance.commands.spark_jobs import count_with_spark
 from conformance.watch.carrying import Ways, tls_for_application
+from conformance.watch.prediction import NoSuchRelease, Release, release_named
 from conformance.watch.proxy import CannotListen
-from conformance.watch.releases import NoSuchRelease, Release, release_named
-from conformance.watch.report import EXIT_STATUS, WatchReport, as_json
-from conformance.watch.report_output import ReportFolder, show_result, table_of
+from conformance.watch.report import (
+    EXIT_STATUS,
+    ReportFolder,
+    WatchReport,
+    as_json,
+    show_result,
+    table_of,
+)
 from conformance.watch.running import (
     CannotWatch,
     GivenFiles,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from conformance.watch.captured_connection import CapturedConnection, RequestKey
 from conformance.watch.sightings import LEFT_OUT, ClientIdentity, Sightings, is_broker
-from conformance.watch.tcp_packets import Endpoint, PacketCounts, Segment, read_segments
+from conformance.watch.tcp_packets import Endpoint, Packets, Segment, read_segments
 from reference_model.profiles.known_apis import known_apis
 
 MOST_CONNECTIONS = 20_000
@@ -45,12 +45,16 @@ def read_captures(paths: Sequence[Path], sightings: Sightings) -> list[str]:
         UnusableSource: a file cannot be read, or is no capture.
     """
     reader = _CaptureReader(sightings)
-    counts = PacketCounts()
+    counts: Counter[Packets] = Counter()
+    has_segments = False
     for path in paths:
         for segment in read_segments(path, counts):
             reader.receive(segment)
+            has_segments = True
     reader.finish()
-    return [*LIMITS, *reader.skipped(), *_skipped_packets(counts)]
+    packets = [f"{what}: {counts[what]}" for what in Packets if counts[what]]
+    none = [] if has_segments else ["the captures have no TCP segments"]
+    return [*LIMITS, *reader.skipped(), *packets, *none]
 
 
 class _CaptureReader:
@@ -149,13 +153,3 @@ class _CaptureReader:
 def _identity(connection: CapturedConnection, client: Endpoint, kind: RequestKey) -> ClientIdentity:
     software = connection.software or (None, None)
     return ClientIdentity(kind.client_id, client.host, None, *software)
-
-
-def _skipped_packets(counts: PacketCounts) -> list[str]:
-    counted = (
-        ("packets that are no TCP segments, or of which too little was captured", counts.others),
-        ("packets captured in part, which does no harm if only payloads are missing", counts.cut),
-        ("captures that end in the middle of a packet", counts.unfinished),
-    )
-    found = [f"{what}: {number}" for what, number in counted if number]
-    return found if counts.segments else [*found, "the captures have no TCP segments"]

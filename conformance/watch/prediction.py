@@ -1,4 +1,4 @@
-"""Predicts whether a client that was watched would work with another release.
+"""Predicts whether a client that was watched would work with another release, by what that serves and refuses.
 
 The rule in short: a request that the release serves is no problem, because the client can send it again. One that it refuses breaks
 a client that cannot send another version: one that never asks which versions there are, or that knows no newer version. It
@@ -7,15 +7,110 @@ knows no newer one if it used less than the watched broker serves. A client that
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 
-from conformance.watch.releases import Release
 from conformance.watch.sightings import ClientIdentity, Sightings
-from reference_model.profiles.known_apis import label_of
-from reference_model.profiles.version_tables import Ranges
+from fixtures.registry.targets import Target, load_targets
+from reference_model.profiles.known_apis import Range, label_of
+from reference_model.profiles.profile import (
+    APACHE_KAFKA,
+    RECORDED_RELEASES,
+    Profile,
+    line_of,
+    profile_of,
+    usual_quorum,
+)
+from reference_model.profiles.release_tables import missing_feature, table_of_profile
+from reference_model.profiles.version_tables import Ranges, served_ranges
 from wire.api_keys import API_VERSIONS_KEY
+
+
+class NoSuchRelease(Exception):
+    """There is no table of a release; the message says of which there is one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """A release that an application may be upgraded to.
+
+    Attributes:
+        id: its id in the registry.
+        profile: how it behaves on a listener for clients.
+    """
+
+    id: str
+    profile: Profile
+
+    def serves(self, api_key: int, api_version: int) -> bool:
+        """Return whether it serves a request, listed or not; a version that is listed but refused is not served.
+
+        Of an API whose requests older code reads, it closes on no version, but it serves only those of its table.
+        """
+        if self.profile.skips_unreadable(api_key):
+            listed = self.served(api_key)
+            return listed is not None and listed.lowest <= api_version <= listed.highest
+        return self.profile.accepts(api_key, api_version)
+
+    def served(self, api_key: int) -> Range | None:
+        """Return the versions of an API that a client finds in its table and that it serves; None if there are none."""
+        return served_ranges(table_of_profile(self.profile)).get(api_key)
+
+    def refused_since(self, api_key: int, api_version: int) -> str:
+        """Return the line of releases, such as "4.0", from which on a request is refused; empty if no earlier one served it."""
+        since = ""
+        for earlier in map(_release, reversed(_releases_until(self.id))):
+            if earlier.serves(api_key, api_version):
+                return since
+            since = ".".join(map(str, line_of(earlier.profile.release)))
+        return ""
+
+
+def release_named(id_: str) -> Release:
+    """Return a release by its id in the registry.
+
+    Raises:
+        NoSuchRelease: there is no such release, or its table was not recorded.
+    """
+    if id_ not in _targets():
+        raise NoSuchRelease(
+            f"{id_!r} is no release whose table is known; known are {', '.join(_targets())}"
+        )
+    return _release(id_)
+
+
+@cache
+def _release(id_: str) -> Release:
+    target = _targets()[id_]
+    return Release(id=id_, profile=profile_of(target.release, quorum=target.quorum))
+
+
+@cache
+def _targets() -> Mapping[str, Target]:
+    """Return the releases whose tables are recorded, oldest first, by their ids."""
+    return {
+        each.id: each
+        for each in load_targets()
+        if each.implementation == APACHE_KAFKA and each.release in RECORDED_RELEASES
+    }
+
+
+def _releases_until(id_: str) -> list[str]:
+    """Return the ids of a release and those before it, oldest first; of one with and without ZooKeeper only the one without."""
+    targets = _targets()
+    usual = {
+        each.release: each.id
+        for each in targets.values()
+        if each.quorum == usual_quorum(each.release)
+    }
+    ids = list(targets)
+    return [
+        each
+        for each in ids[: ids.index(id_) + 1]
+        if each in (id_, usual.get(targets[each].release, each))
+    ]
 
 
 class PredictedOutcome(StrEnum):
@@ -128,32 +223,28 @@ def _about_versions(seen: Sequence[int], watched: Ranges, release: Release) -> l
     )
     if not refused or fell_back:
         return []
-    request = request_name(API_VERSIONS_KEY, refused[-1])
-    return [
-        Decision(
-            outcome=PredictedOutcome.CANNOT_SAY,
-            api_key=API_VERSIONS_KEY,
-            api_version=refused[-1],
-            sentence=f"{request} is too new for it; whether the client then asks in an older version was not seen",
-        )
-    ]
+    sentence = "is too new for it; whether the client then asks in an older version was not seen"
+    return [_unsure(API_VERSIONS_KEY, refused[-1], sentence)]
 
 
 def _disabled(api_key: int, seen: Sequence[int], release: Release) -> list[Decision]:
     """Return what stands in the way of an API that is listed, and refused as long as its feature is off."""
-    feature = release.missing_feature(api_key)
+    feature = missing_feature(release.profile, api_key)
     served = [each for each in seen if release.serves(api_key, each)]
     if not feature or not served:
         return []
-    request = request_name(api_key, served[-1])
-    return [
-        Decision(
-            outcome=PredictedOutcome.CANNOT_SAY,
-            api_key=api_key,
-            api_version=served[-1],
-            sentence=f"{request} is listed, but works only with the feature {feature}, which the release does not enable by itself",
-        )
-    ]
+    sentence = f"is listed, but works only with the feature {feature}, which the release does not enable by itself"
+    return [_unsure(api_key, served[-1], sentence)]
+
+
+def _unsure(api_key: int, api_version: int, sentence: str) -> Decision:
+    """Return that nothing can be said because of a request, of which a sentence says why."""
+    return Decision(
+        outcome=PredictedOutcome.CANNOT_SAY,
+        api_key=api_key,
+        api_version=api_version,
+        sentence=f"{request_name(api_key, api_version)} {sentence}",
+    )
 
 
 def _refused(

@@ -24,10 +24,9 @@ from conformance.watch.carrying import (
     reset,
     write,
 )
-from conformance.watch.pending import Pending
+from conformance.watch.prediction import Release
 from conformance.watch.rehearsal import Rehearsal
-from conformance.watch.releases import Release
-from conformance.watch.request_headers import RequestHead, RequestHeaders
+from conformance.watch.request_stream import Pending, RequestHead, RequestHeaders
 from conformance.watch.responses import HeldResponse, Responses
 from conformance.watch.sightings import MOST_NOTES
 from conformance.watch.watcher import WatchedConnection, Watcher

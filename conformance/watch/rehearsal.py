@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from conformance.watch.releases import Release
-from conformance.watch.request_headers import RequestHead
+from conformance.watch.prediction import Release
+from conformance.watch.request_stream import RequestHead
 from reference_model.broker.rules.api_versions import reactions_of_broker
 from reference_model.broker.rules.reaction import Identity, Reaction
 from reference_model.broker.rules.responses import response_for

@@ -13,8 +13,7 @@ import struct
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
-from conformance.watch.pending import Pending, is_held
-from conformance.watch.request_headers import RequestHead
+from conformance.watch.request_stream import Pending, RequestHead, is_held
 from fixtures.recording_proxy.frames import LARGEST_READ_BYTES
 from wire.api_keys import API_VERSIONS_KEY, FETCH_KEY, PRODUCE_KEY
 from wire.frames import SIZE_BYTES, read_size

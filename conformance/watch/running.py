@@ -15,8 +15,8 @@ from typing import Any
 
 from conformance.watch.captures import read_captures
 from conformance.watch.carrying import NO_FILES, Ways, connect, newest_api_versions, reason_of
+from conformance.watch.prediction import Release
 from conformance.watch.proxy import WatchProxy
-from conformance.watch.releases import Release
 from conformance.watch.report import WatchReport, report_of
 from conformance.watch.request_logs import add_counted, read_request_logs
 from conformance.watch.sightings import Sightings

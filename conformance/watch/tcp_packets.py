@@ -7,8 +7,9 @@ takes to find its place.
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from enum import StrEnum
 from ipaddress import ip_address
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -162,24 +163,15 @@ class Segment(NamedTuple):
     resets: bool
 
 
-@dataclass(slots=True)
-class PacketCounts:
-    """What was in captures.
+class Packets(StrEnum):
+    """What captures have besides segments that are whole, in words that its number follows."""
 
-    Attributes:
-        segments: TCP segments.
-        others: packets that are no TCP segments, or of which not even the TCP header was captured.
-        cut: segments of which only a part was captured.
-        unfinished: captures that end in the middle of a packet.
-    """
-
-    segments: int = 0
-    others: int = 0
-    cut: int = 0
-    unfinished: int = 0
+    OTHERS = "packets that are no TCP segments, or of which too little was captured"
+    CUT = "packets captured in part, which does no harm if only payloads are missing"
+    UNFINISHED = "captures that end in the middle of a packet"
 
 
-def read_segments(path: Path, counts: PacketCounts) -> Iterator[Segment]:
+def read_segments(path: Path, counts: Counter[Packets]) -> Iterator[Segment]:
     """Yield the TCP segments of a capture in its order.
 
     Raises:
@@ -192,22 +184,17 @@ def read_segments(path: Path, counts: PacketCounts) -> Iterator[Segment]:
         raise UnusableSource(f"cannot read the capture {path}: {error.strerror}") from error
 
 
-def _segments(packets: Iterator[tuple[int, bytes]], counts: PacketCounts) -> Iterator[Segment]:
-    while True:
-        try:
-            link_type, packet = next(packets)
-        except StopIteration:
-            return
-        except dpkt.UnpackError:
-            counts.unfinished += 1
-            return
-        segment = _segment(packet, link_type)
-        if segment is None:
-            counts.others += 1
-            continue
-        counts.segments += 1
-        counts.cut += len(segment.data) < segment.size
-        yield segment
+def _segments(packets: Iterator[tuple[int, bytes]], counts: Counter[Packets]) -> Iterator[Segment]:
+    try:
+        for link_type, packet in packets:
+            segment = _segment(packet, link_type)
+            if segment is None:
+                counts[Packets.OTHERS] += 1
+                continue
+            counts[Packets.CUT] += len(segment.data) < segment.size
+            yield segment
+    except dpkt.UnpackError:
+        counts[Packets.UNFINISHED] += 1
 
 
 def _segment(packet: bytes, link_type: int) -> Segment | None:

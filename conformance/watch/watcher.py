@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from conformance.watch.request_headers import RequestHead, client_text
+from conformance.watch.request_stream import RequestHead, client_text
 from conformance.watch.sightings import MOST_CLIENTS, ClientIdentity, Sightings
 from reference_model.clients.rules.oracle import ForbiddenMove, forbidden_moves
 from reference_model.clients.rules.read_response import ResponseKind, read_response
@@ -86,7 +86,7 @@ class WatchedConnection:
     counts: dict[tuple[bytes | None, int, int], int] = field(default_factory=dict)
     judged: _Judged | None = None
     judged_number: int = _NEW
-    unanswered: dict[int, tuple[RequestHead, int]] = field(default_factory=dict)
+    unanswered: dict[RequestHead, int] = field(default_factory=dict)
 
 
 class Watcher:
@@ -143,13 +143,12 @@ class Watcher:
         """Remember that a request was answered, with the first bytes of the response; all of it if it tells of versions."""
         if connection.judged is None:
             return
-        found = connection.unanswered.pop(id(head), None)
-        if found is None:
+        index = connection.unanswered.pop(head, None)
+        if index is None:
             return
         if (head.api_key, head.api_version) == (SASL_HANDSHAKE_KEY, 0):
             # The oracle would take the next request for a token, and tokens are never recorded.
             return
-        index = found[1]
         connection.judged.requests[index] = replace(
             connection.judged.requests[index], response=response, answered_ms=self._now_ms()
         )
@@ -228,7 +227,7 @@ class Watcher:
             # The oracle would take what is answered later for unanswered.
             connection.judged = None
             return
-        connection.unanswered[id(head)] = (head, len(judged.requests))
+        connection.unanswered[head] = len(judged.requests)
         judged.requests.append(_seen(head, connection.judged_number, self._now_ms()))
 
     def _begin_record(self, connection: WatchedConnection, client: tuple[str | None, str]) -> None:

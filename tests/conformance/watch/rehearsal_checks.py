@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import struct
 
-from conformance.watch.releases import release_named
+from conformance.watch.prediction import release_named
 from fixtures.client.running_broker import Address
 from tests.conformance.watch.relay import (
     API_VERSIONS,

@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 from conformance.watch.carrying import Ways
+from conformance.watch.prediction import Release
 from conformance.watch.proxy import WatchProxy
-from conformance.watch.releases import Release
 from conformance.watch.watcher import Watcher
 from fixtures.client.running_broker import Address
 from wire.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse

@@ -6,8 +6,8 @@ import asyncio
 import gc
 from collections.abc import Awaitable, Callable, Mapping
 
-from conformance.watch import pending
 from conformance.watch import proxy as proxy_module
+from conformance.watch import request_stream
 from fixtures.client.running_broker import Address
 from fixtures.client.transport import reset_on_close
 from tests.conformance.watch.rehearsal_checks import REHEARSAL_CHECKS
@@ -364,7 +364,7 @@ async def writes_without_responses_do_not_delay_the_end() -> None:
 
 async def unanswered_requests_are_bounded() -> None:
     """Writes with acks=0 get no response, and are forgotten in the end; a request before them is answered as itself."""
-    count = pending.MOST_PENDING + 50
+    count = request_stream.MOST_PENDING + 50
     arrived = asyncio.get_running_loop().create_future()
     asked = request(METADATA_KEY, 1, b"\xff\xff\xff\xff", number=-1)
 
@@ -381,7 +381,7 @@ async def unanswered_requests_are_bounded() -> None:
         reader, writer = await relay.connect()
         writes = (request(PRODUCE, 9, number=each) for each in range(count))
         writer.write(b"".join((asked, *writes)))
-        assert await arrived <= pending.MOST_PENDING
+        assert await arrived <= request_stream.MOST_PENDING
         assert await next_frame(reader) != metadata(HOST, 1, number=-1)
         writer.close()
 

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from conformance.watch import proxy
-from conformance.watch.pending import Pending
 from conformance.watch.proxy import WatchProxy
 from conformance.watch.rehearsal import Rehearsal
-from conformance.watch.request_headers import RequestHeaders, SaslTokens
+from conformance.watch.request_stream import Pending, RequestHeaders, SaslTokens
 from conformance.watch.responses import HeldResponse
 from conformance.watch.watcher import Watcher
 from tests.conformance.watch.relay import table

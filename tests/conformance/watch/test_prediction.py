@@ -6,8 +6,14 @@ from collections.abc import Mapping
 
 import pytest
 
-from conformance.watch.prediction import PredictedOutcome, Prediction, predict, worst
-from conformance.watch.releases import NoSuchRelease, release_named
+from conformance.watch.prediction import (
+    NoSuchRelease,
+    PredictedOutcome,
+    Prediction,
+    predict,
+    release_named,
+    worst,
+)
 from conformance.watch.sightings import ClientIdentity, Sightings
 from reference_model.profiles.known_apis import Range
 

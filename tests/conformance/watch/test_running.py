@@ -14,9 +14,8 @@ import pytest
 
 from conformance.watch import carrying
 from conformance.watch.carrying import Ways
-from conformance.watch.prediction import PredictedOutcome
+from conformance.watch.prediction import PredictedOutcome, release_named
 from conformance.watch.proxy import CannotListen
-from conformance.watch.releases import release_named
 from conformance.watch.report import WatchReport
 from conformance.watch.running import (
     CannotWatch,

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from conformance.watch.captures import read_captures
-from conformance.watch.request_headers import RequestHeaders
 from conformance.watch.request_logs import read_request_logs
+from conformance.watch.request_stream import RequestHeaders
 from conformance.watch.sightings import Sightings
-from conformance.watch.tcp_packets import Endpoint, PacketCounts, read_segments
+from conformance.watch.tcp_packets import Endpoint, read_segments
 from conformance.watch.watcher import Watcher
 
 BROKER = Endpoint("127.0.0.1", 40579)
@@ -45,7 +46,7 @@ def test_the_proxy_sees_the_same() -> None:
     captured, watcher = Sightings(), Watcher(lambda: 0)
     read_captures([FOLDER / "requests.pcap"], captured)
     connections: dict[Endpoint, RequestHeaders] = {}
-    for segment in read_segments(FOLDER / "requests.pcap", PacketCounts()):
+    for segment in read_segments(FOLDER / "requests.pcap", Counter()):
         if segment.source == BROKER or not segment.data:
             continue
         if segment.source not in connections:

@@ -6,8 +6,7 @@ import struct
 
 import pytest
 
-from conformance.watch.pending import Pending
-from conformance.watch.request_headers import MOST_TOKENS, RequestHead, RequestHeaders
+from conformance.watch.request_stream import MOST_TOKENS, Pending, RequestHead, RequestHeaders
 from conformance.watch.responses import (
     MOST_HELD_BYTES,
     MOST_TABLE_BYTES,

@@ -10,10 +10,16 @@ import pytest
 from rich.console import Console
 
 from conformance.watch import sightings
-from conformance.watch.prediction import PredictedOutcome
-from conformance.watch.releases import release_named
-from conformance.watch.report import WatchReport, as_json, as_markdown, report_of, sentences
-from conformance.watch.report_output import ReportFolder, show_result
+from conformance.watch.prediction import PredictedOutcome, release_named
+from conformance.watch.report import (
+    ReportFolder,
+    WatchReport,
+    as_json,
+    as_markdown,
+    report_of,
+    sentences,
+    show_result,
+)
 from conformance.watch.sightings import ClientIdentity, Sightings
 from conformance.watch.watcher import Violation
 from reference_model.profiles.known_apis import Range

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from conformance.watch import sightings, watcher
-from conformance.watch.prediction import PredictedOutcome, predict
-from conformance.watch.releases import release_named
-from conformance.watch.request_headers import RequestHead, RequestHeaders
+from conformance.watch.prediction import PredictedOutcome, predict, release_named
+from conformance.watch.request_stream import RequestHead, RequestHeaders
 from conformance.watch.watcher import Watcher
 from reference_model.clients.scripts import recording
 from tests.conformance.watch.relay import (
