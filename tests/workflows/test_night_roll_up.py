@@ -1,7 +1,8 @@
-"""Whenever the archive of the history exists, it is complete."""
+"""The history of nights comes from its own branch and is kept whole, and a job adds columns of the targets of its plan alone."""
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import tarfile
@@ -11,8 +12,75 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from reports.records import OPERATION
+from tests.run_folders import clause_entry, planned_cell, run_header, write_run
 from tests.simulated_kill import SimulatedKill
-from workflows.night_roll_up import ARCHIVE, grid_command, main, pack, pages_of, unpack
+from tests.workflows.fake_gh import FakeGh
+from workflows import earlier_history
+from workflows.earlier_history import newest_run
+from workflows.night_result import judged_targets, of_operations
+from workflows.night_roll_up import (
+    ARCHIVE,
+    grid_command,
+    leave_out_unplanned,
+    main,
+    pack,
+    pages_of,
+    unpack,
+)
+
+
+def artefact(run: int, day: int, **changes: Any) -> dict[str, Any]:
+    """Return one entry of GitHub's list; `changes` apply to the entry or to its run."""
+    origin = {"id": run, "head_branch": "main", "head_repository_id": 1, "repository_id": 1}
+    entry = {"expired": False, "created_at": f"2026-11-{day:02}T02:00:00Z"}
+    entry |= {name: changes.pop(name) for name in list(changes) if name in entry}
+    return {**entry, "workflow_run": origin | changes}
+
+
+@pytest.mark.parametrize(
+    ("listed", "newest"),
+    [
+        ([artefact(2, 12), artefact(3, 13), artefact(1, 11)], 3),
+        ([artefact(1, 11), artefact(4, 14, expired=True)], 1),
+        ([artefact(1, 11), artefact(9, 19, head_branch="topic")], 1),
+        ([artefact(9, 19, head_repository_id=2)], None),
+        # GitHub lists no run if it was deleted.
+        ([{**artefact(1, 11), "workflow_run": None}], None),
+    ],
+    ids=["newest", "expired", "other-branch", "fork", "deleted"],
+)
+def test_newest_usable_one_is_taken(listed: list[dict[str, Any]], newest: int | None) -> None:
+    """An artefact of the same name from a pull request never becomes the history."""
+    assert newest_run(listed, "main") == newest
+
+
+@pytest.mark.parametrize(
+    ("listed", "words", "downloads"),
+    [([], "a new one begins", 0), ([artefact(5, 11)], "history of workflow run 5", 1)],
+    ids=["none", "one"],
+)
+def test_command_fetches_what_there_is(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    listed: list[dict[str, Any]],
+    words: str,
+    downloads: int,
+) -> None:
+    """The first night succeeds with an empty folder; later nights download the artefact."""
+    answers = {
+        "api repos/some/one/actions/artifacts?name=history&per_page=100": {"artifacts": listed},
+        "run download": "",
+    }
+    gh = FakeGh(tmp_path / "bin", answers)
+    gh.put_on_path(monkeypatch)
+    out = tmp_path / "kept"
+    arguments = ["--repository", "some/one", "--branch", "main", "--out", str(out)]
+    result = CliRunner().invoke(earlier_history.main, arguments)
+    assert result.exit_code == 0, result.output
+    assert words in result.output
+    assert out.is_dir()
+    assert sum(call[:2] == ["run", "download"] for call in gh.calls) == downloads
 
 
 def _write_history(kept: Path, text: str) -> None:
@@ -93,3 +161,61 @@ def test_published_night_has_links_that_work_anywhere(repository: str, pages: st
     command = grid_command(*folders, published_by=repository)
     assert command[command.index("--pages") + 1] == pages
     assert "--pages" not in grid_command(*folders)
+
+
+PLAN = json.dumps(
+    {
+        "include": [
+            {"name": "packages", "judged": "a b"},
+            {"name": "clients", "judged": "c"},
+            {"name": "operations", "judged": of_operations("a")},
+        ]
+    }
+)
+
+
+def _write(folder: Path, target: str, role: str = "broker") -> Path:
+    header = run_header([planned_cell(target=target)], clauses=[clause_entry(role=role)])
+    return write_run(folder, header)
+
+
+def test_runs_of_other_targets_are_left_out(tmp_path: Path) -> None:
+    """Each is named; runs in the plan stay, and so does what the roll-up refuses and lists by itself."""
+    kept = [
+        _write(tmp_path / "runs-packages" / "r1", "a"),
+        _write(tmp_path / "runs-packages" / "r2", "b"),
+        _write(tmp_path / "runs-clients" / "r3", "c", "client"),
+        _write(tmp_path / "runs-operations" / "r4", "a", OPERATION),
+        _write(tmp_path / "runs-clients" / "cut-off", "a"),
+    ]
+    (kept[-1] / "run.json").write_text("{")
+    foreign = [
+        _write(tmp_path / "runs-clients" / "r5", "a"),
+        _write(tmp_path / "runs-operations" / "deep" / "r6", "a"),
+        _write(tmp_path / "runs-packages" / "r7", "a", OPERATION),
+    ]
+    assert leave_out_unplanned(tmp_path, PLAN) == [
+        "left out runs-clients/r5: its job was to judge other targets than a",
+        "left out runs-operations/deep/r6: its job was to judge other targets than a",
+        "left out runs-packages/r7: its job was to judge other targets than operations/a",
+    ]
+    assert all(folder.exists() for folder in kept)
+    assert not any(folder.exists() for folder in foreign)
+    assert set(judged_targets(tmp_path)) == {"a", "b", "c", "operations/a"}
+
+
+def test_artefacts_of_no_job_are_left_out(tmp_path: Path) -> None:
+    """A run next to the folders, a folder with another name, and a link come from no job of the plan."""
+    outside = _write(tmp_path / "outside" / "r1", "a").parent
+    runs = tmp_path / "runs"
+    for name in ("packages", "runs-others", "r2"):
+        _write(runs / name / "r", "a")
+    (runs / "run.json").touch()
+    (runs / "runs-packages").symlink_to(outside)
+    lines = leave_out_unplanned(runs, PLAN)
+    assert [line.partition(":")[0] for line in lines] == [
+        f"left out {name}"
+        for name in ("packages", "r2", "run.json", "runs-others", "runs-packages")
+    ]
+    assert list(runs.iterdir()) == []
+    assert (outside / "r1").exists()

@@ -1,4 +1,4 @@
-"""Watching ends with the command, after a time, or on a signal, and begins only with a cluster that can be reached."""
+"""Watching and following end with the command, after a time, or on a signal; watching begins only with a cluster that can be reached."""
 
 from __future__ import annotations
 
@@ -12,18 +12,21 @@ from pathlib import Path
 
 import pytest
 
-from conformance.watch import carrying
+from conformance.watch import captures, carrying, request_logs
 from conformance.watch.carrying import Ways
 from conformance.watch.prediction import PredictedOutcome, release_named
 from conformance.watch.proxy import CannotListen
 from conformance.watch.report import WatchReport
 from conformance.watch.running import (
     CannotWatch,
+    GivenFiles,
     WatchPlan,
     _ended_by_signal,
     _signals,
+    read_given_files,
     watch_until_ended,
 )
+from conformance.watch.sightings import Sightings
 from fixtures.cleanup.ending_signals import ENDING_SIGNALS
 from fixtures.client.running_broker import Address
 from tests.conformance.watch.rehearsal_checks import serve_old_configs
@@ -218,3 +221,42 @@ def test_a_slow_resolver_does_not_delay_the_end(monkeypatch: pytest.MonkeyPatch)
         asyncio.run(watch_until_ended(plan, print, print))
     assert not gave_up
     go.set()
+
+
+FOLDER = Path(__file__).parents[2] / "vectors" / "same-traffic"
+CAPTURE, LOG = FOLDER / "requests.pcap", FOLDER / "requests.log"
+
+
+def test_all_files_are_read() -> None:
+    """The requests of a capture and of a log are put together, and what neither can show is said."""
+    sightings = Sightings()
+    said = read_given_files(GivenFiles(captures=[CAPTURE], request_logs=[LOG]), sightings)
+    assert {each.principal for each in sightings.clients} == {None, "User:ANONYMOUS"}
+    assert {*captures.LIMITS, *request_logs.LIMITS} <= {*said}
+    assert sightings.versions_of_all[0] == (0, 11)
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_following(ending: signal.Signals, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was read until the signal counts, and signals have their usual effect afterwards."""
+    monkeypatch.setattr(request_logs, "POLL_INTERVAL_S", 0.001)
+    before = signal.getsignal(ending)
+    sightings = Sightings()
+    seen: list[tuple[int, int]] = []
+
+    def on_read() -> None:
+        seen.append((len(sightings.clients), len(sightings.tables)))
+        signal.raise_signal(ending)
+
+    files = GivenFiles(request_logs=[LOG], follow=True)
+    read_given_files(files, sightings, on_read)
+    assert set(seen) == {(5, 1)}
+    assert signal.getsignal(ending) is before
+
+
+def test_time_ends_following() -> None:
+    """Following ends after the given time."""
+    sightings = Sightings()
+    files = GivenFiles(request_logs=[LOG], follow=True, time_s=0.01)
+    read_given_files(files, sightings)
+    assert len(sightings.clients) == 5
