@@ -6,7 +6,6 @@ import asyncio
 import struct
 
 from conformance.watch.prediction import release_named
-from fixtures.client.running_broker import Address
 from tests.conformance.watch.relay import (
     API_VERSIONS,
     HOST,
@@ -25,7 +24,6 @@ from tests.conformance.watch.relay import (
 )
 from wire.api_keys import DESCRIBE_CONFIGS_KEY
 from wire.api_versions import ApiVersion, ApiVersionsResponse
-from wire.broker_addresses import addresses_in
 from wire.codec import decode, encode
 from wire.error_codes import ErrorCode
 from wire.frames import SIZE_BYTES
@@ -79,13 +77,8 @@ async def brokers_of_several_releases_are_rehearsed() -> None:
         writer.write(metadata(HOST, port) if is_metadata else table(0))
 
     async with second, relayed(first, release_named("apache-kafka-4.4.0")) as relay:
-        reader, writer = await relay.connect()
-        writer.write(request(METADATA_KEY, 1, b"\xff\xff\xff\xff"))
-        named = addresses_in((await next_frame(reader))[SIZE_BYTES:], METADATA_KEY, 1)
-        assert named is not None
-        reader, writer = await relay.connect(Address(*named[0]))
-        writer.write(asking(4))
-        body = decode(ApiVersionsResponse, (await next_frame(reader))[8:], version=4)
+        (answer,) = await relay.ask(asking(4), address=await relay.named_broker())
+        body = decode(ApiVersionsResponse, answer[8:], version=4)
         assert body.error_code is ErrorCode.NONE
         relay.writers += writers
 
@@ -108,9 +101,8 @@ async def a_rehearsed_release_refuses_versions() -> None:
 async def a_newer_release_is_rehearsed() -> None:
     """A version of ApiVersions that the cluster does not know yet is answered as the newer release answers it."""
     async with relayed(serve_tables, release_named("apache-kafka-4.4.0")) as relay:
-        reader, writer = await relay.connect()
-        writer.write(asking(5))
-        body = decode(ApiVersionsResponse, (await next_frame(reader))[8:], version=5)
+        (answer,) = await relay.ask(asking(5))
+        body = decode(ApiVersionsResponse, answer[8:], version=5)
         assert body.error_code is ErrorCode.NONE
         assert (API_VERSIONS, 5) in [(each.api_key, each.max_version) for each in body.api_keys]
 
@@ -145,9 +137,8 @@ serve_old_configs = serving_table(
 async def what_cannot_be_rehearsed_is_known() -> None:
     """An API of which the broker and the release serve no version in common is not listed, and remembered."""
     async with relayed(serve_old_configs, release_named("apache-kafka-4.0.2")) as relay:
-        reader, writer = await relay.connect()
-        writer.write(asking(1))
-        body = decode(ApiVersionsResponse, (await next_frame(reader))[8:], version=1)
+        (answer,) = await relay.ask(asking(1))
+        body = decode(ApiVersionsResponse, answer[8:], version=1)
         assert {each.api_key for each in body.api_keys} == {API_VERSIONS, METADATA_KEY}
         assert relay.proxy.not_rehearsed == {DESCRIBE_CONFIGS_KEY}
 

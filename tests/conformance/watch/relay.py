@@ -14,6 +14,7 @@ from conformance.watch.proxy import WatchProxy
 from conformance.watch.watcher import Watcher
 from fixtures.client.running_broker import Address
 from wire.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
+from wire.broker_addresses import addresses_in
 from wire.codec import encode
 from wire.described_messages import METADATA
 from wire.error_codes import ErrorCode
@@ -47,6 +48,22 @@ class Relay:
         reader, writer = await asyncio.open_connection(host, port)
         self.writers.append(writer)
         return reader, writer
+
+    async def ask(self, *frames: bytes, address: Address | None = None) -> list[bytes]:
+        """Send requests on a connection of their own, one after the other; return their responses."""
+        reader, writer = await self.connect(address)
+        responses = []
+        for frame in frames:
+            writer.write(frame)
+            responses.append(await next_frame(reader))
+        return responses
+
+    async def named_broker(self) -> Address:
+        """Ask for metadata; return the address of the broker that it names."""
+        (found,) = await self.ask(request(METADATA_KEY, 1, b"\xff\xff\xff\xff"))
+        named = addresses_in(found[SIZE_BYTES:], METADATA_KEY, 1)
+        assert named is not None
+        return Address(*named[0])
 
 
 @asynccontextmanager
@@ -124,6 +141,16 @@ async def next_frame(reader: asyncio.StreamReader) -> bytes:
     """Read a frame, size included."""
     size = await reader.readexactly(SIZE_BYTES)
     return size + await reader.readexactly(read_size(size))
+
+
+def answering(answer: bytes) -> Handler:
+    """Return how a broker answers that answers one request on each connection."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await next_frame(reader)
+        writer.write(answer)
+
+    return serve
 
 
 async def keep_silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

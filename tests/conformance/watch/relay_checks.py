@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from conformance.watch import proxy as proxy_module
 from conformance.watch import request_stream
-from fixtures.client.running_broker import Address
 from fixtures.client.transport import reset_on_close
 from tests.conformance.watch.rehearsal_checks import REHEARSAL_CHECKS
 from tests.conformance.watch.relay import (
@@ -19,6 +18,7 @@ from tests.conformance.watch.relay import (
     PRODUCE,
     SASL_AUTHENTICATE,
     SASL_HANDSHAKE,
+    answering,
     asking,
     keep_silent,
     metadata,
@@ -30,8 +30,6 @@ from tests.conformance.watch.relay import (
     start_broker,
     table,
 )
-from wire.broker_addresses import addresses_in
-from wire.frames import SIZE_BYTES
 
 MOST_BUFFERED = 1 << 20
 SECRET = b"correct horse battery staple"
@@ -213,8 +211,7 @@ async def no_payload_is_kept() -> None:
             writer.write(response(SECRET, number=number))
 
     async with relayed(broker) as relay:
-        reader, writer = await relay.connect()
-        frames = (
+        await relay.ask(
             request(SASL_HANDSHAKE, 1, b"\0\5PLAIN", number=1),
             request(SASL_HANDSHAKE, 0, b"\0\5PLAIN", number=2),
             len(b"\0me\0" + SECRET).to_bytes(4) + b"\0me\0" + SECRET,
@@ -222,9 +219,6 @@ async def no_payload_is_kept() -> None:
             request(PRODUCE, 9, SECRET * 100, number=5),
             request(FETCH, 12, SECRET, number=6),
         )
-        for frame in frames:
-            writer.write(frame)
-            await next_frame(reader)
         kept = _reachable([relay.proxy.watcher, *relay.proxy._open.values()])
         assert not any(SECRET in each for each in kept)
         sightings = relay.proxy.watcher.sightings
@@ -238,20 +232,10 @@ async def brokers_get_addresses_of_ours() -> None:
     second = await start_broker(serve_tables, writers)
     port = int(second.sockets[0].getsockname()[1])
 
-    async def broker(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await next_frame(reader)
-        writer.write(metadata(HOST, port))
-
-    async with second, relayed(broker) as relay:
-        reader, writer = await relay.connect()
-        writer.write(request(METADATA_KEY, 1, b"\xff\xff\xff\xff"))
-        named = addresses_in((await next_frame(reader))[SIZE_BYTES:], METADATA_KEY, 1)
-        assert named is not None
-        ((host, ours),) = named
-        assert ours != port
-        reader, writer = await relay.connect(Address(host, ours))
-        writer.write(asking(3))
-        assert await next_frame(reader) == table(3)
+    async with second, relayed(answering(metadata(HOST, port))) as relay:
+        ours = await relay.named_broker()
+        assert ours.port != port
+        assert await relay.ask(asking(3), address=ours) == [table(3)]
         assert list(relay.proxy.watcher.tables) == [1]
         relay.writers += writers
 
@@ -259,11 +243,8 @@ async def brokers_get_addresses_of_ours() -> None:
 async def clients_are_counted() -> None:
     """Requests are counted with the software that the client names, also those on its other connections."""
     async with relayed(serve_tables) as relay:
-        for frames in ((asking(3), request(PRODUCE, 7, number=2)), (request(80, 0, number=3),)):
-            reader, writer = await relay.connect()
-            for frame in frames:
-                writer.write(frame)
-                await next_frame(reader)
+        await relay.ask(asking(3), request(PRODUCE, 7, number=2))
+        await relay.ask(request(80, 0, number=3))
         sightings = relay.proxy.watcher.sightings
         (client,) = sightings.clients
         assert (client.client_id, client.software_name, client.software_version) == (
@@ -279,10 +260,7 @@ async def clients_are_counted() -> None:
 async def forbidden_requests_are_found() -> None:
     """A request that the broker's table does not list is found, with its clause and its bytes."""
     async with relayed(serve_tables) as relay:
-        reader, writer = await relay.connect()
-        for frame in (asking(3), request(80, 9, b"payload", number=2)):
-            writer.write(frame)
-            await next_frame(reader)
+        await relay.ask(asking(3), request(80, 9, b"payload", number=2))
         (found,) = relay.proxy.watcher.violations()["app", HOST]
         assert found.clause == "KIP-35.client-uses-overlap"
         assert found.data.endswith(b"app")

@@ -18,7 +18,7 @@ from fixtures.recording_proxy.frames import LARGEST_READ_BYTES, QUICK_BYTES
 from tests.conformance.watch.relay import (
     HOST,
     METADATA_KEY,
-    Relay,
+    answering,
     asking,
     metadata,
     next_frame,
@@ -27,8 +27,7 @@ from tests.conformance.watch.relay import (
     response,
     serve_tables,
 )
-from wire.broker_addresses import HostAndPort, addresses_in
-from wire.frames import SIZE_BYTES
+from wire.broker_addresses import HostAndPort
 
 ENOUGH_S = 20
 ODD = {
@@ -62,14 +61,10 @@ def test_a_broker_with_an_odd_address_is_an_obstacle(name: str) -> None:
     """The client gets an address of ours; there its connection is reset, and the report says why."""
     errors: list[dict[str, Any]] = []
 
-    async def broker(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await next_frame(reader)
-        writer.write(metadata(*ODD[name]))
-
     async def act() -> list[str]:
         asyncio.get_running_loop().set_exception_handler(lambda _, context: errors.append(context))
-        async with relayed(broker) as relay:
-            reader, _ = await relay.connect(await _named(relay))
+        async with relayed(answering(metadata(*ODD[name]))) as relay:
+            reader, _ = await relay.connect(await relay.named_broker())
             with pytest.raises(ConnectionResetError):
                 await reader.readexactly(1)
             return list(relay.proxy.obstacles)
@@ -78,15 +73,6 @@ def test_a_broker_with_an_odd_address_is_an_obstacle(name: str) -> None:
     assert obstacle.startswith(str(ODD[name])[:100])
     assert len(obstacle) <= LONGEST_OBSTACLE
     assert not errors
-
-
-async def _named(relay: Relay) -> Address:
-    """Ask for metadata; return the address of the broker that it names."""
-    reader, writer = await relay.connect()
-    writer.write(request(METADATA_KEY, 1, b"\xff\xff\xff\xff"))
-    named = addresses_in((await next_frame(reader))[SIZE_BYTES:], METADATA_KEY, 1)
-    assert named is not None
-    return Address(*named[0])
 
 
 def test_others_are_served_while_metadata_is_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,12 +84,8 @@ def test_others_are_served_while_metadata_is_decoded(monkeypatch: pytest.MonkeyP
         assert was_served.wait(ENOUGH_S)
         return ()
 
-    async def broker(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await next_frame(reader)
-        writer.write(large)
-
     async def act() -> None:
-        async with relayed(broker) as relay:
+        async with relayed(answering(large)) as relay:
             reader, writer = await relay.connect()
             writer.write(request(METADATA_KEY, 1))
             while not any(each.is_changing for each in relay.proxy._open.values()):
@@ -122,15 +104,9 @@ def test_what_is_not_read_makes_the_outcome_uncertain() -> None:
     """The client may find the brokers themselves in it, and what it sends there is not seen."""
     large = response(bytes(LARGEST_READ_BYTES), number=2)
 
-    async def broker(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await next_frame(reader)
-        writer.write(large)
-
     async def act() -> tuple[str, ...]:
-        async with relayed(broker) as relay:
-            reader, writer = await relay.connect()
-            writer.write(request(METADATA_KEY, 1, number=2))
-            assert await next_frame(reader) == large
+        async with relayed(answering(large)) as relay:
+            assert await relay.ask(request(METADATA_KEY, 1, number=2)) == [large]
             sightings = relay.proxy.watcher.sightings
             (client,) = sightings.clients
             assert sightings.of(client).missed_requests
@@ -155,10 +131,7 @@ def test_brokers_without_end_get_no_listen_addresses(monkeypatch: pytest.MonkeyP
 
     async def act() -> None:
         async with relayed(serve_tables) as relay:
-            reader, writer = await relay.connect()
-            for frame in (asking(3), request(METADATA_KEY, 1, number=2)):
-                writer.write(frame)
-                await next_frame(reader)
+            await relay.ask(asking(3), request(METADATA_KEY, 1, number=2))
 
     monkeypatch.setattr(proxy_module, "addresses_in", decode)
     monkeypatch.setattr(proxy_module.WatchProxy, "_port_of", port_of)
