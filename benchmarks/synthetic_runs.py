@@ -37,11 +37,11 @@ from reports.records import (
     EXAMPLE_FIELDS,
     EXCHANGE_FIELDS,
     HEADER_FILE,
-    RECORD_SCHEMA_VERSION,
     SAMPLED_EXAMPLES_PER_PROPERTY,
 )
 from reports.run.run_writer import PartWriter, clause_facts, suite_facts
 from reports.run.written_files import WrittenFiles
+from tests.run_folders import planned_cell, run_header
 from wire.api_versions import NEWEST_VERSION
 from wire.exchange import probe_request
 
@@ -190,39 +190,19 @@ def _write_exchanges(
 
 def _header(run: SyntheticRun) -> dict[str, Any]:
     known = list(catalogue())[:CLAUSES]
-    implementation, _, release = run.target.rpartition("-")
-    return {
-        "record_schema_version": RECORD_SCHEMA_VERSION,
-        "run_id": run.run_id,
-        "started_at": run.started_at.isoformat(timespec="seconds"),
-        "suite": dict(suite_facts(catalogue())),
-        "whole": True,
-        "seed": run.number,
-        "tier": "standard",
-        "host": {"system": "Linux", "machine": "x86_64", "cpus": 2},
-        "targets": [
-            {
-                "id": run.target,
-                "implementation": implementation,
-                "release": release,
-                "launcher": "process",
-                "artefacts": {f"org.example:kafka:{release}": "ab" * 32},
-            }
-        ],
-        "clauses": [clause_facts(clause, role="broker") for clause in known],
-        "planned_cells": [
-            {
-                "clause": clause.id,
-                "target": run.target,
-                "listener": listener,
-                "applicable": True,
-                "reason": "",
-                "known_violation": "",
-            }
+    return run_header(
+        [
+            planned_cell(clause.id, run.target, listener=listener)
             for listener in LISTENERS
             for clause in known
         ],
-    }
+        run_id=run.run_id,
+        started_at=run.started_at.isoformat(timespec="seconds"),
+        suite=dict(suite_facts(catalogue())),
+        whole=True,
+        seed=run.number,
+        clauses=[clause_facts(clause, role="broker") for clause in known],
+    )
 
 
 def _rows_per_cell(run: SyntheticRun) -> np.ndarray[Any, np.dtype[np.int64]]:
