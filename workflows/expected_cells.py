@@ -18,9 +18,8 @@ from pathlib import Path
 
 import click
 
-from reports.errors import RunRefused
 from reports.records import HEADER_FILE, UNSETTLED_VERDICTS, VIOLATED_VERDICTS
-from reports.run.run_folder import Header, read_run_header
+from reports.run.run_folder import Header, complete_runs
 from reports.run.run_verdicts import run_verdicts
 from reports.suite_command import SuiteCommand
 
@@ -87,14 +86,10 @@ class FoundCells:
 
 def found_in(runs: Path) -> Mapping[str, FoundCells]:
     """Return, by target, what its newest complete run found."""
-    complete: list[tuple[datetime, Path, Header]] = []
-    for path in runs.glob(f"*/{HEADER_FILE}"):
-        try:
-            header = read_run_header(path.parent)
-        except RunRefused:
-            # It has no footer: the run was cut off.
-            continue
-        complete.append((datetime.fromisoformat(header["started_at"]), path.parent, header))
+    complete = [
+        (datetime.fromisoformat(header["started_at"]), folder, header)
+        for folder, header in complete_runs(runs.glob(f"*/{HEADER_FILE}"))
+    ]
     found: dict[str, FoundCells] = {}
     # A newer run of the same target replaces an older one.
     for _, folder, header in sorted(complete, key=lambda run: run[:2]):

@@ -17,10 +17,9 @@ from typing import NamedTuple
 import click
 import pytest
 
-from reports.errors import RunRefused
 from reports.records import HEADER_FILE, OPERATION, UNSETTLED_VERDICTS
 from reports.run.exit_status import ExitStatus
-from reports.run.run_folder import Header, read_run_header
+from reports.run.run_folder import Header, complete_runs
 from reports.run.run_verdicts import run_verdicts
 from reports.suite_command import SuiteCommand
 from reports.verdict_labels import counted
@@ -50,12 +49,9 @@ def of_operations(target: str) -> str:
 def judged_targets(runs: Path) -> Mapping[str, NewestResult]:
     """Return each judged target with the result of its newest complete run."""
     judged: dict[str, NewestResult] = {}
-    for path in sorted(runs.rglob(HEADER_FILE), key=lambda path: path.parent.name):
-        try:
-            header = read_run_header(path.parent)
-        except RunRefused:
-            continue
-        verdicts = run_verdicts(path.parent, header)
+    headers = sorted(runs.rglob(HEADER_FILE), key=lambda path: path.parent.name)
+    for folder, header in complete_runs(headers):
+        verdicts = run_verdicts(folder, header)
         open_cells = Counter(
             key.target for key, verdict in verdicts.items() if verdict in UNSETTLED_VERDICTS
         )

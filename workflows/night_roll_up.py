@@ -13,14 +13,12 @@ import shutil
 import subprocess
 import sys
 import tarfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
-from reports.errors import RunRefused
 from reports.records import HEADER_FILE
-from reports.run.run_folder import read_run_header
+from reports.run.run_folder import complete_runs
 from reports.suite_command import SuiteCommand
 from workflows.github import write_summary
 from workflows.night_result import names_of
@@ -43,22 +41,14 @@ def leave_out_unplanned(runs: Path, plan: str) -> list[str]:
             lines.append(f"left out {artefact.name}: no job of the plan has this name")
             _remove(artefact)
             continue
-        for folder, reason in _unplanned(artefact, planned):
-            lines.append(f"left out {folder.relative_to(runs)}: {reason}")
-            _remove(folder)
+        # What the roll-up refuses it also lists.
+        for folder, header in complete_runs(sorted(artefact.rglob(HEADER_FILE))):
+            others = sorted(set(names_of(header)) - planned)
+            if others:
+                reason = f"its job was to judge other targets than {', '.join(others)}"
+                lines.append(f"left out {folder.relative_to(runs)}: {reason}")
+                _remove(folder)
     return lines
-
-
-def _unplanned(artefact: Path, planned: set[str]) -> Iterator[tuple[Path, str]]:
-    for header in sorted(artefact.rglob(HEADER_FILE)):
-        try:
-            names = set(names_of(read_run_header(header.parent)))
-        except RunRefused:
-            # The roll-up refuses it as well, and lists it.
-            continue
-        others = sorted(names - planned)
-        if others:
-            yield header.parent, f"its job was to judge other targets than {', '.join(others)}"
 
 
 def _remove(path: Path) -> None:

@@ -19,7 +19,7 @@ from reports.errors import RunRefused
 from reports.plugin import RUN_FOLDER_FILE, run_folder_in
 from reports.records import HEADER_FILE, OPERATION, UNSETTLED_VERDICTS
 from reports.run.exit_status import ExitStatus
-from reports.run.run_folder import Header, read_run_header
+from reports.run.run_folder import Header, complete_runs, read_run_header
 from reports.run.run_verdicts import run_verdicts
 from reports.run.run_writer import suite_facts
 
@@ -77,19 +77,15 @@ def finished_runs(
     suite = suite_facts(catalogue())
     wanted = {target.id: target for target in targets}
     found: dict[str, TargetRun] = {}
-    for path in sorted(runs.glob(f"*/{HEADER_FILE}")):
-        try:
-            header = read_run_header(path.parent)
-        except RunRefused:
-            continue
+    for folder, header in complete_runs(sorted(runs.glob(f"*/{HEADER_FILE}"))):
         asked = header["tier"] == tier and seed in (None, header.get("seed"))
         asked = asked and _has_asked_for(header, operations)
-        if asked and _is_of(header, suite) and _is_done(path.parent, header):
+        if asked and _is_of(header, suite) and _is_done(folder, header):
             (facts,) = header["targets"]
             target = wanted.get(facts["id"])
             if target is not None and _was_started_so(target, facts, launcher):
                 status = header["footer"]["exit_status"]
-                found[target.id] = TargetRun(target=target.id, status=status, folder=path.parent)
+                found[target.id] = TargetRun(target=target.id, status=status, folder=folder)
     return found
 
 

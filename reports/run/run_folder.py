@@ -7,7 +7,7 @@ checks that both agree on every fault.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from importlib.resources import files
@@ -86,6 +86,16 @@ def read_run_header(folder: Path) -> Header:
     if refused := fault_of_rows(header, readable):
         raise RunRefused(folder, *refused)
     return header
+
+
+def complete_runs(headers: Iterable[Path]) -> Iterator[tuple[Path, Header]]:
+    """Yield folder and header of each run that counts, given the paths of headers; others are passed over."""
+    for path in headers:
+        try:
+            header = read_run_header(path.parent)
+        except RunRefused:
+            continue
+        yield path.parent, header
 
 
 def _parse(folder: Path) -> Header:
