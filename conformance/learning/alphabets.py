@@ -166,7 +166,12 @@ class _Writer:
         yield self._old_header("v3 old header", version=3)
         yield self._versions("v3 cut body", version=3, body=b"\x05ab", broken="cut body")
         yield self._versions("v3 illegal name", version=3, software=Software("a b", "1"))
-        yield from self._ids_small()
+        cluster_id, node_id = self._facts.identity.cluster_id, self._facts.identity.node_id
+        if cluster_id is not None and node_id is not None:
+            yield self._ids("right ids", cluster_id, node_id)
+            # If the target's own are not known, the model allows two responses to wrong ids.
+            yield self._ids("wrong ids", OTHER_CLUSTER, 1)
+        yield self._ids("half the ids", OTHER_CLUSTER, -1)
         yield self._handshake("handshake v0", version=0)
         yield self._handshake("handshake v1", version=1)
         yield self._handshake("handshake v2", version=2)
@@ -182,24 +187,14 @@ class _Writer:
         yield self._frame("short frame", 6)
         yield self._size("negative size", -1)
 
-    def _ids_small(self) -> Iterable[Letter]:
-        cluster_id, node_id = self._facts.identity.cluster_id, self._facts.identity.node_id
-        if cluster_id is not None and node_id is not None:
-            yield self._ids("right ids", cluster_id, node_id)
-            # If the target's own are not known, the model allows two responses to wrong ids.
-            yield self._ids("wrong ids", OTHER_CLUSTER, 1)
-        yield self._ids("half the ids", OTHER_CLUSTER, -1)
-
     def more(self) -> Iterable[Letter]:
         """Write the letters that only the large alphabet has."""
-        yield from self._more_versions()
-        yield from self._more_bodies()
-        yield from self._more_ids()
+        yield from self._more_of_api_versions()
         yield from self._more_sasl()
         yield from self._more_apis()
         yield from self._more_frames()
 
-    def _more_versions(self) -> Iterable[Letter]:
+    def _more_of_api_versions(self) -> Iterable[Letter]:
         yield self._versions("v1", version=1)
         yield self._versions("v4", version=4)
         yield self._versions("v5", version=5)
@@ -207,8 +202,6 @@ class _Writer:
         yield self._versions("v32767", version=INT16_MAX)
         yield self._versions("v-32768", version=INT16_MIN)
         yield self._versions("v99 empty body", version=99, body=b"")
-
-    def _more_bodies(self) -> Iterable[Letter]:
         yield self._versions("v0 long client id", version=0, client_id="c" * 300)
         yield self._versions("v0 empty client id", version=0, client_id="")
         yield self._versions("v0 trailing bytes", version=0, trailing=b"\0\1")
@@ -222,8 +215,6 @@ class _Writer:
         yield Letter(name="v3 null name", requests=(null_name,))
         yield self._versions("v3 empty body", version=3, body=b"", broken="empty body")
         yield self._old_header("v0 new header", version=0, header_version=2)
-
-    def _more_ids(self) -> Iterable[Letter]:
         cluster_id, node_id = self._facts.identity.cluster_id, self._facts.identity.node_id
         if cluster_id is not None and node_id is not None:
             yield self._ids("right cluster, wrong node", cluster_id, node_id + 1)
