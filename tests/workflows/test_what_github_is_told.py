@@ -1,7 +1,9 @@
-"""Each violated clause of a target gets one issue, and never a second one."""
+"""What a step tells GitHub: outputs and summaries, one issue for each violated clause of a target, and one proposal of a document."""
 
 from __future__ import annotations
 
+import re
+import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,39 @@ from tests.reports.roll_up_tables import (
     write_tables,
 )
 from tests.workflows.fake_gh import FakeGh
+from workflows.compatibility.__main__ import write_documents
+from workflows.github import write_outputs, write_summary
 from workflows.new_issues import main
+from workflows.proposed_document import BRANCH, TITLE, propose
+
+
+def test_a_value_cannot_set_another_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A value with line breaks stays one value, because its delimiter is random."""
+    path = tmp_path / "outputs"
+    monkeypatch.setenv("GITHUB_OUTPUT", str(path))
+    write_outputs({"name": "one\nother<<end\nstolen\nend"})
+    match = re.fullmatch(r"name<<(end-[0-9a-f]{32})\n(.*)\n\1\n", path.read_text(), re.DOTALL)
+    assert match is not None
+    assert match[2] == "one\nother<<end\nstolen\nend"
+
+
+def test_texts_are_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Text that an earlier step wrote is kept."""
+    path = tmp_path / "summary"
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(path))
+    write_summary("one")
+    write_summary("two\n\n")
+    assert path.read_text() == "one\ntwo\n"
+
+
+def test_outside_a_workflow_they_are_printed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every step can be run by hand."""
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    write_summary("one")
+    assert capsys.readouterr().out == "one\n"
+
 
 CLAUSE = "KIP-511.illegal-name-refused"
 OTHER = "KIP-35.table-is-whole"
@@ -163,3 +197,76 @@ def test_a_refusal_by_github_is_said(
     result = run(site, FakeGh(tmp_path / "bin", {}), monkeypatch)
     assert result.exit_code == 10
     assert "gh issue failed: HTTP 403" in result.output
+
+
+BROKEN = "KIP-35.keys-unique"
+URL = "https://example.org/pull/1"
+
+
+def site_with(folder: Path, verdict: str) -> Path:
+    """Write the site of a night."""
+    failures = ["aa"] if verdict == "violates" else []
+    return write_tables(
+        folder,
+        cells=[cell_row(BROKEN, "broker-1.0", verdict, failures=failures)],
+        targets=[target_row("broker-1.0")],
+        clauses=[clause_row(BROKEN)],
+        failures=[failure_row("aa", BROKEN, "broker-1.0")],
+    )
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """Run git and return what it printed."""
+    author = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    command = ["git", "-C", str(folder), *author, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A repository whose document was made when nothing was wrong, and the bare one that it came from."""
+    folder = tmp_path / "checkout"
+    git(tmp_path, "init", "--quiet", "--bare", "origin")
+    git(tmp_path, "init", "--quiet", "--initial-branch", "main", "checkout")
+    git(folder, "remote", "add", "origin", str(tmp_path / "origin"))
+    write_documents(site_with(tmp_path / "before", "conforms"), folder / "docs")
+    git(folder, "add", "docs")
+    git(folder, "commit", "--quiet", "--message", "Add the documents")
+    return folder
+
+
+def proposed(checkout: Path, verdict: str, gh: FakeGh, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Propose the document of a night with this verdict."""
+    gh.put_on_path(monkeypatch)
+    night = site_with(checkout.parent / "night", verdict)
+    return propose(night, "some/one", "main", "origin", checkout)
+
+
+def test_change_is_proposed_once(
+    checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The branch has the new document, and the pull request is for the base branch."""
+    gh = FakeGh(tmp_path / "bin", {"pr list": [], "pr create": URL})
+    assert proposed(checkout, "violates", gh, monkeypatch) == f"Proposed {URL}"
+    assert git(tmp_path / "origin", "log", "-1", "--format=%s", BRANCH).strip() == TITLE
+    document = git(tmp_path / "origin", "show", f"{BRANCH}:docs/COMPATIBILITY.md")
+    assert "[broker](#broker)" in document
+    assert "main" in gh.calls[1]
+
+
+def test_open_proposal_is_updated(
+    checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There is never a second one."""
+    gh = FakeGh(tmp_path / "bin", {"pr list": [{"url": URL}]})
+    assert proposed(checkout, "violates", gh, monkeypatch) == f"Updated the proposal {URL}"
+
+
+def test_nothing_is_proposed_if_nothing_changes(
+    checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even GitHub is asked."""
+    gh = FakeGh(tmp_path / "bin", {})
+    said = proposed(checkout, "conforms", gh, monkeypatch)
+    assert said == "Nothing changes in COMPATIBILITY.md."
+    assert gh.calls == []
