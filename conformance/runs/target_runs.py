@@ -15,11 +15,10 @@ from fixtures.cleanup.temporary_folder import temporary_folder
 from fixtures.images.published_image import ran_from_wanted_image
 from fixtures.launchers import is_as_wanted
 from fixtures.registry.targets import Target
-from reports.errors import RunRefused
 from reports.plugin import RUN_FOLDER_FILE, run_folder_in
 from reports.records import HEADER_FILE, OPERATION, UNSETTLED_VERDICTS
 from reports.run.exit_status import ExitStatus
-from reports.run.run_folder import Header, complete_runs, read_run_header
+from reports.run.run_folder import Header, complete_runs
 from reports.run.run_verdicts import run_verdicts
 from reports.run.run_writer import suite_facts
 
@@ -155,7 +154,7 @@ class TargetRuns:
         *,
         options: Sequence[str],
         jobs: int,
-        naming: Mapping[str, Sequence[str]] | None = None,
+        naming: Mapping[str, Sequence[str]],
     ) -> None:
         """Set up without starting a run.
 
@@ -163,10 +162,10 @@ class TargetRuns:
             runs: folder for the run folders.
             options: further options for every run.
             jobs: how many run at a time.
-            naming: by the target's id, the arguments that choose it; without them, `--broker` and the id.
+            naming: by the target's id, the arguments that choose it.
         """
         self._options = ["--runs", str(runs), *options]
-        self._naming = naming or {}
+        self._naming = naming
         self._processes = SuiteProcesses[str](jobs=jobs)
 
     @property
@@ -184,7 +183,7 @@ class TargetRuns:
         with temporary_folder() as files:
             file_of = {target: files / target for target in targets}
             options = {
-                target: [*self._named(target), RUN_FOLDER_FILE, str(file), *self._options]
+                target: [*self._naming[target], RUN_FOLDER_FILE, str(file), *self._options]
                 for target, file in file_of.items()
             }
             self._processes.run(
@@ -193,12 +192,11 @@ class TargetRuns:
                 tick,
             )
 
-    def _named(self, target: str) -> Sequence[str]:
-        return self._naming.get(target, ("--broker", target))
-
 
 def _finished(target: str, run: EndedRun, file: Path) -> TargetRun:
-    folder = _complete(run_folder_in(file))
+    given = run_folder_in(file)
+    headers = [] if given is None else [given / HEADER_FILE]
+    folder = next((each for each, _ in complete_runs(headers)), None)
     explained = folder is not None and run.status in WORDLESS_STATUSES
     return TargetRun(
         target=target,
@@ -207,14 +205,3 @@ def _finished(target: str, run: EndedRun, file: Path) -> TargetRun:
         seconds=run.seconds,
         last_lines=() if explained else run.lines[-LAST_LINES:],
     )
-
-
-def _complete(folder: Path | None) -> Path | None:
-    """Return a run folder if it is complete."""
-    if folder is None:
-        return None
-    try:
-        read_run_header(folder)
-    except RunRefused:
-        return None
-    return folder

@@ -332,7 +332,8 @@ def test_run_without_records_keeps_its_last_lines(
     program.write_text(f"#!/bin/sh\necho why\nexit {status}\n")
     program.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(program))
-    TargetRuns(tmp_path, options=[], jobs=2).run(targets, done.append, lambda: None)
+    runs = TargetRuns(tmp_path, options=[], jobs=2, naming=dict.fromkeys(targets, ()))
+    runs.run(targets, done.append, lambda: None)
     assert {run.target for run in done} == {*targets}
     for run in done:
         assert (run.status, run.folder, run.last_lines) == (status, None, ("why",))
