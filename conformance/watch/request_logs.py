@@ -98,22 +98,12 @@ _COMPRESSIONS = {
 """What compressed files begin with."""
 
 
-def read_request_logs(
-    paths: Sequence[Path],
-    sightings: Sightings,
-    *,
-    follow: bool = False,
-    until: threading.Event | None = None,
-    on_read: Callable[[], None] = lambda: None,
-) -> list[str]:
+def read_request_logs(paths: Sequence[Path], sightings: Sightings) -> list[str]:
     """Read request logs into sightings.
 
     Args:
         paths: the files: plain, or compressed with gzip, bzip2, LZ4 or Zstandard.
         sightings: gets the requests, and the tables of versions that the brokers answered.
-        follow: whether to wait for what is written to the plain files from now on, and to the files that replace them.
-        until: ends the waiting when it is set; None waits until the process is interrupted.
-        on_read: called after each look at files that are followed.
 
     Returns:
         Sentences about what the logs cannot show, and what was not read.
@@ -121,17 +111,47 @@ def read_request_logs(
     Raises:
         UnusableSource: a file cannot be opened.
     """
-    for path in paths:
-        _check(path)
+    _check(paths)
+    total = LogCounts()
+    for counts in _counted(paths):
+        total.merge(counts)
+    return add_counted(total, sightings)
+
+
+def follow_request_logs(
+    paths: Sequence[Path],
+    sightings: Sightings,
+    until: threading.Event,
+    on_read: Callable[[], None],
+) -> list[str]:
+    """Read as `read_request_logs`, and what is written to the plain files from now on, and to the files that replace them.
+
+    Args:
+        paths: the files.
+        sightings: gets what is read.
+        until: ends the waiting when it is set.
+        on_read: called after each look.
+    """
+    _check(paths)
     clients, total = LoggedClients(sightings), LogCounts()
-    if follow:
-        for _ in _follow(paths, clients, total, until or threading.Event()):
+    for path in paths:
+        if _compression(path) is not None:
+            total.merge(count_file(path))
+    clients.add(total.take_requests())
+    growing = [_GrowingFile(path) for path in paths if _compression(path) is None]
+    try:
+        is_over = False
+        while not is_over:
+            is_over = until.wait(POLL_INTERVAL_S)
+            for file in growing:
+                for lines in file.new_lines():
+                    total.count(lines)
+                    clients.add(total.take_requests())
             sightings.tables.update(total.tables)
             on_read()
-    else:
-        for counts in _counted(paths):
-            total.merge(counts)
-        clients.add(total.requests)
+    finally:
+        for file in growing:
+            file.close()
     return _said(clients, total, sightings)
 
 
@@ -245,34 +265,12 @@ class _GrowingFile:
         return is_other or found.st_size < self._file.tell()
 
 
-def _follow(
-    paths: Sequence[Path], clients: LoggedClients, total: LogCounts, until: threading.Event
-) -> Iterator[None]:
-    """Read what is there, and then what comes; yield after each look."""
+def _check(paths: Sequence[Path]) -> None:
     for path in paths:
-        if _compression(path) is not None:
-            total.merge(count_file(path))
-    clients.add(total.take_requests())
-    growing = [_GrowingFile(path) for path in paths if _compression(path) is None]
-    try:
-        is_over = False
-        while not is_over:
-            is_over = until.wait(POLL_INTERVAL_S)
-            for file in growing:
-                for lines in file.new_lines():
-                    total.count(lines)
-                    clients.add(total.take_requests())
-            yield
-    finally:
-        for file in growing:
-            file.close()
-
-
-def _check(path: Path) -> None:
-    try:
-        _opened(path).close()
-    except OSError as error:
-        raise UnusableSource(f"cannot read the request log {path}: {error.strerror}") from error
+        try:
+            _opened(path).close()
+        except OSError as error:
+            raise UnusableSource(f"cannot read the request log {path}: {error.strerror}") from error
 
 
 def _compression(path: Path) -> str | None:

@@ -18,7 +18,7 @@ from conformance.watch.carrying import NO_FILES, Ways, connect, newest_api_versi
 from conformance.watch.prediction import Release
 from conformance.watch.proxy import WatchProxy
 from conformance.watch.report import WatchReport, report_of
-from conformance.watch.request_logs import add_counted, read_request_logs
+from conformance.watch.request_logs import add_counted, follow_request_logs, read_request_logs
 from conformance.watch.sightings import Sightings
 from conformance.watch.watcher import Watcher
 from fixtures.cleanup.ending_signals import heeded_signals
@@ -103,9 +103,7 @@ def read_given_files(
         said += read_captures(files.captures, sightings)
     if files.request_logs and files.follow:
         with _ended_by_signal(files.time_s) as until:
-            said += read_request_logs(
-                files.request_logs, sightings, follow=True, until=until, on_read=on_read
-            )
+            said += follow_request_logs(files.request_logs, sightings, until, on_read)
     elif files.request_logs:
         said += read_request_logs(files.request_logs, sightings)
     if files.counted is not None:

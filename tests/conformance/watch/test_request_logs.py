@@ -17,6 +17,7 @@ from conformance.watch.request_logs import (
     _GrowingFile,
     _Lines,
     add_counted,
+    follow_request_logs,
     read_request_logs,
 )
 from conformance.watch.sightings import (
@@ -200,7 +201,7 @@ def test_a_growing_log_is_followed(tmp_path: Path) -> None:
         yield
         count()
 
-    said = read_request_logs([path, archived], sightings, follow=True, until=_Moments(moments()))
+    said = follow_request_logs([path, archived], sightings, _Moments(moments()), lambda: None)
     assert seen == [1, 2, 3, 4, 5, 6]
     assert said == [*LIMITS]
 
