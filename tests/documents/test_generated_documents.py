@@ -10,7 +10,7 @@ from reference_model.profiles.profile import FOLDER
 from reports.site.advertised import RECORDED_COLUMNS
 from tests.conformance.suite_runs import REPOSITORY
 from workflows.documents.__main__ import DOCUMENTS, document
-from workflows.documents.command_reference import VARIABLES
+from workflows.documents.reference_lists import VARIABLES
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

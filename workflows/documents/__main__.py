@@ -8,8 +8,7 @@ from pathlib import Path
 import click
 
 from reports.suite_command import SuiteCommand
-from workflows.documents.clause_lists import allowed_outcomes, clause_list
-from workflows.documents.command_reference import command_reference
+from workflows.documents.reference_lists import allowed_outcomes, clause_list, command_reference
 from workflows.documents.schemas import records_schema, table_schema
 
 DOCUMENTS: Mapping[str, Callable[[], Iterable[str]]] = {

@@ -27,6 +27,7 @@ from reports.site.advertised import RECORDED_COLUMNS
 from reports.verdict_labels import SYMBOLS, WORDS
 from reports.verify.verification import GIVEN_TABLES
 from spark_aggregation.tables.table_schemas import TABLES
+from workflows.documents.reference_lists import table
 
 _BEGINNING = f"""# Records schema
 
@@ -86,27 +87,23 @@ def records_schema() -> Iterator[str]:
 
 def _verdicts() -> Iterator[str]:
     yield "## Verdicts\n"
-    yield "| value | symbol | word |\n|---|---|---|"
-    for verdict in Verdict:
-        yield f"| `{verdict}` | {SYMBOLS[verdict]} | {WORDS[verdict]} |"
-    yield ""
+    rows = ((f"`{verdict}`", SYMBOLS[verdict], WORDS[verdict]) for verdict in Verdict)
+    yield from table(("value", "symbol", "word"), rows)
 
 
 def _header() -> Iterator[str]:
     yield "## run.json\n"
     yield "The schema itself: [`reports/run_schema.json`](../reports/run_schema.json). \\* may be missing.\n"
-    yield "| key | type | meaning |\n|---|---|---|"
-    yield from _properties(run_schema(), "")
-    yield ""
+    yield from table(("key", "type", "meaning"), _properties(run_schema(), ""))
 
 
-def _properties(schema: Mapping[str, Any], prefix: str) -> Iterator[str]:
+def _properties(schema: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, str, str]]:
     required = schema.get("required", ())
     for name, described in schema["properties"].items():
         entry = _resolved(described)
         missing = "" if name in required else " \\*"
         meaning = described.get("description") or entry.get("description", "")
-        yield f"| `{prefix}{name}`{missing} | {_json_type(entry)} | {meaning} |"
+        yield f"`{prefix}{name}`{missing}", _json_type(entry), meaning
         inner = entry.get("items", entry)
         if "properties" in inner:
             dots = "[]." if "items" in entry else "."
@@ -129,16 +126,14 @@ def _parquet() -> Iterator[str]:
     for name, (columns, note) in _PARQUET.items():
         yield f"## {name}/*.parquet\n"
         yield f"{note}\n"
-        yield "| column | type | may be null |\n|---|---|---|"
-        yield from map(_record_column, columns)
-        yield ""
+        yield from table(("column", "type", "may be null"), map(_record_column, columns))
 
 
-def _record_column(column: Column) -> str:
+def _record_column(column: Column) -> tuple[str, str, str]:
     words = ", dictionary-encoded" if column.dictionary else ""
     null = "yes" if column.nullable else ""
     null += "; older suites do not write it" if column.optional else ""
-    return f"| `{column.name}` | {column.type.value}{words} | {null} |"
+    return f"`{column.name}`", f"{column.type.value}{words}", null
 
 
 def _grid_tables() -> Iterator[str]:
@@ -147,11 +142,11 @@ def _grid_tables() -> Iterator[str]:
     yield _INPUTS
     for name, schema in TABLES.items():
         yield f"### {name}\n"
-        yield "| column | type | may be null |\n|---|---|---|"
-        for field in schema.fields:
-            nullable = "yes" if field.nullable else ""
-            yield f"| `{field.name}` | `{field.dataType.simpleString()}` | {nullable} |"
-        yield ""
+        rows = (
+            (f"`{each.name}`", f"`{each.dataType.simpleString()}`", "yes" if each.nullable else "")
+            for each in schema.fields
+        )
+        yield from table(("column", "type", "may be null"), rows)
 
 
 _Schema = dict[str, Any]
