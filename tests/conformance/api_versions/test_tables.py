@@ -1,4 +1,4 @@
-"""What tables have in common, how they differ, and how they are stored."""
+"""What tables have in common, how they differ, and how they are stored; their text is that of Kafka's own tool for the same tables."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import pytest
 from conformance.api_versions import asking
 from conformance.api_versions.client_requests import UnknownRequests, refused_requests, requests_of
 from conformance.api_versions.cluster_tables import (
+    BrokerTable,
     ClusterTables,
     InvalidTables,
     as_json,
@@ -22,6 +23,8 @@ from conformance.api_versions.cluster_tables import (
     refused_with,
     tables_of_release,
 )
+from conformance.api_versions.terminal import stock_text
+from fixtures.artefacts.message_schemas import clients_jar, read_schemas
 from fixtures.client.cluster_metadata import ClusterMetadata, ListedBroker
 from fixtures.client.command_config import CommandConfig
 from fixtures.client.running_broker import Address
@@ -33,6 +36,7 @@ from reference_model.profiles.version_tables import Support
 from tests.conformance.api_versions.clusters import broker, cluster
 from wire.api_versions import ApiVersionsResponse
 from wire.error_codes import ErrorCode
+from wire.message_schemas import ApiCatalogue
 
 TARGETS = {target.id: target for target in load_targets()}
 PRODUCE, ENVELOPE = 0, 58
@@ -204,3 +208,67 @@ def test_a_release_without_a_controller_has_no_controller_table() -> None:
     """The message names the release."""
     with pytest.raises(InvalidTables, match=r"controller's table of apache-kafka-2\.3\.1"):
         tables_of_release(TARGETS["apache-kafka-2.3.1"], controllers=True)
+
+
+STOCK = Path(__file__).parent / "stock_4_4_0_controller.txt"
+"""What the tool of 4.4.0 printed for a controller; `test_real_clusters.py` runs it for brokers as well."""
+
+
+def test_recorded_tables_read_like_the_output_of_kafka() -> None:
+    """Every line after the one that names the broker is equal."""
+    found = stock_text(tables_of_release(TARGETS["apache-kafka-4.4.0"], controllers=True))
+    assert found.splitlines()[1:] == STOCK.read_text().splitlines()[1:]
+
+
+@pytest.mark.parametrize(
+    ("each", "first_line"),
+    [
+        (broker(), "broker-1:9092 (id: 1 rack: null isFenced: false) -> ("),
+        (broker(7, rack="b"), "broker-7:9092 (id: 7 rack: b isFenced: false) -> ("),
+        (broker(is_fenced=True), "broker-1:9092 (id: 1 rack: null isFenced: true) -> ("),
+        (
+            broker(problem="connection refused"),
+            "broker-1:9092 (id: 1 rack: null isFenced: false) -> ERROR: connection refused",
+        ),
+        (
+            broker(host="a\x1b[2J"),
+            "a\\x1b[2J:9092 (id: 1 rack: null isFenced: false) -> (",
+        ),
+    ],
+)
+def test_a_block_begins_with_the_broker(each: BrokerTable, first_line: str) -> None:
+    """What a broker states cannot control the terminal."""
+    assert stock_text(cluster(each)).splitlines()[0] == first_line
+
+
+@pytest.mark.parametrize(
+    ("key", "range_", "line"),
+    [
+        (999, (0, 3), "UNKNOWN(999): 0 to 3"),
+        (999, (-3, -1), "UNKNOWN(999): -3 to -1"),
+        (18, (-3, 2), "ApiVersions(18): -3 to 2 [usable: 2]"),
+        (18, (-3, -3), "ApiVersions(18): -3 [unusable: node too old]"),
+        (18, (0, -1), "ApiVersions(18): 0 to -1 [unusable: node too old]"),
+        (18, (0, 5), "ApiVersions(18): 0 to 5 [usable: 5]"),
+        (18, (3, 3), "ApiVersions(18): 3 [usable: 3]"),
+        (18, (6, 9), "ApiVersions(18): 6 to 9 [unusable: node too new]"),
+        (27, (0, 0), "WriteTxnMarkers(27): 0 [unusable: node too old]"),
+        (4, (0, 7), "LeaderAndIsr(4): 0 to 7 [unusable: node too new]"),
+    ],
+)
+def test_a_line_says_what_a_client_can_use(key: int, range_: tuple[int, int], line: str) -> None:
+    """A client of Kafka 4.4.0 uses the newest version that both have."""
+    lines = stock_text(cluster(broker(ranges={key: range_}))).splitlines()
+    assert f"\t{line}" in {each.removesuffix(",") for each in lines}
+
+
+def test_known_apis_are_those_of_the_schemas() -> None:
+    """Names and versions come from the message schemas of kafka-clients 4.4.0."""
+    catalogue = ApiCatalogue([read_schemas(clients_jar("4.4.0"))])
+    for key, known in known_apis().items():
+        versions = catalogue.versions_of(key)
+        if known.range is None:
+            assert versions == []
+        else:
+            assert (known.range.lowest, known.range.highest) == (versions[0], versions[-1])
+            assert known.name == catalogue.name_of(key)

@@ -18,7 +18,7 @@ from conformance.api_versions.features import FeatureVerdict, NeededApi
 from conformance.commands import api_versions as tool
 from reference_model.profiles.known_apis import Range
 from reference_model.profiles.version_tables import Ranges
-from tests.conformance.api_versions import test_features, test_stock_text
+from tests.conformance.api_versions import test_features, test_tables
 from tests.conformance.commands import test_api_versions
 
 LISTS, FORMAT, MACHINE, USABLE = (
@@ -114,7 +114,7 @@ _ASK = (tool, "ask_cluster")
 _LINES = (text, "api_lines")
 _MET = (NeededApi, "is_met_by")
 _DOWN = test_api_versions.test_a_broker_that_is_down_is_shown
-_STOCK = test_stock_text.test_recorded_tables_read_like_the_output_of_kafka
+_STOCK = test_tables.test_recorded_tables_read_like_the_output_of_kafka
 _JSON = test_api_versions.test_json_has_every_broker_and_what_they_have_in_common
 _EXACTLY = test_features.test_usable_exactly_if_brokers_meet_it
 
@@ -158,7 +158,7 @@ WRONG_TOOLS = tuple(
             (Range, "in_words"),
             _hyphens_in_words,
             partial(
-                test_stock_text.test_a_line_says_what_a_client_can_use,
+                test_tables.test_a_line_says_what_a_client_can_use,
                 999,
                 (-3, -1),
                 "UNKNOWN(999): -3 to -1",
