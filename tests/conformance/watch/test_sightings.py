@@ -56,17 +56,17 @@ def test_the_rows_are_the_same() -> None:
 
 def test_the_proxy_sees_the_same() -> None:
     """What clients sent, read as the proxy reads it, gives the rows of the capture."""
-    captured, watcher = Sightings(), Watcher(lambda: 0)
+    captured, watching = Sightings(), Watcher(lambda: 0)
     read_captures([FOLDER / "requests.pcap"], captured)
     connections: dict[Endpoint, RequestHeaders] = {}
     for segment in read_segments(FOLDER / "requests.pcap", Counter()):
         if segment.source == BROKER or not segment.data:
             continue
         if segment.source not in connections:
-            watched = watcher.opened(segment.source.host, 0)
-            connections[segment.source] = RequestHeaders(partial(watcher.requested, watched))
+            watched = watching.opened(segment.source.host, 0)
+            connections[segment.source] = RequestHeaders(partial(watching.requested, watched))
         connections[segment.source].feed(segment.data)
-    proxied = watcher.sightings
+    proxied = watching.sightings
     assert proxied.clients == captured.clients
     assert all(proxied.requests(each) == captured.requests(each) for each in captured.clients)
 
