@@ -11,8 +11,7 @@ from conformance.assertions.operation_results import (
     assert_survives_rerouting,
     failure_of,
 )
-from fixtures.recording_proxy.operation import TriedPlay
-from fixtures.recording_proxy.rerouting import ReroutedPlay
+from fixtures.recording_proxy.operation import ReroutedPlay, TriedPlay
 from fixtures.under_test.trial import Trial
 from reports.verdict_labels import BROKER_DOUBT
 

@@ -15,8 +15,7 @@ from conformance.assertions.operation_results import (
     assert_survives_rerouting,
 )
 from fixtures.errors import ClientFails, HarnessError
-from fixtures.recording_proxy.operation import TriedPlay
-from fixtures.recording_proxy.rerouting import ReroutedPlay
+from fixtures.recording_proxy.operation import ReroutedPlay, TriedPlay
 from reference_model.clients.scripts.recording import Recording, SeenRequest
 from reference_model.clients.scripts.routes import Route, as_scripted
 from reference_model.clients.scripts.script import NodeScript, Script
