@@ -11,7 +11,7 @@ from typing import Any
 
 from conformance.assertions.read_only_apis import read_only_items, request_of
 from fixtures.errors import HarnessError
-from fixtures.kafka_setup.connection_metrics import ConnectionsBean
+from fixtures.kafka_setup.jolokia import ConnectionsBean
 from fixtures.under_test.broker import Broker
 from strategies.field_values import Software
 from wire.exchange import Request

@@ -22,7 +22,7 @@ from conformance.assertions.client_software import (
 from conformance.assertions.judging import Unjudged, payload_of, violation_context
 from fixtures.client.connection import Connection
 from fixtures.errors import HarnessError
-from fixtures.kafka_setup.connection_metrics import ConnectionsBean, Counts, counts_of, gauges_of
+from fixtures.kafka_setup.jolokia import ConnectionsBean, Counts, counts_of, gauges_of
 from fixtures.polling import poll_until
 from fixtures.under_test.broker import Broker
 from proposals import provided

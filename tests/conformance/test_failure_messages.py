@@ -26,7 +26,7 @@ from conformance.assertions.judging import Unjudged, violation_context
 from conformance.brokers import test_software_metrics as metrics
 from conformance.mutation.properties import all_properties
 from conformance.mutation.subjects import broker_with
-from fixtures.kafka_setup.connection_metrics import ConnectionsBean, counts_of
+from fixtures.kafka_setup.jolokia import ConnectionsBean, counts_of
 from fixtures.under_test.broker import Broker
 from strategies.api_versions import build_request
 from strategies.field_values import Software
