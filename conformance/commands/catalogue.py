@@ -18,7 +18,7 @@ from fixtures.launchers.built_in import reference_targets
 from fixtures.registry.clients import all_clients
 from fixtures.registry.model_clients import MODEL
 from fixtures.registry.targets import Target, load_targets
-from fixtures.under_test.in_memory_proxy import MODEL_PROXY
+from fixtures.under_test.in_memory import MODEL_PROXY
 from proposals import FOLDER, proposals, proposed_brokers
 from reference_model.faults import clients as client_faults
 from reference_model.faults import proxies

@@ -22,9 +22,14 @@ from fixtures.launchers.built_in import reference_targets
 from fixtures.registry.model_clients import MODEL
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.client import ClientUnderTest
-from fixtures.under_test.in_memory import InMemoryBroker, InMemoryTarget, in_memory_target
+from fixtures.under_test.in_memory import (
+    MODEL_PROXY,
+    InMemoryBroker,
+    InMemoryTarget,
+    in_memory_proxy,
+    in_memory_target,
+)
 from fixtures.under_test.in_memory_client import in_memory_client
-from fixtures.under_test.in_memory_proxy import MODEL_PROXY, in_memory_proxy
 from proposals import proposals
 from reference_model.faults import clients as client_faults
 from reference_model.faults.broker import DEFECTS, Defect

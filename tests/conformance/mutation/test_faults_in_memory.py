@@ -35,7 +35,7 @@ from conformance.mutation.tried_faults import (
 from fixtures.errors import ConnectionFailed, HarnessError
 from fixtures.registry.model_clients import MODEL
 from fixtures.under_test.broker import Broker
-from fixtures.under_test.in_memory_proxy import MODEL_PROXY
+from fixtures.under_test.in_memory import MODEL_PROXY
 from reference_model.faults.broker import DEFECTS
 from reference_model.faults.clients import FAULTS
 from reference_model.faults.proxies import FAULTS as PROXY_FAULTS
