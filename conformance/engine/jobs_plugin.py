@@ -11,8 +11,8 @@ from _pytest.terminal import TerminalReporter
 from conformance.engine.examples_ahead import examples_at_once
 from conformance.engine.planning import chosen_of, is_judged, note_started
 from conformance.engine.shares import Shares, fixtures_of
+from fixtures.choosing.clients import tries_operations
 from fixtures.choosing.listeners import ListenerOfTarget, judges_elsewhere, kind_of
-from fixtures.choosing.trials import tries_operations
 from fixtures.errors import HarnessError
 from fixtures.tiers import EXPECTED, connections_per_second_in, expected_duration, tier_in
 from fixtures.under_test.broker import Broker

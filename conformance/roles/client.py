@@ -24,8 +24,7 @@ from conformance.failures.stored_failures import StoredFailure
 from conformance.roles.role import Need, RoleInRun, unmet_by_suite
 from conformance.roles.stored_targets import Wanted, client_for
 from conformance.runs.run_identity import SUITE
-from fixtures.choosing.clients import CLIENTS, ChosenClient
-from fixtures.choosing.trials import tries_operations
+from fixtures.choosing.clients import CLIENTS, ChosenClient, tries_operations
 from fixtures.cleanup.ending_signals import INTERRUPTS
 from fixtures.scripted_broker.play_pool import PlayPool
 from fixtures.tiers import tier_in

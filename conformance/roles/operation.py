@@ -19,8 +19,7 @@ from conformance.failures.stored_failures import StoredFailure
 from conformance.roles.role import PARTLY, RoleInRun
 from conformance.roles.stored_targets import Wanted, able_client, target_for
 from conformance.runs.run_identity import SUITE
-from fixtures.choosing.clients import CLIENTS
-from fixtures.choosing.trials import chosen_trials, targets_of, tries_operations
+from fixtures.choosing.clients import CLIENTS, chosen_trials, targets_of, tries_operations
 from fixtures.cleanup.ending_signals import INTERRUPTS
 from fixtures.errors import HarnessError
 from fixtures.launchers import launch
