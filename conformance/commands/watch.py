@@ -38,9 +38,8 @@ from conformance.watch.running import (
     report_of_files,
     watch_until_ended,
 )
+from fixtures.client.command_config import GivenTls, read_properties
 from fixtures.client.command_config import command_config as config_of
-from fixtures.client.command_config import read_properties
-from fixtures.client.given_tls import GivenTls
 from fixtures.client.running_broker import Address
 from fixtures.errors import InvalidCommandConfig
 from reports.escaping import printable
