@@ -127,7 +127,7 @@ def _target_at(failure: StoredFailure, wanted: Wanted) -> Target:
         return next((each for each in found if failure.listener in each.listeners), found[0])
     # A controller's failure is judged on a controller
     listener = CONTROLLER if failure.listener in CONTROLLER_LISTENERS else PLAINTEXT
-    return address_target(given[0].addresses[0], listener=listener, upstream=wanted.upstream)
+    return address_target({listener: given[0].addresses[0]}, upstream=wanted.upstream)
 
 
 def _named_target(failure: StoredFailure) -> str:

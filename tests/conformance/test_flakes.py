@@ -94,7 +94,7 @@ def beside_others() -> Behaviour:
 def broker_of(behaviour: Behaviour) -> Iterator[Broker]:
     """Yield a broker with this behaviour."""
     with serve(behaviour) as fake:
-        target = address_target(parse_address(fake.address))
+        target = address_target({"plaintext": parse_address(fake.address)})
         with launch_address(target) as running:
             yield Broker(running, "plaintext")
 

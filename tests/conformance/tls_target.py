@@ -20,7 +20,7 @@ from reference_model.profiles.listeners import SSL
 
 
 def _tls_target(given: Sequence[GivenListener], **_: object) -> Target:
-    return address.address_target(given[0].addresses[0], listener=SSL)
+    return address.address_target({SSL: given[0].addresses[0]})
 
 
 @contextmanager

@@ -141,9 +141,7 @@ def test_origin_is_kept_without_secrets() -> None:
     """Listeners and upstream are the words of the options."""
     access = SaslAccess(username="u", password="secret", mechanisms=("PLAIN",))
     target = address_target(
-        Address("127.0.0.1", 9093),
-        listener="sasl_ssl",
-        others={"controller": Address("::1", 9095)},
+        {"sasl_ssl": Address("127.0.0.1", 9093), "controller": Address("::1", 9095)},
         security={"sasl_ssl": Security(access=access)},
         upstream=Address("127.0.0.1", 9192),
     )
@@ -156,7 +154,7 @@ def test_origin_is_kept_without_secrets() -> None:
 
 def test_what_a_read_only_run_found_is_judged_again_by_reading(tmp_path: Path) -> None:
     """Somebody else may depend on a cluster that only such a run may judge."""
-    target = replace(address_target(UNUSED, listener=PLAINTEXT), is_read_only=True)
+    target = replace(address_target({PLAINTEXT: UNUSED}), is_read_only=True)
     found = replace(failure(tmp_path), origin=origin_of(target))
     wanted = Wanted(listeners=(given_listener(str(UNUSED), {}),))
     assert target_for(found, wanted) == target
@@ -170,7 +168,7 @@ def test_printed_command_allows_the_address_that_the_run_judged(
     host: str, printed: tuple[str, ...]
 ) -> None:
     """Whoever gave it to the run has allowed it already."""
-    target = address_target(Address(host, 9092), listener=PLAINTEXT)
+    target = address_target({PLAINTEXT: Address(host, 9092)})
     stash = {TARGETS: (ListenerOfTarget(target, PLAINTEXT),)}
     config = SimpleNamespace(getoption={"--launcher": AUTO}.get, stash=stash)
     assert options_of_replay(cast(pytest.Config, config)) == printed
@@ -181,7 +179,7 @@ def test_failure_is_judged_on_the_node_that_has_its_listener(
     listener: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A controller that is another node than the broker is a target of its own, as in a run."""
-    nodes = {each: address_target(UNUSED, listener=each) for each in (PLAINTEXT, CONTROLLER)}
+    nodes = {each: address_target({each: UNUSED}) for each in (PLAINTEXT, CONTROLLER)}
 
     def found(*_: object, **__: object) -> list[Target]:
         return list(nodes.values())
