@@ -12,7 +12,7 @@ from conformance.runs.run_identity import file_sha256
 from conformance.runs.suite_processes import EndedRun, SuiteProcesses
 from fixtures.artefacts.kafka_home import HOME
 from fixtures.cleanup.temporary_folder import temporary_folder
-from fixtures.images.published_image import ran_from_wanted_image
+from fixtures.images.broker_image import ran_from_wanted_image
 from fixtures.launchers import is_as_wanted
 from fixtures.registry.targets import Target
 from reports.plugin import RUN_FOLDER_FILE, run_folder_in
