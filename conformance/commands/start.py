@@ -27,7 +27,7 @@ from fixtures.errors import HarnessError
 from fixtures.kafka_setup.broker_properties import with_secured_controllers
 from fixtures.kafka_setup.client_properties import write_client_files
 from fixtures.launchers import choose_launcher, launch
-from fixtures.launchers.scripted import scripted_target
+from fixtures.launchers.built_in import scripted_target
 from fixtures.registry.targets import Target, nearest_names
 from reference_model.clients.scripts.named_scripts import NAMED_SCRIPTS, SCRIPTED, scripted_name
 from reference_model.clients.scripts.script import Script

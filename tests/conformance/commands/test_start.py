@@ -26,10 +26,9 @@ from fixtures.client.readiness import ask_api_versions
 from fixtures.client.running_broker import Address, RunningBroker
 from fixtures.kafka_setup.client_properties import ClientFiles, write_client_files
 from fixtures.launchers import launch
-from fixtures.launchers.built_in import reference_targets
+from fixtures.launchers.built_in import launch_scripted, reference_targets, scripted_target
 from fixtures.launchers.free_port import free_port
 from fixtures.launchers.process import launch_process
-from fixtures.launchers.scripted import launch_scripted, scripted_target
 from fixtures.polling import poll_until
 from fixtures.registry.targets import newest_release
 from reference_model.clients.scripts.named_scripts import NAMED_SCRIPTS
