@@ -19,9 +19,8 @@ from hypothesis.strategies import DataObject
 from clauses.tiers import Tier
 from conformance.engine.drawing import Body, run_body
 from fixtures.errors import HarnessError, OutOfPatience
-from fixtures.under_test.broker import Broker
+from fixtures.under_test.broker import Broker, SpareTarget
 from fixtures.under_test.judged_target import JudgedTarget
-from fixtures.under_test.spare_target import SpareTarget
 from reports.run.repeats import Repeats, Tally
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 from wire.exchange import probe_request

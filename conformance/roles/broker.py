@@ -34,10 +34,8 @@ from fixtures.cleanup.ending_signals import INTERRUPTS
 from fixtures.errors import HarnessError
 from fixtures.launchers import launch
 from fixtures.tiers import tier_in
-from fixtures.under_test.broker import Broker
+from fixtures.under_test.broker import Broker, SpareTarget, outcome_of_api_versions
 from fixtures.under_test.judged_target import Chosen
-from fixtures.under_test.pre_api_versions_broker import outcome_of_api_versions
-from fixtures.under_test.spare_target import SpareTarget
 from proposals import provided
 from reference_model.broker.model.scram import SCRAM
 from reference_model.profiles.listeners import PLAINTEXT, SASL_LISTENERS, UPSTREAM

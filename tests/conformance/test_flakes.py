@@ -23,9 +23,8 @@ from fixtures.client.given_address import parse_address
 from fixtures.client.patience import FEWEST_SILENCES
 from fixtures.errors import BrokerDidNotStart, ConnectionFailed
 from fixtures.launchers.address import address_target, launch_address
-from fixtures.under_test.broker import Broker
+from fixtures.under_test.broker import Broker, SpareTarget
 from fixtures.under_test.first_requests import LARGEST_SILENCE_BOUND_S
-from fixtures.under_test.spare_target import SpareTarget
 from reports.failure_classes import FailureClass
 from reports.run.repeats import Repeats, Tally
 from strategies.api_versions import build_request
