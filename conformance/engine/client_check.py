@@ -14,8 +14,7 @@ import pytest
 from conformance.assertions.play_summary import quoted_errors, summary
 from fixtures.choosing.clients import CHECK, ChosenClient, chosen_clients
 from fixtures.errors import HarnessError
-from fixtures.scripted_broker.play_pool import PlayPool
-from fixtures.scripted_broker.playing import Play
+from fixtures.scripted_broker.playing import Play, PlayPool
 from fixtures.under_test.client import COULD_NOT_START, client_under_test
 from reference_model.clients.rules.first_reaction import stops_short
 from reference_model.clients.rules.moves import History

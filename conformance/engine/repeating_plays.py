@@ -17,8 +17,7 @@ from hypothesis.errors import UnsatisfiedAssumption
 from conformance.assertions.brokers_at_fault import slow_answers
 from conformance.engine.repeating import FailingExample, run_again
 from fixtures.errors import HarnessError
-from fixtures.scripted_broker.play_pool import PLAYS_AT_A_TIME
-from fixtures.scripted_broker.playing import Play
+from fixtures.scripted_broker.playing import PLAYS_AT_A_TIME, Play
 from fixtures.under_test.client import ClientUnderTest
 from fixtures.under_test.trial import Trial
 from reference_model.clients.scripts.script import Script

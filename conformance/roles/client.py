@@ -26,7 +26,7 @@ from conformance.roles.stored_targets import Wanted, client_for
 from conformance.runs.run_identity import SUITE
 from fixtures.choosing.clients import CLIENTS, ChosenClient, tries_operations
 from fixtures.cleanup.ending_signals import INTERRUPTS
-from fixtures.scripted_broker.play_pool import PlayPool
+from fixtures.scripted_broker.playing import PlayPool
 from fixtures.tiers import tier_in
 from fixtures.under_test.client import LAUNCHER, ClientUnderTest, client_under_test
 from fixtures.under_test.judged_target import Chosen

@@ -25,7 +25,7 @@ from fixtures.errors import HarnessError
 from fixtures.launchers import launch
 from fixtures.registry.clients import all_clients
 from fixtures.registry.targets import Target
-from fixtures.scripted_broker.play_pool import PlayPool
+from fixtures.scripted_broker.playing import PlayPool
 from fixtures.under_test.judged_target import Chosen
 from fixtures.under_test.trial import ChosenTrial, Trial, Trials
 from reference_model.profiles.listeners import BROKER_LISTENERS
