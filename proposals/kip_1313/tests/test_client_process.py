@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from proposals.kip_1313.client_rules import instance_ids_in
 from proposals.kip_1313.scripts import claiming_cluster
-from tests.fixtures.test_model_client_process import play_over_sockets
+from tests.fixtures.test_in_memory_client import play_over_sockets
 
 
 def test_process_prints_the_id_of_its_headers_before_anything_else() -> None:
