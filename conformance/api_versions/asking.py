@@ -9,8 +9,14 @@ from dataclasses import asdict
 
 from conformance.api_versions.cluster_tables import BrokerTable, ClusterTables, refused_with
 from fixtures.cleanup.unwaited_threads import UnwaitedThreads
-from fixtures.client.cluster_client import PROBLEMS, ClusterClient, connected
-from fixtures.client.cluster_metadata import ClusterMetadata, ListedBroker, is_of_controller
+from fixtures.client.cluster_client import (
+    PROBLEMS,
+    ClusterClient,
+    ClusterMetadata,
+    ListedBroker,
+    connected,
+    is_of_controller,
+)
 from fixtures.client.command_config import CommandConfig
 from fixtures.client.running_broker import Address
 from fixtures.errors import ConnectionFailed

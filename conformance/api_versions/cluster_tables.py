@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from fixtures.client.cluster_metadata import ListedBroker
+from fixtures.client.cluster_client import ListedBroker
 from fixtures.registry.targets import Target, load_targets
 from reference_model.profiles.known_apis import Range, name_of
 from reference_model.profiles.listeners import CONTROLLER, PLAINTEXT

@@ -20,8 +20,7 @@ from conformance.api_versions.cluster_tables import BrokerTable, ClusterTables, 
 from conformance.api_versions.terminal import show_cluster
 from conformance.commands.api_versions import api_versions
 from fixtures.client.answer_limits import LARGEST_TABLE_BYTES
-from fixtures.client.cluster_client import ClusterClient
-from fixtures.client.cluster_metadata import ListedBroker
+from fixtures.client.cluster_client import ClusterClient, ListedBroker
 from fixtures.client.command_config import CommandConfig
 from fixtures.client.running_broker import Address
 from fixtures.errors import ConnectionFailed
