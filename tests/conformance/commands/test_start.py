@@ -22,7 +22,7 @@ from conformance.commands import start
 from conformance.commands.errors import UnknownName
 from conformance.commands.start import target_named, with_listeners, with_ports
 from conformance.commands.started_broker import SUMMARY
-from fixtures.client.readiness import ask_api_versions
+from fixtures.client.own_connection import ask_api_versions
 from fixtures.client.running_broker import Address, RunningBroker
 from fixtures.kafka_setup.client_properties import ClientFiles, write_client_files
 from fixtures.launchers import launch
