@@ -20,8 +20,7 @@ from conformance.roles.stored_targets import Wanted
 from fixtures.choosing.listeners import AUTO, LAUNCHERS
 from fixtures.cleanup.confinement import kept_from_others
 from fixtures.client.command_config import read_properties
-from fixtures.client.given_address import parse_address
-from fixtures.client.running_broker import Address
+from fixtures.client.running_broker import Address, parse_address
 from fixtures.errors import (
     HarnessError,
     InvalidCommandConfig,

@@ -9,8 +9,7 @@ import click
 
 from conformance.commands.errors import InvalidFile, UnknownName, reported_as
 from fixtures.client.command_config import COMMAND_CONFIG_HELP
-from fixtures.client.given_address import parse_address, parse_addresses
-from fixtures.client.running_broker import Address
+from fixtures.client.running_broker import Address, parse_address, parse_addresses
 from fixtures.errors import InvalidTargetFile, UnknownClient, UnknownTarget
 from fixtures.launchers.kafka_home import targets_named
 from fixtures.registry.clients import RINGS, Client, select_clients

@@ -19,8 +19,8 @@ import pytest
 from clauses.tiers import Tier
 from conformance.engine.failing_examples import MOST_EXAMPLES, FailingExamples
 from conformance.engine.repeating import REPEATS_IF_ALL_FAIL, FailingExample, Repeater
-from fixtures.client.given_address import parse_address
 from fixtures.client.patience import FEWEST_SILENCES
+from fixtures.client.running_broker import parse_address
 from fixtures.errors import BrokerDidNotStart, ConnectionFailed
 from fixtures.launchers.address import address_target, launch_address
 from fixtures.under_test.broker import Broker, SpareTarget
