@@ -12,9 +12,9 @@ from conformance.engine.examples_ahead import examples_at_once
 from conformance.engine.planning import chosen_of, is_judged, note_started
 from conformance.engine.shares import Shares, fixtures_of
 from fixtures.choosing.clients import tries_operations
-from fixtures.choosing.listeners import ListenerOfTarget, judges_elsewhere, kind_of
+from fixtures.choosing.listeners import ListenerOfTarget, connections_per_second_of, kind_of
 from fixtures.errors import HarnessError
-from fixtures.tiers import EXPECTED, connections_per_second_in, expected_duration, tier_in
+from fixtures.tiers import EXPECTED, expected_duration, tier_in
 from fixtures.under_test.broker import Broker
 from reports.plugin import RECORDER
 
@@ -117,7 +117,7 @@ def _announce(config: pytest.Config, broker: Broker, jobs: int) -> None:
     expected = EXPECTED[tier_in(config), kind_of(config)]
     duration = expected_duration(
         expected.connections,
-        per_second=connections_per_second_in(config, is_elsewhere=judges_elsewhere(config)),
+        per_second=connections_per_second_of(config),
         jobs=jobs,
         examples_at_once=at_once,
         exchange_s=broker.exchange_s,
