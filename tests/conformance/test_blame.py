@@ -24,7 +24,6 @@ from fixtures.client.patience import Patience
 from fixtures.under_test.in_memory import InMemoryBroker
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage, Tampering
-from reference_model.faults.broker.registry import replace_reaction, replace_response
 from strategies.api_versions import build_request
 from strategies.field_values import Software
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
@@ -51,17 +50,11 @@ def faulty(act: Callable[[RequestContext], None], stage: Stage = Stage.ANSWER) -
     return broker_with(Tampering(stage=stage, act=guarded), patience=Patience(math.inf))
 
 
-def version_of(context: RequestContext) -> int:
-    """Return the requested version."""
-    assert context.header is not None
-    return context.header.api_version
-
-
 def with_body(change: Callable[[bytes], bytes], *versions: int) -> InMemoryBroker:
     """Return a broker that changes the bytes after the correlation id, in these versions."""
 
     def act(context: RequestContext) -> None:
-        if context.answer and version_of(context) in versions:
+        if context.answer and context.version in versions:
             at = SIZE_BYTES + 4
             context.answer = encode_frame(
                 context.answer[SIZE_BYTES:at] + change(context.answer[at:])
@@ -74,8 +67,8 @@ def closing_on(*versions: int) -> InMemoryBroker:
     """Return a broker that closes on these versions."""
 
     def act(context: RequestContext) -> None:
-        if version_of(context) in versions:
-            replace_reaction(context, outcome=Outcome.CLOSED)
+        if context.version in versions:
+            context.replace_reaction(outcome=Outcome.CLOSED)
 
     return faulty(act, Stage.REACTION)
 
@@ -100,8 +93,8 @@ def with_code(code: ErrorCode, versions: Callable[[int], bool]) -> InMemoryBroke
     """Return a broker whose responses to these versions have an error code."""
 
     def act(context: RequestContext) -> None:
-        if context.response is not None and versions(version_of(context)):
-            replace_response(context, error_code=code)
+        if context.response is not None and versions(context.version):
+            context.replace_response(error_code=code)
 
     return faulty(act, Stage.RESPONSE)
 
@@ -118,20 +111,20 @@ def kept(exchange: Exchange) -> None:
 
 def cost_the_connection(context: RequestContext) -> None:
     """Drop the connection after the response."""
-    if version_of(context) == 3:
+    if context.version == 3:
         context.connection.drop()
 
 
 def close_on_refused_names(context: RequestContext) -> None:
     """Close the connection instead of refusing a name."""
     if context.reaction.error_code is ErrorCode.INVALID_REQUEST:
-        replace_reaction(context, outcome=Outcome.CLOSED)
+        context.replace_reaction(outcome=Outcome.CLOSED)
 
 
 def refuse_names_with_another_error(context: RequestContext) -> None:
     """Refuse a name with another error than INVALID_REQUEST."""
     if context.reaction.error_code is ErrorCode.INVALID_REQUEST:
-        replace_response(context, error_code=ErrorCode.NETWORK_EXCEPTION)
+        context.replace_response(error_code=ErrorCode.NETWORK_EXCEPTION)
 
 
 def enlarge_size_after_a_client_id(context: RequestContext) -> None:
@@ -288,7 +281,7 @@ def test_a_plain_request_without_a_response_explains_no_flexible_header() -> Non
     """A fault of tagged requests is their own, and blaming it ends with no error of ours."""
 
     def act(context: RequestContext) -> None:
-        if context.answer and version_of(context) == 3:
+        if context.answer and context.version == 3:
             tagged = context.header is not None and context.header.tag_count > 0
             context.answer = context.encode_answer(header_version=1) if tagged else b""
             if not tagged:
@@ -323,7 +316,7 @@ def test_a_second_request_is_blamed_on_the_clause_about_connections() -> None:
 
     def act(context: RequestContext) -> None:
         if context.connection.memory.get("served"):
-            replace_reaction(context, outcome=Outcome.CLOSED)
+            context.replace_reaction(outcome=Outcome.CLOSED)
         context.connection.memory["served"] = True
 
     broker = faulty(act, Stage.REACTION)
@@ -365,9 +358,9 @@ def test_another_fault_of_the_clause_is_red_in_versions_that_can_be_read() -> No
     def act(context: RequestContext) -> None:
         if not context.answer:
             return
-        if version_of(context) == 0:
+        if context.version == 0:
             context.answer = encode_frame(context.answer[SIZE_BYTES : SIZE_BYTES + 6] + b"\x7f")
-        elif version_of(context) == 3:
+        elif context.version == 3:
             response = context.response
             assert response is not None
             keys = (*response.api_keys, *response.api_keys[-1:])

@@ -32,7 +32,6 @@ from reference_model.broker.model.fault_injection import RequestContext, StreamE
 from reference_model.broker.model.stages import Stage, Tampering
 from reference_model.broker.rules.reaction import Listing
 from reference_model.faults.broker import DEFECTS
-from reference_model.faults.broker.registry import replace_reaction, replace_response
 from reference_model.profiles.profile import Profile, traits_of
 from strategies.api_versions import build_request
 from strategies.conversations import Conversation, Handshake, PlainToken, Reconnect
@@ -237,13 +236,13 @@ def narrower(context: RequestContext) -> None:
             replace(each, max_version=5) if each.api_key == 3 else each
             for each in context.response.api_keys
         )
-        replace_response(context, api_keys=keys)
+        context.replace_response(api_keys=keys)
 
 
 def close_on_99(context: RequestContext) -> None:
     """Close the connection on v99."""
     if context.header is not None and context.header.api_version == 99:
-        replace_reaction(context, outcome=Outcome.CLOSED)
+        context.replace_reaction(outcome=Outcome.CLOSED)
 
 
 @pytest.fixture(name="foreign")

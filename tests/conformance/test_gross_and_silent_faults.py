@@ -19,7 +19,6 @@ from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage, Tampering
 from reference_model.faults.broker import DEFECTS
 from reference_model.faults.broker.kip_511 import has_refused_name
-from reference_model.faults.broker.registry import replace_reaction, succeeds
 from tests.conformance.in_memory_runs import broker_with, outcomes, properties_of_a_run
 from wire.api_keys import API_VERSIONS_KEY
 from wire.error_codes import ErrorCode
@@ -44,7 +43,7 @@ def _changed(change: Callable[[bytes], bytes]) -> Callable[[RequestContext], Non
 def _close_on_v0(context: RequestContext) -> None:
     header = context.header
     if header and header.api_key == API_VERSIONS_KEY and header.api_version == 0:
-        replace_reaction(context, outcome=Outcome.CLOSED)
+        context.replace_reaction(outcome=Outcome.CLOSED)
 
 
 def _everything_in_v0(context: RequestContext) -> None:
@@ -59,13 +58,13 @@ def _flexible_header(context: RequestContext) -> None:
 
 def _close_on_refused_names(context: RequestContext) -> None:
     if context.reaction.error_code is ErrorCode.INVALID_REQUEST and has_refused_name(context):
-        replace_reaction(context, outcome=Outcome.CLOSED)
+        context.replace_reaction(outcome=Outcome.CLOSED)
 
 
 def _close_on_second_table(context: RequestContext) -> None:
-    if succeeds(context):
+    if context.succeeds:
         if context.connection.memory.get("served"):
-            replace_reaction(context, outcome=Outcome.CLOSED)
+            context.replace_reaction(outcome=Outcome.CLOSED)
         context.connection.memory["served"] = True
 
 

@@ -21,7 +21,6 @@ from fixtures.under_test.broker import Broker
 from fixtures.under_test.in_memory import InMemoryBroker
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage, Tampering
-from reference_model.faults.broker.registry import replace_reaction, replace_response
 from reference_model.profiles.listeners import CONTROLLER, PLAINTEXT
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 from tests.conformance.in_memory_runs import broker_with
@@ -34,7 +33,7 @@ from wire.frames import SIZE_BYTES, encode_frame
 def without_features(context: RequestContext) -> None:
     """Remove all features from a response."""
     if context.response is not None:
-        replace_response(context, supported_features=(), finalized_features=())
+        context.replace_response(supported_features=(), finalized_features=())
 
 
 def cut_short(context: RequestContext) -> None:
@@ -46,7 +45,7 @@ def cut_short(context: RequestContext) -> None:
 def without_supported_features(context: RequestContext) -> None:
     """Remove the supported features from a response."""
     if context.response is not None:
-        replace_response(context, supported_features=())
+        context.replace_response(supported_features=())
 
 
 @pytest.mark.parametrize(
@@ -72,7 +71,7 @@ def listing(*api_keys: int) -> Callable[[RequestContext], None]:
     def leave(context: RequestContext) -> None:
         if context.response is not None:
             entries = (each for each in context.response.api_keys if each.api_key in api_keys)
-            replace_response(context, api_keys=tuple(entries))
+            context.replace_response(api_keys=tuple(entries))
 
     return leave
 
@@ -120,7 +119,7 @@ def test_only_what_binds_proxies_is_judged_in_front_of_a_scripted_broker(
 def test_only_v0_is_judged_of_a_target_without_a_readable_table() -> None:
     """Every other clause gets the error with which the target was asked for its table, once."""
     closing = Tampering(
-        stage=Stage.REACTION, act=lambda context: replace_reaction(context, outcome=Outcome.CLOSED)
+        stage=Stage.REACTION, act=lambda context: context.replace_reaction(outcome=Outcome.CLOSED)
     )
     broker = broker_with(closing, patience=Patience(math.inf))
     broker.ask_for_table()
@@ -171,7 +170,7 @@ def only_on(listener: str, act: Act) -> Act:
 def without_finalized_features(context: RequestContext) -> None:
     """Remove the finalized features from a response."""
     if context.response is not None:
-        replace_response(context, finalized_features=())
+        context.replace_response(finalized_features=())
 
 
 def controller_with(stage: Stage, act: Act) -> InMemoryBroker:

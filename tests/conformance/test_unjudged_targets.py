@@ -15,7 +15,6 @@ from fixtures.client.running_broker import Address, parse_address
 from fixtures.errors import NotJudgeable
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage, Tampering
-from reference_model.faults.broker.registry import replace_reaction
 from reference_model.profiles.profile import KIP_TEXT, NEWEST_RELEASE, profile_of
 from reports.records import Verdict
 from tests.conformance.fake_targets import (
@@ -140,7 +139,7 @@ def test_whatever_answers_one_version_is_judged(
     def act(context: RequestContext) -> None:
         if context.header is not None and context.header.api_version == 0:
             outcome = Outcome.SILENT if hangs else Outcome.CLOSED
-            replace_reaction(context, outcome=outcome)
+            context.replace_reaction(outcome=outcome)
 
     monkeypatch.setattr(preflight, "_TIMEOUT_S", 0.2 if hangs else 2.0)
     broker = reference_broker()

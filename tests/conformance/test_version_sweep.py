@@ -17,7 +17,6 @@ from fixtures.launchers.built_in import reference_targets
 from fixtures.under_test.in_memory import InMemoryBroker, in_memory_target
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage, Tampering
-from reference_model.faults.broker.registry import replace_reaction
 from wire.exchange import Exchange, Outcome, Request
 
 
@@ -61,7 +60,7 @@ def _resets_at(*wrong: int) -> Tampering:
     def act(context: RequestContext) -> None:
         if context.header and context.header.api_version in wrong:
             context.answer = b""
-            replace_reaction(context, outcome=Outcome.CLOSED)
+            context.replace_reaction(outcome=Outcome.CLOSED)
 
     return Tampering(stage=Stage.REACTION, act=act)
 
@@ -113,7 +112,7 @@ def test_what_fails_only_together_is_named_together() -> None:
         assert context.header is not None
         version, memory = context.header.api_version, context.connection.memory
         if version == 300 and memory.get("last") == 299:
-            replace_reaction(context, outcome=Outcome.CLOSED)
+            context.replace_reaction(outcome=Outcome.CLOSED)
         memory["last"] = version
 
     ((message, versions),), _ = _failures(Tampering(stage=Stage.REACTION, act=act))

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from reference_model.broker.model.broker_state import BrokerState, OpenConnection
 from reference_model.broker.model.stages import Pause
 from reference_model.broker.rules.connection_states import ConnectionState
-from reference_model.broker.rules.reaction import Reaction
-from reference_model.broker.rules.request_parser import ParsedHeader
+from reference_model.broker.rules.reaction import AnswerKind, Listing, Reaction
+from reference_model.broker.rules.request_parser import (
+    ParsedBody,
+    ParsedHeader,
+    Unreadable,
+    parse_body,
+)
 from reference_model.broker.rules.responses import encode_body
-from wire.api_versions import ApiVersionsResponse
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsResponse
 from wire.codec import encode
+from wire.error_codes import ErrorCode
+from wire.exchange import Outcome
 from wire.frames import encode_frame
-from wire.headers import ResponseHeader
+from wire.headers import CLIENT_ID_OFFSET, ResponseHeader, read_request_start
 
 
 @dataclass(slots=True, kw_only=True)
@@ -65,6 +75,93 @@ class RequestContext:
         else:
             body = encode_body(self.response, version)
         return encode_frame(encode(header, version=header_version) + body)
+
+    @property
+    def version(self) -> int:
+        """The API version of the request; -1 if the header is unreadable."""
+        return self.header.api_version if self.header is not None else -1
+
+    @property
+    def client_id(self) -> str:
+        """The client id of the request; empty if it is null or the header is unreadable."""
+        return (self.header.client_id or "") if self.header is not None else ""
+
+    @property
+    def tag_count(self) -> int:
+        """The number of tagged fields in the header; 0 if it is unreadable."""
+        return self.header.tag_count if self.header is not None else 0
+
+    @property
+    def succeeds(self) -> bool:
+        """Whether the request is an ApiVersions request that is answered without an error."""
+        reaction = self.reaction
+        answered = reaction.outcome is Outcome.ANSWER and reaction.kind is AnswerKind.API_VERSIONS
+        return answered and reaction.error_code is ErrorCode.NONE
+
+    @property
+    def refuses_version(self) -> bool:
+        """Whether the request is answered with UNSUPPORTED_VERSION."""
+        return self.reaction.error_code is ErrorCode.UNSUPPORTED_VERSION
+
+    @property
+    def message(self) -> ApiVersionsResponse:
+        """The response, at a stage and to a request that have one."""
+        assert self.response is not None
+        return self.response
+
+    @property
+    def body(self) -> ParsedBody | None:
+        """The parsed body of a flexible request; None if there is none or it is unreadable."""
+        if self.header is None or self.header.api_version < FIRST_FLEXIBLE_VERSION:
+            return None
+        try:
+            return parse_body(memoryview(self.payload), self.header, self.broker.profile.traits)
+        except Unreadable:
+            return None
+
+    @property
+    def unread_version(self) -> int | None:
+        """The version of a request that closes the connection although its version is supported and flexible."""
+        if self.reaction.outcome is not Outcome.CLOSED or len(self.payload) < CLIENT_ID_OFFSET:
+            return None
+        start = read_request_start(self.payload)
+        newest = self.broker.profile.traits.api_versions_max
+        served = FIRST_FLEXIBLE_VERSION <= start.api_version <= newest
+        return start.api_version if start.api_key == API_VERSIONS_KEY and served else None
+
+    @property
+    def unread_body(self) -> tuple[int, bytes] | None:
+        """The version and the body of a request that closes the connection although its header can be read; else None."""
+        version = self.unread_version
+        if self.header is None or version is None:
+            return None
+        return version, self.payload[self.header.body_offset :]
+
+    def replace_response(self, **changes: Any) -> None:
+        """Replace fields of the response."""
+        self.response = dataclasses.replace(self.message, **changes)
+
+    def replace_reaction(self, **changes: Any) -> None:
+        """Replace fields of the reaction."""
+        self.reaction = dataclasses.replace(self.reaction, **changes)
+
+    def serve_in(self, version: int) -> None:
+        """React with the complete table in the layout of a version."""
+        self.reaction = Reaction(
+            outcome=Outcome.ANSWER,
+            clause="KIP-35.same-table-at-every-version",
+            response_version=version,
+            listing=Listing.EVERYTHING,
+        )
+
+    def refuse_name_in(self, version: int) -> None:
+        """React as to an illegal name, in the layout of a version."""
+        self.reaction = Reaction(
+            outcome=Outcome.ANSWER,
+            clause="KIP-511.refusal-in-request-version",
+            error_code=ErrorCode.INVALID_REQUEST,
+            response_version=version,
+        )
 
 
 @dataclass(slots=True, kw_only=True)

@@ -209,9 +209,7 @@ class BrokerConnection(OpenConnection):
 
     def _answer_api_versions(self, context: RequestContext) -> None:
         response = response_for(context.reaction, self._broker.profile)
-        header = context.header
-        client_id = "" if header is None else header.client_id or ""
-        if context.state in SERVING and client_id.startswith(THROTTLED_CLIENT_IDS):
+        if context.state in SERVING and context.client_id.startswith(THROTTLED_CLIENT_IDS):
             context.pause = Pause(milliseconds=THROTTLE_TIME_MS)
             if context.reaction.response_version > 0:
                 response = replace(response, throttle_time_ms=THROTTLE_TIME_MS)

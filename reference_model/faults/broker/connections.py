@@ -9,14 +9,7 @@ from reference_model.broker.model.fault_injection import ReceivedBytes, RequestC
 from reference_model.broker.model.stages import Stage
 from reference_model.broker.rules.connection_states import ConnectionEvent, ConnectionState
 from reference_model.broker.rules.reaction import AnswerKind, Reaction
-from reference_model.faults.broker.registry import (
-    CORRELATION_ID,
-    defect,
-    replace_reaction,
-    replace_response,
-    succeeds,
-    unread_version,
-)
+from reference_model.faults.broker.registry import CORRELATION_ID, defect
 from wire.api_keys import METADATA_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
@@ -71,7 +64,7 @@ def a_client_id_is_read_beyond_its_frame(received: ReceivedBytes) -> None:
 @defect(Stage.REACTION, "PROTOCOL.size-prefix-decides")
 def a_cut_body_takes_what_follows(context: RequestContext) -> None:
     """If a flexible body is cut, and a request follows in the same read, the first is answered as if it were complete."""
-    version = unread_version(context)
+    version = context.unread_version
     if version is not None and context.header is not None and len(context.connection.unread) > 40:
         context.reaction = Reaction(
             outcome=Outcome.ANSWER,
@@ -93,7 +86,7 @@ def a_malformed_request_among_others_is_skipped(context: RequestContext) -> None
     """A request that would close the connection is skipped if others arrived before and after it."""
     is_among_others = context.connection.frames_of_read and context.connection.unread
     if is_among_others and context.reaction.outcome is Outcome.CLOSED:
-        replace_reaction(context, outcome=Outcome.IGNORED, next_event=None)
+        context.replace_reaction(outcome=Outcome.IGNORED, next_event=None)
 
 
 @defect(Stage.REACTION, "MODEL.sequence-agrees", "PROTOCOL.answers-in-order", every_api=True)
@@ -101,7 +94,7 @@ def other_apis_among_pipelined_requests_close(context: RequestContext) -> None:
     """Metadata that arrives between two other requests closes the connection."""
     is_among_others = context.connection.frames_of_read and context.connection.unread
     if is_among_others and context.header is not None and context.header.api_key == METADATA_KEY:
-        replace_reaction(context, outcome=Outcome.CLOSED)
+        context.replace_reaction(outcome=Outcome.CLOSED)
 
 
 def _is_unreadable_step(context: RequestContext, api_key: int) -> bool:
@@ -158,22 +151,22 @@ def tags_cost_the_authentication(context: RequestContext) -> None:
 
 def _is_long(context: RequestContext) -> bool:
     """Return whether a successful response comes after many others on its connection."""
-    return context.connection.frames >= MANY_FRAMES and succeeds(context)
+    return context.connection.frames >= MANY_FRAMES and context.succeeds
 
 
 @defect(Stage.RESPONSE, "KIP-35.same-table-at-every-version")
 def a_long_connection_loses_an_entry(context: RequestContext) -> None:
     """After 45 requests on a connection the table lacks its last entry."""
-    if _is_long(context) and context.response is not None:
-        replace_response(context, api_keys=context.response.api_keys[:-1])
+    if _is_long(context):
+        context.replace_response(api_keys=context.message.api_keys[:-1])
 
 
 @defect(Stage.RESPONSE, "FEATURES.same-on-repeat")
 def a_long_connection_loses_a_feature(context: RequestContext) -> None:
     """After 45 requests on a connection one finalized feature is missing."""
-    if _is_long(context) and context.response is not None:
-        finalized = context.response.finalized_features
-        replace_response(context, finalized_features=finalized[:-1])
+    if _is_long(context):
+        finalized = context.message.finalized_features
+        context.replace_response(finalized_features=finalized[:-1])
 
 
 @defect(Stage.RESPONSE, "FEATURES.same-on-repeat")
@@ -181,12 +174,12 @@ def a_connection_keeps_the_features_of_its_oldest_version(context: RequestContex
     """Once a connection was answered in v3, its responses in v4 leave out what v3 leaves out."""
     memory = context.connection.memory
     version = context.reaction.response_version
-    if context.response is None or not succeeds(context):
+    if not context.succeeds:
         return
     memory["has v3"] = memory.get("has v3", False) or version == FIRST_FLEXIBLE_VERSION
     if memory["has v3"] and version > FIRST_FLEXIBLE_VERSION:
-        shown = tuple(each for each in context.response.supported_features if each.min_version > 0)
-        replace_response(context, supported_features=shown)
+        shown = tuple(each for each in context.message.supported_features if each.min_version > 0)
+        context.replace_response(supported_features=shown)
 
 
 @defect(Stage.READ, "PROTOCOL.answers-in-order")

@@ -6,7 +6,7 @@ import dataclasses
 
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage
-from reference_model.faults.broker.registry import defect, replace_response, response_of, succeeds
+from reference_model.faults.broker.registry import defect
 from reference_model.profiles.listeners import CONTROLLER, SASL_PLAINTEXT
 from wire.api_versions import (
     FIRST_FLEXIBLE_VERSION,
@@ -23,12 +23,12 @@ FIRST_EPOCH = 1000
 
 
 def _carries_features(context: RequestContext) -> bool:
-    return succeeds(context) and context.reaction.response_version >= FIRST_FLEXIBLE_VERSION
+    return context.succeeds and context.reaction.response_version >= FIRST_FLEXIBLE_VERSION
 
 
 def _append(context: RequestContext, layout: int, data: bytes) -> None:
     """Append bytes to the body of a successful response in one layout."""
-    if context.answer and succeeds(context) and context.reaction.response_version == layout:
+    if context.answer and context.succeeds and context.reaction.response_version == layout:
         context.answer = encode_frame(context.answer[SIZE_BYTES:] + data)
 
 
@@ -58,32 +58,32 @@ def _with_minimum_1(feature: SupportedFeatureKey) -> SupportedFeatureKey:
 @defect(Stage.RESPONSE, "FEATURES.min-zero-only-from-v4")
 def v3_lists_features_from_level_0(context: RequestContext) -> None:
     """v3 lists features whose lowest level is 0."""
-    if succeeds(context) and context.reaction.response_version == FIRST_FLEXIBLE_VERSION:
-        replace_response(context, supported_features=context.broker.profile.supported_features)
+    if context.succeeds and context.reaction.response_version == FIRST_FLEXIBLE_VERSION:
+        context.replace_response(supported_features=context.broker.profile.supported_features)
 
 
 @defect(Stage.RESPONSE, "FEATURES.min-zero-only-from-v4")
 def v3_raises_lowest_levels_of_0(context: RequestContext) -> None:
     """v3 lists features whose lowest level is 0 as if it were 1."""
-    if succeeds(context) and context.reaction.response_version == FIRST_FLEXIBLE_VERSION:
+    if context.succeeds and context.reaction.response_version == FIRST_FLEXIBLE_VERSION:
         features = context.broker.profile.supported_features
-        replace_response(context, supported_features=tuple(map(_with_minimum_1, features)))
+        context.replace_response(supported_features=tuple(map(_with_minimum_1, features)))
 
 
 @defect(Stage.RESPONSE, "FEATURES.min-zero-only-from-v4")
 def v4_raises_lowest_levels_of_0(context: RequestContext) -> None:
     """v4 lists features whose lowest level is 0 as if it were 1."""
-    if succeeds(context) and context.reaction.response_version == FIRST_VERSION_WITH_ZERO_MINIMUM:
-        features = response_of(context).supported_features
-        replace_response(context, supported_features=tuple(map(_with_minimum_1, features)))
+    if context.succeeds and context.reaction.response_version == FIRST_VERSION_WITH_ZERO_MINIMUM:
+        features = context.message.supported_features
+        context.replace_response(supported_features=tuple(map(_with_minimum_1, features)))
 
 
 @defect(Stage.RESPONSE, "FEATURES.ranges-ordered")
 def a_feature_stands_twice(context: RequestContext) -> None:
     """The last supported feature is listed twice."""
     if _carries_features(context):
-        features = response_of(context).supported_features
-        replace_response(context, supported_features=features + features[-1:])
+        features = context.message.supported_features
+        context.replace_response(supported_features=features + features[-1:])
 
 
 @defect(Stage.RESPONSE, "FEATURES.ranges-ordered")
@@ -91,11 +91,10 @@ def finalized_levels_exceed_what_is_supported(context: RequestContext) -> None:
     """The finalized level of every feature is one above the highest supported level."""
     if _carries_features(context):
         highest = {f.name: f.max_version + 1 for f in context.broker.profile.supported_features}
-        replace_response(
-            context,
+        context.replace_response(
             finalized_features=tuple(
                 dataclasses.replace(feature, max_version_level=highest[feature.name])
-                for feature in response_of(context).finalized_features
+                for feature in context.message.finalized_features
             ),
         )
 
@@ -107,21 +106,20 @@ def a_feature_is_finalized_that_nobody_supports(context: RequestContext) -> None
         stranger = FinalizedFeatureKey(
             name="nobody.version", max_version_level=1, min_version_level=1
         )
-        finalized = (*response_of(context).finalized_features, stranger)
-        replace_response(context, finalized_features=finalized)
+        finalized = (*context.message.finalized_features, stranger)
+        context.replace_response(finalized_features=finalized)
 
 
 @defect(Stage.RESPONSE, "FEATURES.ranges-ordered")
 def a_range_of_levels_is_reversed(context: RequestContext) -> None:
     """Supported features whose lowest level is above 0 are listed with minimum and maximum swapped."""
     if _carries_features(context):
-        replace_response(
-            context,
+        context.replace_response(
             supported_features=tuple(
                 dataclasses.replace(f, min_version=f.max_version, max_version=f.min_version)
                 if f.min_version
                 else f
-                for f in response_of(context).supported_features
+                for f in context.message.supported_features
             ),
         )
 
@@ -132,7 +130,7 @@ def the_epoch_falls_with_every_answer(context: RequestContext) -> None:
     if _carries_features(context):
         answers = context.connection.memory.get("answers", 0)
         context.connection.memory["answers"] = answers + 1
-        replace_response(context, finalized_features_epoch=FIRST_EPOCH - answers)
+        context.replace_response(finalized_features_epoch=FIRST_EPOCH - answers)
 
 
 @defect(Stage.RESPONSE, "FEATURES.epoch-monotone")
@@ -140,7 +138,7 @@ def newer_versions_tell_an_older_epoch(context: RequestContext) -> None:
     """The higher the version, the lower the epoch."""
     if _carries_features(context):
         epoch = FIRST_EPOCH - context.reaction.response_version
-        replace_response(context, finalized_features_epoch=epoch)
+        context.replace_response(finalized_features_epoch=epoch)
 
 
 @defect(Stage.RESPONSE, "FEATURES.epoch-monotone")
@@ -148,14 +146,14 @@ def the_epoch_falls_with_open_connections(context: RequestContext) -> None:
     """The more connections are open, the lower the epoch."""
     if _carries_features(context):
         epoch = FIRST_EPOCH - len(context.broker.connections)
-        replace_response(context, finalized_features_epoch=epoch)
+        context.replace_response(finalized_features_epoch=epoch)
 
 
 @defect(Stage.RESPONSE, "FEATURES.epoch-monotone")
 def features_are_finalized_at_no_epoch(context: RequestContext) -> None:
     """Finalized features come without their epoch."""
     if _carries_features(context):
-        replace_response(context, finalized_features_epoch=-1)
+        context.replace_response(finalized_features_epoch=-1)
 
 
 @defect(Stage.RESPONSE, "FEATURES.same-on-repeat")
@@ -164,8 +162,8 @@ def a_second_answer_has_one_feature_more(context: RequestContext) -> None:
     if _carries_features(context):
         if context.connection.memory.get("told features"):
             late = SupportedFeatureKey(name="late.version", min_version=0, max_version=1)
-            features = (*response_of(context).supported_features, late)
-            replace_response(context, supported_features=features)
+            features = (*context.message.supported_features, late)
+            context.replace_response(supported_features=features)
         context.connection.memory["told features"] = True
 
 
@@ -173,11 +171,11 @@ def a_second_answer_has_one_feature_more(context: RequestContext) -> None:
 def newer_versions_finalize_lower_levels(context: RequestContext) -> None:
     """From v4 on each finalized level is the lowest that is supported."""
     if _carries_features(context) and context.reaction.response_version > FIRST_FLEXIBLE_VERSION:
-        lowest = {each.name: each.min_version for each in response_of(context).supported_features}
+        lowest = {each.name: each.min_version for each in context.message.supported_features}
         features = tuple(
-            _at_level(each, lowest[each.name]) for each in response_of(context).finalized_features
+            _at_level(each, lowest[each.name]) for each in context.message.finalized_features
         )
-        replace_response(context, finalized_features=features)
+        context.replace_response(finalized_features=features)
 
 
 @defect(Stage.RESPONSE, "FEATURES.same-on-repeat")
@@ -186,11 +184,10 @@ def a_second_answer_has_another_level(context: RequestContext) -> None:
     if _carries_features(context):
         if context.connection.memory.get("told levels"):
             lowest = {f.name: f.min_version for f in context.broker.profile.supported_features}
-            replace_response(
-                context,
+            context.replace_response(
                 finalized_features=tuple(
                     _at_level(feature, max(feature.max_version_level - 1, lowest[feature.name]))
-                    for feature in response_of(context).finalized_features
+                    for feature in context.message.finalized_features
                 ),
             )
         context.connection.memory["told levels"] = True
@@ -200,14 +197,14 @@ def a_second_answer_has_another_level(context: RequestContext) -> None:
 def controllers_list_no_features(context: RequestContext) -> None:
     """The controller listener lists no feature."""
     if _carries_features(context):
-        replace_response(context, supported_features=(), finalized_features=())
+        context.replace_response(supported_features=(), finalized_features=())
 
 
 @defect(Stage.RESPONSE, "FEATURES.listed-on-every-listener", listeners=(SASL_PLAINTEXT,))
 def listeners_with_sasl_list_no_finalized_features(context: RequestContext) -> None:
     """The listener with SASL lists the supported features, but no finalized one."""
     if _carries_features(context) and context.broker.profile.listener == SASL_PLAINTEXT:
-        replace_response(context, finalized_features=())
+        context.replace_response(finalized_features=())
 
 
 def _at_level(feature: FinalizedFeatureKey, level: int) -> FinalizedFeatureKey:

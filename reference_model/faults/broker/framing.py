@@ -5,11 +5,7 @@ from __future__ import annotations
 from reference_model.broker.model.fault_injection import RequestContext, StreamEnd
 from reference_model.broker.model.stages import Stage
 from reference_model.broker.rules.connection_states import ConnectionState
-from reference_model.faults.broker.registry import (
-    defect,
-    replace_reaction,
-    version_of,
-)
+from reference_model.faults.broker.registry import defect
 from wire import primitives
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.errors import DecodeError
@@ -63,7 +59,7 @@ def sizes_of_gigabytes_are_awaited(ending: StreamEnd) -> None:
 def empty_frames_are_skipped(context: RequestContext) -> None:
     """A frame of no bytes is skipped."""
     if not context.payload and context.state is not ConnectionState.BARE_TOKENS:
-        replace_reaction(context, outcome=Outcome.IGNORED)
+        context.replace_reaction(outcome=Outcome.IGNORED)
 
 
 @defect(Stage.END, "PROTOCOL.half-close-answers-complete", "KIP-511.connections-metric")
@@ -84,7 +80,7 @@ def client_id_lengths_below_null_are_refused(context: RequestContext) -> None:
     """A client id whose length is below -1 closes the connection."""
     length = context.payload[CLIENT_ID_OFFSET:][:STRING_LENGTH_BYTES]
     if len(length) == STRING_LENGTH_BYTES and int.from_bytes(length, signed=True) < -1:
-        replace_reaction(context, outcome=Outcome.CLOSED)
+        context.replace_reaction(outcome=Outcome.CLOSED)
 
 
 @defect(Stage.REACTION, "PROTOCOL.client-id-bytes")
@@ -96,7 +92,7 @@ def client_ids_have_to_be_utf_8(context: RequestContext) -> None:
     try:
         context.payload[CLIENT_ID_OFFSET + STRING_LENGTH_BYTES : end].decode()
     except UnicodeDecodeError:
-        replace_reaction(context, outcome=Outcome.CLOSED)
+        context.replace_reaction(outcome=Outcome.CLOSED)
 
 
 def _client_id_end(context: RequestContext) -> int | None:
@@ -110,7 +106,7 @@ def _client_id_end(context: RequestContext) -> int | None:
 def _header_tag_section(context: RequestContext) -> bytes:
     """Return the tag section of the header; empty if it has none or is unreadable."""
     start = _client_id_end(context)
-    if start is None or context.header is None or version_of(context) < FIRST_FLEXIBLE_VERSION:
+    if start is None or context.header is None or context.version < FIRST_FLEXIBLE_VERSION:
         return b""
     return context.payload[start : context.header.body_offset]
 
@@ -120,7 +116,7 @@ def long_zeros_are_refused(context: RequestContext) -> None:
     """A header whose tag count of zero takes more than one byte closes the connection."""
     header, section = context.header, _header_tag_section(context)
     if header is not None and header.tag_count == 0 and len(section) > 1:
-        replace_reaction(context, outcome=Outcome.CLOSED)
+        context.replace_reaction(outcome=Outcome.CLOSED)
 
 
 @defect(Stage.REACTION, "KIP-482.tag-order-in-requests")
@@ -136,4 +132,4 @@ def tags_in_headers_have_to_ascend(context: RequestContext) -> None:
         # Another clause covers varints that break the strict rules.
         ascends = "twice" not in str(error)
     if not ascends:
-        replace_reaction(context, outcome=Outcome.CLOSED)
+        context.replace_reaction(outcome=Outcome.CLOSED)

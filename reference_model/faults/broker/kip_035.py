@@ -7,17 +7,7 @@ from typing import Any
 
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage
-from reference_model.faults.broker.registry import (
-    OPEN_LISTENERS,
-    body_of,
-    defect,
-    is_refused_version,
-    replace_reaction,
-    replace_response,
-    response_of,
-    succeeds,
-    version_of,
-)
+from reference_model.faults.broker.registry import OPEN_LISTENERS, defect
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import NEWEST_VERSION, ApiVersion
 from wire.error_codes import ErrorCode
@@ -30,17 +20,16 @@ def v0_as_first_request_gets_an_error(context: RequestContext) -> None:
     """v0 gets an error along with its table if it is the first request on a connection."""
     first = not context.connection.memory.setdefault("asked", False)
     context.connection.memory["asked"] = True
-    if first and version_of(context) == 0:
-        replace_response(context, error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
+    if first and context.version == 0:
+        context.replace_response(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
 @defect(Stage.RESPONSE, "PROTOCOL.client-id-free", listeners=OPEN_LISTENERS)
 def v0_without_a_client_id_gets_an_empty_table(context: RequestContext) -> None:
     """v0 with a null client id gets an empty table."""
-    header = context.header
     null = context.payload[CLIENT_ID_OFFSET : CLIENT_ID_OFFSET + 2] == b"\xff\xff"
-    if header is not None and null and version_of(context) == 0:
-        replace_response(context, api_keys=())
+    if null and context.version == 0:
+        context.replace_response(api_keys=())
 
 
 @defect(
@@ -48,9 +37,8 @@ def v0_without_a_client_id_gets_an_empty_table(context: RequestContext) -> None:
 )
 def v0_with_a_long_client_id_gets_an_error(context: RequestContext) -> None:
     """v0 with a client id of more than 23 characters, a limit of other protocols, gets an error with its table."""
-    header = context.header
-    if header is not None and len(header.client_id or "") > 23 and version_of(context) == 0:
-        replace_response(context, error_code=ErrorCode.INVALID_REQUEST)
+    if len(context.client_id) > 23 and context.version == 0:
+        context.replace_response(error_code=ErrorCode.INVALID_REQUEST)
 
 
 @defect(Stage.RESPONSE, "KIP-35.table-lists-itself", listeners=OPEN_LISTENERS)
@@ -61,11 +49,10 @@ def v0_is_not_listed(context: RequestContext) -> None:
 
 def change_own_entry(context: RequestContext, **changes: Any) -> None:
     """Change the entry of ApiVersions itself in the table of the response."""
-    replace_response(
-        context,
+    context.replace_response(
         api_keys=tuple(
             dataclasses.replace(entry, **changes) if entry.api_key == API_VERSIONS_KEY else entry
-            for entry in response_of(context).api_keys
+            for entry in context.message.api_keys
         ),
     )
 
@@ -84,18 +71,18 @@ def only_the_newest_version_is_listed(context: RequestContext) -> None:
 )
 def the_table_leaves_itself_out(context: RequestContext) -> None:
     """The table has no entry for ApiVersions, except in error responses."""
-    if succeeds(context) and context.response is not None:
-        others = tuple(e for e in context.response.api_keys if e.api_key != API_VERSIONS_KEY)
-        replace_response(context, api_keys=others)
+    if context.succeeds:
+        others = tuple(e for e in context.message.api_keys if e.api_key != API_VERSIONS_KEY)
+        context.replace_response(api_keys=others)
 
 
 @defect(Stage.RESPONSE, "KIP-35.ranges-ordered", listeners=OPEN_LISTENERS)
 def the_first_range_is_reversed(context: RequestContext) -> None:
     """The first entry of the table has its minimum above its maximum."""
-    if succeeds(context) and context.response is not None and context.response.api_keys:
-        first, *others = context.response.api_keys
+    if context.succeeds and context.message.api_keys:
+        first, *others = context.message.api_keys
         wrong = dataclasses.replace(first, min_version=first.max_version + 1)
-        replace_response(context, api_keys=(wrong, *others))
+        context.replace_response(api_keys=(wrong, *others))
 
 
 @defect(Stage.RESPONSE, "KIP-35.ranges-ordered", listeners=OPEN_LISTENERS)
@@ -106,8 +93,8 @@ def a_removed_api_has_an_empty_range(context: RequestContext) -> None:
 
 def add_entries(context: RequestContext, *entries: ApiVersion) -> None:
     """Append entries to a complete table."""
-    if succeeds(context) and context.response is not None:
-        replace_response(context, api_keys=(*context.response.api_keys, *entries))
+    if context.succeeds:
+        context.replace_response(api_keys=(*context.message.api_keys, *entries))
 
 
 @defect(Stage.RESPONSE, "KIP-35.ranges-ordered", listeners=OPEN_LISTENERS)
@@ -129,79 +116,74 @@ def a_private_key_stands_twice(context: RequestContext) -> None:
 @defect(Stage.RESPONSE, "KIP-35.keys-unique", listeners=OPEN_LISTENERS)
 def v4_repeats_its_last_entry(context: RequestContext) -> None:
     """In v4 and later the table contains its last entry twice."""
-    if context.response is not None and context.reaction.response_version >= 4:
-        add_entries(context, *context.response.api_keys[-1:])
+    if context.reaction.response_version >= 4:
+        add_entries(context, *context.message.api_keys[-1:])
 
 
 @defect(Stage.RESPONSE, "KIP-35.keys-unique", listeners=OPEN_LISTENERS)
 def the_last_key_stands_twice(context: RequestContext) -> None:
     """The table contains its last entry twice."""
     if context.response is not None:
-        add_entries(context, *context.response.api_keys[-1:])
+        add_entries(context, *context.message.api_keys[-1:])
 
 
 @defect(Stage.RESPONSE, "KIP-35.same-table-at-every-version", listeners=OPEN_LISTENERS)
 def v1_lists_one_key_less(context: RequestContext) -> None:
     """The table of v1 lacks the last entry."""
-    if context.response is not None and context.reaction.response_version == 1:
-        replace_response(context, api_keys=context.response.api_keys[:-1])
+    if context.reaction.response_version == 1:
+        context.replace_response(api_keys=context.message.api_keys[:-1])
 
 
 @defect(Stage.RESPONSE, "KIP-35.same-table-at-every-version", "KIP-35.table-before-authentication")
 def the_table_shrinks_on_repeat(context: RequestContext) -> None:
     """Every table after the first on a connection lacks the last entry."""
     memory = context.connection.memory
-    if succeeds(context) and context.response is not None:
+    if context.succeeds:
         if memory.get("listed"):
-            replace_response(context, api_keys=context.response.api_keys[:-1])
+            context.replace_response(api_keys=context.message.api_keys[:-1])
         memory["listed"] = True
 
 
 @defect(Stage.RESPONSE, "KIP-35.same-table-at-every-version", listeners=OPEN_LISTENERS)
 def v4_promises_more_of_one_api(context: RequestContext) -> None:
     """The table of v4 lists one more version of its first API than the other tables."""
-    if (
-        succeeds(context)
-        and context.response is not None
-        and context.reaction.response_version == 4
-    ):
-        first, *others = context.response.api_keys
+    if context.succeeds and context.reaction.response_version == 4:
+        first, *others = context.message.api_keys
         wider = dataclasses.replace(first, max_version=first.max_version + 1)
-        replace_response(context, api_keys=(wider, *others))
+        context.replace_response(api_keys=(wider, *others))
 
 
 @defect(Stage.RESPONSE, "KIP-35.per-connection")
 def a_refused_neighbour_empties_the_table(context: RequestContext) -> None:
     """If the last response on one connection was UNSUPPORTED_VERSION, all others get an empty table."""
     if has_refused_neighbour(context):
-        replace_response(context, api_keys=())
+        context.replace_response(api_keys=())
 
 
 def has_refused_neighbour(context: RequestContext) -> bool:
     """Record whether this response refuses a version; return whether another connection's last one did."""
-    context.connection.memory["refused"] = is_refused_version(context)
-    others = (c for c in context.broker.connections if c is not context.connection)
-    return any(connection.memory.get("refused") for connection in others)
+    context.connection.memory["refused"] = context.refuses_version
+    return any(each.memory.get("refused") for each in context.connection.neighbours)
 
 
 @defect(Stage.RESPONSE, "KIP-35.per-connection")
 def a_refused_neighbour_takes_an_entry(context: RequestContext) -> None:
     """If the last response on one connection was UNSUPPORTED_VERSION, the table of all others lacks its first entry."""
-    if has_refused_neighbour(context) and context.response is not None:
-        replace_response(context, api_keys=context.response.api_keys[1:])
+    if has_refused_neighbour(context):
+        context.replace_response(api_keys=context.message.api_keys[1:])
 
 
 @defect(Stage.REACTION, "KIP-35.per-connection")
 def a_refused_neighbour_takes_all_back_to_v0(context: RequestContext) -> None:
     """If the last response on one connection was UNSUPPORTED_VERSION, all others are answered in the v0 layout."""
-    if has_refused_neighbour(context) and succeeds(context):
-        replace_reaction(context, response_version=0)
+    if has_refused_neighbour(context) and context.succeeds:
+        context.replace_reaction(response_version=0)
 
 
 def bytes_after_body(context: RequestContext) -> int:
     """Return how many bytes a request in a supported version has after its body."""
-    header, body = context.header, body_of(context)
-    if header is None or not succeeds(context):
+    header, body = context.header, context.body
+    if header is None or not context.succeeds:
         return 0
     return len(context.payload) - (header.body_offset if body is None else body.end)
 
@@ -210,18 +192,18 @@ def bytes_after_body(context: RequestContext) -> int:
 def trailing_bytes_are_refused(context: RequestContext) -> None:
     """A request in a supported version with bytes after its body closes the connection."""
     if bytes_after_body(context) > 0:
-        replace_reaction(context, outcome=Outcome.CLOSED)
+        context.replace_reaction(outcome=Outcome.CLOSED)
 
 
 @defect(Stage.RESPONSE, "KIP-35.trailing-bytes", listeners=OPEN_LISTENERS)
 def trailing_bytes_shorten_the_table(context: RequestContext) -> None:
     """A request in a supported version with bytes after its body gets a table without its last entry."""
-    if bytes_after_body(context) > 0 and context.response is not None:
-        replace_response(context, api_keys=context.response.api_keys[:-1])
+    if bytes_after_body(context) > 0:
+        context.replace_response(api_keys=context.message.api_keys[:-1])
 
 
 @defect(Stage.REACTION, "KIP-35.trailing-bytes", listeners=OPEN_LISTENERS)
 def sixty_four_kilobytes_after_the_body_close_the_connection(context: RequestContext) -> None:
     """A request in a supported version with 64 KiB or more after its body closes the connection."""
     if bytes_after_body(context) >= 1 << 16:
-        replace_reaction(context, outcome=Outcome.CLOSED)
+        context.replace_reaction(outcome=Outcome.CLOSED)

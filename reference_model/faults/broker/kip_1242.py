@@ -9,15 +9,7 @@ from reference_model.broker.model.stages import Stage
 from reference_model.broker.rules.connection_states import ConnectionState
 from reference_model.broker.rules.reaction import Listing
 from reference_model.broker.rules.request_parser import ParsedBody
-from reference_model.faults.broker.registry import (
-    body_of,
-    defect,
-    replace_reaction,
-    replace_response,
-    succeeds,
-    success_in,
-    version_of,
-)
+from reference_model.faults.broker.registry import defect
 from reference_model.profiles.listeners import CONTROLLER
 from wire.api_versions import FIRST_VERSION_WITH_CLUSTER_CHECK, NO_NODE
 from wire.error_codes import ErrorCode
@@ -27,9 +19,9 @@ EVERYWHERE = ("KIP-1242.on-every-listener", "KIP-1242.on-the-controller")
 
 def _ids_of(context: RequestContext) -> ParsedBody | None:
     """Return the body of a request in a version with ids and with a valid name, else None."""
-    if version_of(context) != FIRST_VERSION_WITH_CLUSTER_CHECK:
+    if context.version != FIRST_VERSION_WITH_CLUSTER_CHECK:
         return None
-    body = body_of(context)
+    body = context.body
     return body if body is not None and body.name_is_valid else None
 
 
@@ -51,11 +43,11 @@ def _is_half_given(context: RequestContext) -> bool:
 
 
 def _refuse(context: RequestContext, error_code: ErrorCode) -> None:
-    replace_reaction(context, error_code=error_code, listing=Listing.NOTHING)
+    context.replace_reaction(error_code=error_code, listing=Listing.NOTHING)
 
 
 def _serve(context: RequestContext) -> None:
-    context.reaction = success_in(version_of(context))
+    context.serve_in(context.version)
 
 
 @defect(Stage.REACTION, "KIP-1242.neither-given")
@@ -66,7 +58,7 @@ def ids_given_once_are_demanded_ever_after(context: RequestContext) -> None:
         return
     if _gives_none(body) and memory.get("gave the right ids"):
         _refuse(context, ErrorCode.INVALID_REQUEST)
-    elif _gives_both(body) and succeeds(context):
+    elif _gives_both(body) and context.succeeds:
         memory["gave the right ids"] = True
 
 
@@ -126,7 +118,7 @@ def an_empty_cluster_id_counts_as_none(context: RequestContext) -> None:
 def right_ids_are_right_only_once(context: RequestContext) -> None:
     """Every request with the right ids after the first on a connection gets REBOOTSTRAP_REQUIRED."""
     body, memory = _ids_of(context), context.connection.memory
-    if body is not None and _gives_both(body) and succeeds(context):
+    if body is not None and _gives_both(body) and context.succeeds:
         if memory.get("gave the right ids"):
             _refuse(context, ErrorCode.REBOOTSTRAP_REQUIRED)
         memory["gave the right ids"] = True
@@ -150,7 +142,7 @@ def ids_come_at_once_or_never(context: RequestContext) -> None:
         return
     if _gives_none(body):
         memory["gave none"] = True
-    elif _gives_both(body) and succeeds(context) and memory.get("gave none"):
+    elif _gives_both(body) and context.succeeds and memory.get("gave none"):
         _refuse(context, ErrorCode.INVALID_REQUEST)
 
 
@@ -213,7 +205,7 @@ def _serve_at_nodes(context: RequestContext, same_node: Callable[[int, int], boo
 @defect(Stage.REACTION, "KIP-1242.order-of-checks")
 def ids_are_checked_before_names(context: RequestContext) -> None:
     """A request with an illegal name and wrong ids gets REBOOTSTRAP_REQUIRED."""
-    body = body_of(context)
+    body = context.body
     if body is None or context.reaction.error_code is not ErrorCode.INVALID_REQUEST:
         return
     if _gives_both(body) and context.broker.identity.mismatch(body):
@@ -224,14 +216,14 @@ def ids_are_checked_before_names(context: RequestContext) -> None:
 def misrouted_requests_get_the_whole_table(context: RequestContext) -> None:
     """REBOOTSTRAP_REQUIRED comes with the complete table."""
     if _is_misrouted(context):
-        replace_reaction(context, listing=Listing.EVERYTHING)
+        context.replace_reaction(listing=Listing.EVERYTHING)
 
 
 @defect(Stage.REACTION, "KIP-1242.refusal-shape")
 def half_an_identity_is_refused_in_v0(context: RequestContext) -> None:
     """INVALID_REQUEST for one id without the other is written in the v0 layout."""
     if _is_half_given(context):
-        replace_reaction(context, response_version=0)
+        context.replace_reaction(response_version=0)
 
 
 @defect(Stage.ANSWER, "KIP-1242.refusal-shape")
@@ -247,8 +239,8 @@ def misrouting_sticks_to_versions_without_ids(context: RequestContext) -> None:
     memory = context.connection.memory
     if _is_misrouted(context):
         memory["misrouted"] = True
-    elif memory.get("misrouted") and succeeds(context) and context.reaction.response_version < 3:
-        replace_response(context, error_code=ErrorCode.REBOOTSTRAP_REQUIRED)
+    elif memory.get("misrouted") and context.succeeds and context.reaction.response_version < 3:
+        context.replace_response(error_code=ErrorCode.REBOOTSTRAP_REQUIRED)
 
 
 @defect(Stage.RESPONSE, "KIP-1242.older-versions-unchecked")
@@ -259,24 +251,24 @@ def half_an_identity_sticks_to_versions_without_ids(context: RequestContext) -> 
         memory["half given"] = True
     elif (
         memory.get("half given")
-        and succeeds(context)
+        and context.succeeds
         and context.reaction.response_version in (3, 4)
     ):
-        replace_response(context, error_code=ErrorCode.INVALID_REQUEST)
+        context.replace_response(error_code=ErrorCode.INVALID_REQUEST)
 
 
 @defect(Stage.RESPONSE, "KIP-1242.older-versions-unchecked")
 def v4_cannot_take_back_the_ids_of_v5(context: RequestContext) -> None:
     """After a request with the right ids, v4 gets REBOOTSTRAP_REQUIRED on that connection."""
     body, memory = _ids_of(context), context.connection.memory
-    if body is not None and _gives_both(body) and succeeds(context):
+    if body is not None and _gives_both(body) and context.succeeds:
         memory["gave the right ids"] = True
     elif (
         memory.get("gave the right ids")
-        and succeeds(context)
+        and context.succeeds
         and context.reaction.response_version == 4
     ):
-        replace_response(context, error_code=ErrorCode.REBOOTSTRAP_REQUIRED)
+        context.replace_response(error_code=ErrorCode.REBOOTSTRAP_REQUIRED)
 
 
 @defect(Stage.REACTION, "KIP-1242.on-the-controller")

@@ -9,16 +9,7 @@ from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage
 from reference_model.broker.rules.reaction import AnswerKind
 from reference_model.faults.broker.protocol_headers import answer_unreadable_header
-from reference_model.faults.broker.registry import (
-    defect,
-    replace_reaction,
-    replace_response,
-    succeeds,
-    success_in,
-    unread_body,
-    unread_version,
-    version_of,
-)
+from reference_model.faults.broker.registry import defect
 from wire import primitives
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsRequest, ApiVersionsResponse
 from wire.codec import TAG_SECTION, Trace, decode, encode
@@ -43,8 +34,8 @@ Tags = tuple[TaggedField, ...]
 )
 def unknown_header_tags_are_refused(context: RequestContext) -> None:
     """A tagged field in the request header gets INVALID_REQUEST."""
-    if context.header is not None and context.header.tag_count:
-        replace_response(context, error_code=ErrorCode.INVALID_REQUEST)
+    if context.tag_count:
+        context.replace_response(error_code=ErrorCode.INVALID_REQUEST)
 
 
 @defect(
@@ -55,8 +46,8 @@ def unknown_header_tags_are_refused(context: RequestContext) -> None:
 )
 def unknown_body_tags_are_refused(context: RequestContext) -> None:
     """A tagged field in the request body gets INVALID_REQUEST."""
-    if succeeds(context) and tags_of_body(context):
-        replace_response(context, error_code=ErrorCode.INVALID_REQUEST)
+    if context.succeeds and tags_of_body(context):
+        context.replace_response(error_code=ErrorCode.INVALID_REQUEST)
 
 
 def tags_of_body(context: RequestContext) -> tuple[TaggedField, ...]:
@@ -75,72 +66,65 @@ def tags_of_body(context: RequestContext) -> tuple[TaggedField, ...]:
 @defect(Stage.RESPONSE, "KIP-482.unknown-tags-ignored")
 def many_tags_empty_the_table(context: RequestContext) -> None:
     """Two or more tagged fields in the request, header and body together, empty the table of the response."""
-    header = context.header
-    count = len(tags_of_body(context)) + (header.tag_count if header is not None else 0)
-    if succeeds(context) and count > 1:
-        replace_response(context, api_keys=())
+    if context.succeeds and context.tag_count + len(tags_of_body(context)) > 1:
+        context.replace_response(api_keys=())
 
 
 @defect(Stage.REACTION, "KIP-482.unknown-tags-ignored", "PROTOCOL.well-formed-never-closed")
 def long_tags_close_the_connection(context: RequestContext) -> None:
     """A tagged field of more than 127 bytes in the request body closes the connection."""
-    if succeeds(context) and any(len(tag.data) > BYTE_MAX for tag in tags_of_body(context)):
-        replace_reaction(context, outcome=Outcome.CLOSED)
+    if context.succeeds and any(len(tag.data) > BYTE_MAX for tag in tags_of_body(context)):
+        context.replace_reaction(outcome=Outcome.CLOSED)
 
 
 @defect(Stage.RESPONSE, "KIP-482.unknown-tags-ignored")
 def the_tag_zero_shortens_the_table(context: RequestContext) -> None:
     """A field with the tag 0 in the request body, taken for a known one, shortens the table of the response."""
-    response = context.response
-    if response is None or not succeeds(context):
-        return
-    if any(field.tag == 0 for field in tags_of_body(context)):
-        replace_response(context, api_keys=response.api_keys[:-1])
+    if context.succeeds and any(field.tag == 0 for field in tags_of_body(context)):
+        context.replace_response(api_keys=context.message.api_keys[:-1])
 
 
 @defect(Stage.REACTION, "KIP-482.unknown-tags-ignored")
 def a_thousand_tags_close_the_connection(context: RequestContext) -> None:
     """A request with a thousand or more tagged fields in its header or body closes the connection."""
-    header = context.header
-    in_header = header.tag_count if header is not None else 0
-    if succeeds(context) and max(in_header, len(tags_of_body(context))) >= THOUSAND:
-        replace_reaction(context, outcome=Outcome.CLOSED)
+    if context.succeeds and max(context.tag_count, len(tags_of_body(context))) >= THOUSAND:
+        context.replace_reaction(outcome=Outcome.CLOSED)
 
 
 @defect(Stage.REACTION, "KIP-482.unknown-tags-ignored")
 def tags_are_cut_at_sixty_four_kilobytes(context: RequestContext) -> None:
     """A tagged field of 65,530 bytes or more in the request body closes the connection."""
-    if succeeds(context) and any(len(tag.data) >= ALMOST_64_KIB for tag in tags_of_body(context)):
-        replace_reaction(context, outcome=Outcome.CLOSED)
+    if context.succeeds and any(len(tag.data) >= ALMOST_64_KIB for tag in tags_of_body(context)):
+        context.replace_reaction(outcome=Outcome.CLOSED)
 
 
 @defect(Stage.REACTION, "KIP-482.varint-limits")
 def ten_thousand_and_one_tags_are_taken(context: RequestContext) -> None:
     """A tag section in the request body may have any number of fields."""
-    unread = unread_body(context)
+    unread = context.unread_body
     if unread is None:
         return
     version, body = unread
     with contextlib.suppress(DecodeError):
         decode(ApiVersionsRequest, body, version=version)
-        context.reaction = success_in(version)
+        context.serve_in(version)
 
 
 @defect(Stage.REACTION, "KIP-482.varint-limits")
 def long_lengths_of_names_close_the_connection(context: RequestContext) -> None:
     """A client software name whose length is a varint longer than necessary closes the connection."""
     header = context.header
-    if succeeds(context) and header is not None:
+    if context.succeeds and header is not None:
         start = context.payload[header.body_offset : header.body_offset + 2]
         if start[:1] >= b"\x80" and start[1:] == b"\0":
-            replace_reaction(context, outcome=Outcome.CLOSED)
+            context.replace_reaction(outcome=Outcome.CLOSED)
 
 
 @defect(Stage.REACTION, "KIP-482.unknown-tags-ignored", "KIP-482.varint-limits", every_api=True)
 def tags_in_headers_of_other_apis_close_the_connection(context: RequestContext) -> None:
     """A flexible request of another API than ApiVersions with a tagged field in its header closes the connection."""
-    if is_of_other_api(context) and context.header is not None and context.header.tag_count:
-        replace_reaction(context, outcome=Outcome.CLOSED)
+    if is_of_other_api(context) and context.tag_count:
+        context.replace_reaction(outcome=Outcome.CLOSED)
 
 
 def is_of_other_api(context: RequestContext) -> bool:
@@ -152,7 +136,7 @@ def is_of_other_api(context: RequestContext) -> bool:
 @defect(Stage.ANSWER, "KIP-482.unknown-tags-ignored", every_api=True)
 def responses_to_tagged_headers_have_the_older_header(context: RequestContext) -> None:
     """If a request of another API has a tagged field in its header, the response has header v0 instead of v1."""
-    if is_of_other_api(context) and context.header is not None and context.header.tag_count:
+    if is_of_other_api(context) and context.tag_count:
         payload = context.answer[SIZE_BYTES:]
         context.answer = encode_frame(
             payload[:CORRELATION_ID_BYTES] + payload[CORRELATION_ID_BYTES + 1 :]
@@ -166,7 +150,7 @@ def a_long_zero_in_headers_of_other_apis_closes(context: RequestContext) -> None
     if header is None or not is_of_other_api(context):
         return
     if context.payload[: header.body_offset].endswith(b"\x80\0"):
-        replace_reaction(context, outcome=Outcome.CLOSED)
+        context.replace_reaction(outcome=Outcome.CLOSED)
 
 
 @defect(Stage.ANSWER, "KIP-482.tags-ascending-in-answers")
@@ -217,12 +201,12 @@ def a_default_tag_is_sent(context: RequestContext) -> None:
 def a_tag_beyond_the_frame_is_cut_short(context: RequestContext) -> None:
     """An otherwise readable request whose last tag section reaches beyond the frame is served."""
     if overrunning_tag_count(context) is not None:
-        context.reaction = success_in(version_of(context))
+        context.serve_in(context.version)
 
 
 def overrunning_tag_count(context: RequestContext) -> int | None:
     """Return the tag count of a request that is unreadable only because of its body's tag section, else None."""
-    unread = unread_body(context)
+    unread = context.unread_body
     if unread is None:
         return None
     version, body = unread
@@ -251,14 +235,14 @@ def a_huge_tag_count_counts_as_zero(context: RequestContext) -> None:
     """A count of a million or more tags in the request body is read as zero."""
     count = overrunning_tag_count(context)
     if count is not None and count >= MILLION:
-        context.reaction = success_in(version_of(context))
+        context.serve_in(context.version)
 
 
 @defect(Stage.REACTION, "KIP-482.tag-overrun-refused")
 def a_tag_beyond_the_frame_is_waited_for(context: RequestContext) -> None:
     """A request whose last tag section reaches beyond the frame is never answered, and the connection hangs."""
     if overrunning_tag_count(context) is not None:
-        replace_reaction(context, outcome=Outcome.SILENT)
+        context.replace_reaction(outcome=Outcome.SILENT)
 
 
 @defect(Stage.REACTION, "KIP-482.header-version-from-request-version")
@@ -271,7 +255,7 @@ def an_old_header_on_a_flexible_version_is_served(context: RequestContext) -> No
 
 def old_header(context: RequestContext) -> tuple[int, int] | None:
     """Return the version and client id length of a flexible request readable only with the old header, else None."""
-    version = unread_version(context)
+    version = context.unread_version
     if version is None:
         return None
     payload = memoryview(context.payload)
@@ -303,4 +287,4 @@ def the_old_header_without_a_client_id_is_served(context: RequestContext) -> Non
 def an_old_header_on_a_flexible_version_is_waited_for(context: RequestContext) -> None:
     """A flexible request that is readable only with the old header is never answered, and the connection hangs."""
     if old_header(context) is not None:
-        replace_reaction(context, outcome=Outcome.SILENT)
+        context.replace_reaction(outcome=Outcome.SILENT)

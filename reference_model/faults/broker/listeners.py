@@ -7,16 +7,7 @@ import dataclasses
 from reference_model.broker.model.fault_injection import RequestContext, TlsOpening
 from reference_model.broker.model.stages import Stage
 from reference_model.broker.rules.connection_states import ConnectionState
-from reference_model.faults.broker.registry import (
-    body_of,
-    defect,
-    is_refused_version,
-    replace_response,
-    response_of,
-    succeeds,
-    success_in,
-    version_of,
-)
+from reference_model.faults.broker.registry import defect
 from reference_model.faults.broker.sasl import came_in_by_scram
 from reference_model.profiles.listeners import CONTROLLER, PLAINTEXT, TLS_LISTENERS
 from reference_model.profiles.profile import profile_of
@@ -52,30 +43,30 @@ def _with_lower_maximum(table: tuple[ApiVersion, ...]) -> tuple[ApiVersion, ...]
 @defect(Stage.RESPONSE, "KIP-35.table-before-authentication")
 def flexible_tables_are_shorter_before_authentication(context: RequestContext) -> None:
     """Before authentication, the table of v3 and later lacks an entry."""
-    if _early(context) and succeeds(context) and version_of(context) >= FIRST_FLEXIBLE_VERSION:
-        replace_response(context, api_keys=_without_last(response_of(context).api_keys))
+    if _early(context) and context.succeeds and context.version >= FIRST_FLEXIBLE_VERSION:
+        context.replace_response(api_keys=_without_last(context.message.api_keys))
 
 
 @defect(Stage.RESPONSE, "KIP-35.table-before-authentication")
 def v1_tables_are_lower_before_authentication(context: RequestContext) -> None:
     """Before authentication, the table of v1 has lower maxima."""
-    if _early(context) and succeeds(context) and version_of(context) == 1:
-        replace_response(context, api_keys=_with_lower_maximum(response_of(context).api_keys))
+    if _early(context) and context.succeeds and context.version == 1:
+        context.replace_response(api_keys=_with_lower_maximum(context.message.api_keys))
 
 
 @defect(Stage.RESPONSE, "KIP-35.table-before-authentication")
 def flexible_tables_are_shorter_behind_scram(context: RequestContext) -> None:
     """After authentication with SCRAM, the table of v3 and later lacks an entry."""
-    flexible = version_of(context) >= FIRST_FLEXIBLE_VERSION
-    if came_in_by_scram(context) and succeeds(context) and flexible:
-        replace_response(context, api_keys=_without_last(response_of(context).api_keys))
+    flexible = context.version >= FIRST_FLEXIBLE_VERSION
+    if came_in_by_scram(context) and context.succeeds and flexible:
+        context.replace_response(api_keys=_without_last(context.message.api_keys))
 
 
 @defect(Stage.RESPONSE, "KIP-35.table-before-authentication", "KIP-35.same-table-at-every-version")
 def v0_tables_are_shorter_before_authentication(context: RequestContext) -> None:
     """Before authentication, the table of v0 lacks an entry."""
-    if _early(context) and succeeds(context) and version_of(context) == 0:
-        replace_response(context, api_keys=_without_last(response_of(context).api_keys))
+    if _early(context) and context.succeeds and context.version == 0:
+        context.replace_response(api_keys=_without_last(context.message.api_keys))
 
 
 @defect(
@@ -85,8 +76,8 @@ def v0_tables_are_shorter_before_authentication(context: RequestContext) -> None
 )
 def refused_versions_get_no_range_before_authentication(context: RequestContext) -> None:
     """Before authentication, UNSUPPORTED_VERSION comes with an empty table."""
-    if _early(context) and is_refused_version(context):
-        replace_response(context, api_keys=())
+    if _early(context) and context.refuses_version:
+        context.replace_response(api_keys=())
 
 
 @defect(Stage.REACTION, "KIP-511.same-rules-before-authentication", "KIP-511.names-refused")
@@ -103,13 +94,13 @@ def hyphens_in_front_pass_before_authentication(context: RequestContext) -> None
 
 def _accept_before_authentication(context: RequestContext, character: str) -> None:
     """Serve a refused request whose name is legal except for this character."""
-    body = body_of(context) if _early(context) else None
+    body = context.body if _early(context) else None
     if body is None or context.reaction.error_code is not ErrorCode.INVALID_REQUEST:
         return
     name = body.client_software_name.replace(character, "x")
     cleaned = dataclasses.replace(body, client_software_name=name)
     if cleaned != body and cleaned.name_is_valid and not cleaned.ids_are_half_given:
-        context.reaction = success_in(version_of(context))
+        context.serve_in(context.version)
 
 
 @defect(Stage.TLS, "KIP-35.nothing-before-tls")
@@ -121,15 +112,15 @@ def tls_listeners_serve_without_tls(opening: TlsOpening) -> None:
 @defect(Stage.RESPONSE, "KIP-35.nothing-before-tls")
 def tables_behind_tls_are_shorter(context: RequestContext) -> None:
     """On TLS listeners the table lacks an entry."""
-    if context.broker.profile.listener in TLS_LISTENERS and succeeds(context):
-        replace_response(context, api_keys=_without_last(response_of(context).api_keys))
+    if context.broker.profile.listener in TLS_LISTENERS and context.succeeds:
+        context.replace_response(api_keys=_without_last(context.message.api_keys))
 
 
 @defect(Stage.RESPONSE, "KIP-35.nothing-before-tls")
 def tables_behind_tls_are_lower(context: RequestContext) -> None:
     """On TLS listeners the table has lower maxima."""
-    if context.broker.profile.listener in TLS_LISTENERS and succeeds(context):
-        replace_response(context, api_keys=_with_lower_maximum(response_of(context).api_keys))
+    if context.broker.profile.listener in TLS_LISTENERS and context.succeeds:
+        context.replace_response(api_keys=_with_lower_maximum(context.message.api_keys))
 
 
 @defect(Stage.TLS, "KIP-35.nothing-before-tls")
@@ -199,47 +190,45 @@ def client_certificates_are_not_asked_for_in_a_crowd(opening: TlsOpening) -> Non
 )
 def controllers_show_the_table_of_brokers(context: RequestContext) -> None:
     """The controller listener advertises the table of a broker listener."""
-    if context.broker.profile.listener == CONTROLLER and succeeds(context):
+    if context.broker.profile.listener == CONTROLLER and context.succeeds:
         release = context.broker.profile.release
-        replace_response(context, api_keys=profile_of(release, listener=PLAINTEXT).api_keys)
+        context.replace_response(api_keys=profile_of(release, listener=PLAINTEXT).api_keys)
 
 
 @defect(Stage.RESPONSE, "KIP-35.controller-listener-table", "KIP-35.keys-unique")
 def a_key_stands_twice_on_controllers(context: RequestContext) -> None:
     """The table of the controller listener contains its last entry twice."""
-    if context.broker.profile.listener == CONTROLLER and succeeds(context):
-        replace_response(
-            context, api_keys=response_of(context).api_keys + response_of(context).api_keys[-1:]
-        )
+    if context.broker.profile.listener == CONTROLLER and context.succeeds:
+        context.replace_response(api_keys=context.message.api_keys + context.message.api_keys[-1:])
 
 
 @defect(Stage.RESPONSE, "KIP-35.controller-listener-table", "KIP-35.same-table-at-every-version")
 def flexible_tables_are_shorter_on_controllers(context: RequestContext) -> None:
     """In v3 and later the table of the controller listener lacks an entry."""
-    if context.broker.profile.listener != CONTROLLER or not succeeds(context):
+    if context.broker.profile.listener != CONTROLLER or not context.succeeds:
         return
-    if version_of(context) >= FIRST_FLEXIBLE_VERSION:
-        replace_response(context, api_keys=_without_last(response_of(context).api_keys))
+    if context.version >= FIRST_FLEXIBLE_VERSION:
+        context.replace_response(api_keys=_without_last(context.message.api_keys))
 
 
 @defect(Stage.RESPONSE, "KIP-35.throttle-time")
 def flexible_answers_have_a_negative_throttle_time(context: RequestContext) -> None:
     """The throttle time of a response from v3 on is -1."""
-    if succeeds(context) and context.reaction.response_version >= FIRST_FLEXIBLE_VERSION:
-        replace_response(context, throttle_time_ms=-1)
+    if context.succeeds and context.reaction.response_version >= FIRST_FLEXIBLE_VERSION:
+        context.replace_response(throttle_time_ms=-1)
 
 
 @defect(Stage.RESPONSE, "KIP-35.throttle-time")
 def v2_answers_have_a_negative_throttle_time(context: RequestContext) -> None:
     """The throttle time of a v2 response is -1."""
-    if succeeds(context) and version_of(context) == 2:
-        replace_response(context, throttle_time_ms=-1)
+    if context.succeeds and context.version == 2:
+        context.replace_response(throttle_time_ms=-1)
 
 
 @defect(Stage.ANSWER, "KIP-35.throttle-time", "PROTOCOL.size-prefix-exact")
 def v0_answers_have_a_throttle_time(context: RequestContext) -> None:
     """A v0 response ends with a throttle time."""
-    if context.answer and succeeds(context) and version_of(context) == 0:
+    if context.answer and context.succeeds and context.version == 0:
         context.answer = encode_frame(context.answer[SIZE_BYTES:] + bytes(THROTTLE_TIME_BYTES))
 
 
@@ -247,7 +236,7 @@ def v0_answers_have_a_throttle_time(context: RequestContext) -> None:
 def limited_clients_are_not_told(context: RequestContext) -> None:
     """The response to a throttled client has a throttle time of 0."""
     if context.pause is not None:
-        replace_response(context, throttle_time_ms=0)
+        context.replace_response(throttle_time_ms=0)
 
 
 @defect(Stage.RESPONSE, "KIP-35.throttle-time")
@@ -260,14 +249,14 @@ def limited_clients_are_held_back_before_the_answer(context: RequestContext) -> 
 @defect(Stage.RESPONSE, "KIP-35.throttle-time")
 def limited_v0_clients_are_held_back_before_the_answer(context: RequestContext) -> None:
     """A throttled client that uses v0 gets its response only after the pause."""
-    if context.pause is not None and version_of(context) == 0:
+    if context.pause is not None and context.version == 0:
         context.pause = dataclasses.replace(context.pause, before_answer=True)
 
 
 @defect(Stage.RESPONSE, "KIP-35.throttle-time")
 def limited_v0_clients_are_not_held_back(context: RequestContext) -> None:
     """A client that uses v0 is never throttled."""
-    if version_of(context) == 0:
+    if context.version == 0:
         context.pause = None
 
 

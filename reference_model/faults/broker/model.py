@@ -8,17 +8,7 @@ from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage
 from reference_model.broker.rules.request_parser import is_valid_name
 from reference_model.faults.broker.protocol_headers import answer_unreadable_header
-from reference_model.faults.broker.registry import (
-    body_of,
-    defect,
-    refused_name_in,
-    replace_reaction,
-    replace_response,
-    success_in,
-    unread_body,
-    unread_version,
-    version_of,
-)
+from reference_model.faults.broker.registry import defect
 from reference_model.profiles.listeners import CONTROLLER
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import TAG_SECTION, decode
@@ -31,8 +21,8 @@ from wire.primitives import INT16_MAX
 @defect(Stage.RESPONSE, "MODEL.agrees-with-reference", listeners=(CONTROLLER,))
 def the_controller_hides_a_finalized_feature(context: RequestContext) -> None:
     """The controller listener lacks a finalized feature that the broker listener has (KAFKA-18920)."""
-    if context.response is not None and context.response.finalized_features:
-        replace_response(context, finalized_features=context.response.finalized_features[1:])
+    if context.message.finalized_features:
+        context.replace_response(finalized_features=context.message.finalized_features[1:])
 
 
 # No profile predicts it, so that it is news between the release before and the one that has it.
@@ -44,7 +34,7 @@ def the_controller_hides_a_finalized_feature(context: RequestContext) -> None:
 )
 def cut_bodies_are_answered(context: RequestContext) -> None:
     """A request whose body ends inside a field gets INVALID_REQUEST instead of a close."""
-    unread = unread_body(context)
+    unread = context.unread_body
     if unread is None:
         return
     version, body = unread
@@ -52,7 +42,7 @@ def cut_bodies_are_answered(context: RequestContext) -> None:
         decode(ApiVersionsRequest, body, version=version)
     except BufferUnderflow as error:
         if error.field_path != TAG_SECTION:
-            context.reaction = refused_name_in(version)
+            context.refuse_name_in(version)
     except DecodeError:
         return
 
@@ -60,12 +50,12 @@ def cut_bodies_are_answered(context: RequestContext) -> None:
 @defect(Stage.REACTION, "MODEL.agrees-with-reference")
 def v5_is_served_with_the_body_of_v3(context: RequestContext) -> None:
     """v5 is served with the body of v3 and v4, which has no place for the ids."""
-    unread = unread_body(context)
+    unread = context.unread_body
     if unread is None or unread[0] != NEWEST_VERSION:
         return
     with contextlib.suppress(DecodeError):
         decode(ApiVersionsRequest, unread[1], version=FIRST_FLEXIBLE_VERSION)
-        context.reaction = success_in(NEWEST_VERSION)
+        context.serve_in(NEWEST_VERSION)
 
 
 @defect(Stage.REACTION, "MODEL.agrees-with-reference")
@@ -76,28 +66,28 @@ def a_zero_instance_id_before_the_next_version_closes(context: RequestContext) -
         return
     # The first byte of the id has been read as the tag count.
     if context.payload[header.body_offset - 1 :].startswith(NO_INSTANCE_ID.bytes):
-        replace_reaction(context, outcome=Outcome.CLOSED)
+        context.replace_reaction(outcome=Outcome.CLOSED)
 
 
 @defect(Stage.REACTION, "MODEL.agrees-with-reference")
 def names_of_more_than_32767_bytes_are_taken(context: RequestContext) -> None:
     """A client software name of more than 32767 bytes is read, and accepted if it is legal."""
-    unread = unread_body(context)
+    unread = context.unread_body
     if unread is None:
         return
     version, body = unread
     with contextlib.suppress(DecodeError):
         name = decode(ApiVersionsRequest, body, version=version).client_software_name
         if len(name) > INT16_MAX and is_valid_name(name):
-            context.reaction = success_in(version)
+            context.serve_in(version)
 
 
 @defect(Stage.REACTION, "MODEL.agrees-with-reference")
 def lengths_of_32767_beyond_the_frame_are_waited_for(context: RequestContext) -> None:
     """A string of 32767 bytes of which the frame has fewer is waited for, and the connection hangs."""
     cut = b"\x80\x80\x02" in context.payload and len(context.payload) < INT16_MAX
-    if cut and unread_version(context) is not None:
-        replace_reaction(context, outcome=Outcome.SILENT)
+    if cut and context.unread_version is not None:
+        context.replace_reaction(outcome=Outcome.SILENT)
 
 
 @defect(Stage.REACTION, "MODEL.agrees-with-reference")
@@ -115,19 +105,19 @@ def a_client_id_that_is_cut_off_is_served_in_v0(context: RequestContext) -> None
 @defect(Stage.REACTION, "MODEL.agrees-with-reference")
 def a_null_name_before_cut_tags_is_refused(context: RequestContext) -> None:
     """A null client software name gets INVALID_REQUEST if the body also ends inside its tag section."""
-    unread = unread_body(context)
+    unread = context.unread_body
     if unread is None:
         return
     version, body = unread
     if body[:1] == b"\0" and body[-1:] == b"\x01":
-        context.reaction = refused_name_in(version)
+        context.refuse_name_in(version)
 
 
 @defect(Stage.REACTION, "MODEL.agrees-with-reference")
 def ids_that_are_not_utf_8_count_as_none(context: RequestContext) -> None:
     """A cluster id that is not UTF-8 counts as absent, and the node id with it."""
-    body = body_of(context)
+    body = context.body
     if body is None or not body.name_is_valid or body.ids_are_half_given:
         return
     if "\N{REPLACEMENT CHARACTER}" in (body.cluster_id or ""):
-        context.reaction = success_in(version_of(context))
+        context.serve_in(context.version)

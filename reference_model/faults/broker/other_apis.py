@@ -5,7 +5,7 @@ from __future__ import annotations
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Pause, Stage
 from reference_model.broker.rules.connection_states import SERVING
-from reference_model.faults.broker.registry import defect, replace_reaction
+from reference_model.faults.broker.registry import defect
 from reference_model.faults.broker.served_versions import asked, is_asked
 from wire.api_keys import (
     API_VERSIONS_KEY,
@@ -65,7 +65,7 @@ def api_versions_comes_first_or_closes(context: RequestContext) -> None:
     if asked(context) is not None:
         memory["other"] = True
     elif memory.get("other") and context.header is not None:
-        replace_reaction(context, outcome=Outcome.CLOSED)
+        context.replace_reaction(outcome=Outcome.CLOSED)
 
 
 def has_asked(context: RequestContext) -> bool:
@@ -80,14 +80,14 @@ def has_asked(context: RequestContext) -> bool:
 def other_apis_before_api_versions_close(context: RequestContext) -> None:
     """A request of another API closes a connection on which ApiVersions was not requested."""
     if not has_asked(context) and asked(context) is not None:
-        replace_reaction(context, outcome=Outcome.CLOSED)
+        context.replace_reaction(outcome=Outcome.CLOSED)
 
 
 @defect(Stage.REACTION, NEVER_ASKED, every_api=True)
 def old_group_lists_before_api_versions_are_ignored(context: RequestContext) -> None:
     """ListGroups v0 gets no response on a connection on which ApiVersions was not requested."""
     if not has_asked(context) and is_asked(context, LIST_GROUPS_KEY, 0, 0):
-        replace_reaction(context, outcome=Outcome.IGNORED)
+        context.replace_reaction(outcome=Outcome.IGNORED)
 
 
 @defect(Stage.REACTION, NEVER_ASKED, every_api=True)
@@ -97,7 +97,7 @@ def the_second_request_without_api_versions_closes(context: RequestContext) -> N
         return
     memory = context.connection.memory
     if memory.get("other"):
-        replace_reaction(context, outcome=Outcome.CLOSED)
+        context.replace_reaction(outcome=Outcome.CLOSED)
     memory["other"] = True
 
 
@@ -112,14 +112,14 @@ def gets_nothing(context: RequestContext) -> bool:
 def acks_0_gets_a_response(context: RequestContext) -> None:
     """Produce with acks 0 is answered like any other."""
     if gets_nothing(context):
-        replace_reaction(context, outcome=Outcome.ANSWER)
+        context.replace_reaction(outcome=Outcome.ANSWER)
 
 
 @defect(Stage.REACTION, NO_RESPONSE, every_api=True)
 def acks_0_closes(context: RequestContext) -> None:
     """Produce with acks 0 closes the connection in v9 and later, although it writes nothing."""
     if gets_nothing(context) and context.header is not None and context.header.api_version >= 9:
-        replace_reaction(context, outcome=Outcome.CLOSED)
+        context.replace_reaction(outcome=Outcome.CLOSED)
 
 
 @defect(Stage.ANSWER, NO_RESPONSE, every_api=True)

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage
-from reference_model.faults.broker.registry import (
-    CORRELATION_ID,
-    OPEN_LISTENERS,
-    defect,
-    replace_reaction,
-    replace_response,
-    succeeds,
-    unread_version,
-)
+from reference_model.faults.broker.registry import CORRELATION_ID, OPEN_LISTENERS, defect
 from reference_model.profiles.listeners import PLAINTEXT
 from wire import primitives
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest, ApiVersionsResponse
@@ -63,9 +55,8 @@ def large_correlation_ids_go_through_a_float(context: RequestContext) -> None:
 @defect(Stage.RESPONSE, "PROTOCOL.client-id-free", "PROTOCOL.client-id-bytes")
 def non_ascii_client_ids_are_refused(context: RequestContext) -> None:
     """A client id that is not ASCII gets INVALID_REQUEST."""
-    assert context.header is not None
-    if not (context.header.client_id or "").isascii():
-        replace_response(context, error_code=ErrorCode.INVALID_REQUEST)
+    if not context.client_id.isascii():
+        context.replace_response(error_code=ErrorCode.INVALID_REQUEST)
 
 
 @defect(Stage.RESPONSE, "PROTOCOL.client-id-free", listeners=OPEN_LISTENERS)
@@ -74,10 +65,10 @@ def empty_client_ids_are_refused_from_v1(context: RequestContext) -> None:
     assert context.header is not None
     if (
         context.header.client_id == ""
-        and succeeds(context)
+        and context.succeeds
         and context.reaction.response_version > 0
     ):
-        replace_response(context, error_code=ErrorCode.INVALID_REQUEST)
+        context.replace_response(error_code=ErrorCode.INVALID_REQUEST)
 
 
 @defect(
@@ -91,19 +82,17 @@ def empty_client_ids_are_refused_from_v1(context: RequestContext) -> None:
 )
 def client_ids_from_128_bytes_close_the_connection(context: RequestContext) -> None:
     """A client id of 128 bytes or more, whose length is read as a signed byte, closes the connection."""
-    header = context.header
-    if header is not None and len((header.client_id or "").encode()) >= SIGNED_BYTE:
-        replace_reaction(context, outcome=Outcome.CLOSED)
+    if len(context.client_id.encode()) >= SIGNED_BYTE:
+        context.replace_reaction(outcome=Outcome.CLOSED)
 
 
 @defect(Stage.RESPONSE, "PROTOCOL.client-id-free")
 def client_ids_of_one_letter_get_a_shorter_table(context: RequestContext) -> None:
     """A client id that is a single non-ASCII letter gets a table without its last entry."""
-    assert context.header is not None
-    client_id = context.header.client_id or ""
+    client_id = context.client_id
     is_letter = len(client_id) == 1 and client_id.isalpha() and not client_id.isascii()
-    if is_letter and context.response is not None:
-        replace_response(context, api_keys=context.response.api_keys[:-1])
+    if is_letter:
+        context.replace_response(api_keys=context.message.api_keys[:-1])
 
 
 @defect(Stage.REACTION, "PROTOCOL.client-id-old-encoding")
@@ -116,7 +105,7 @@ def compact_client_ids_are_understood(context: RequestContext) -> None:
 
 def compact_client_id(context: RequestContext) -> tuple[int, str] | None:
     """Return the version and client id of a request that is readable only with a compact client id, else None."""
-    version = unread_version(context)
+    version = context.unread_version
     if version is None:
         return None
     payload = memoryview(context.payload)
@@ -149,13 +138,13 @@ def short_compact_client_ids_are_understood(context: RequestContext) -> None:
 def compact_client_ids_are_waited_for(context: RequestContext) -> None:
     """A flexible request with a compact client id is never answered, and the connection hangs."""
     if compact_client_id(context) is not None:
-        replace_reaction(context, outcome=Outcome.SILENT)
+        context.replace_reaction(outcome=Outcome.SILENT)
 
 
 def answer_unreadable_header(context: RequestContext, version: int) -> None:
     """Answer a request whose header is unreadable by the rules with the complete table."""
     correlation_id, _ = primitives.read_int32(memoryview(context.payload), 4)
-    replace_reaction(context, outcome=Outcome.IGNORED)
+    context.replace_reaction(outcome=Outcome.IGNORED)
     response = ApiVersionsResponse(
         error_code=ErrorCode.NONE, api_keys=context.broker.profile.api_keys
     )

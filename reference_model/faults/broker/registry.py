@@ -1,4 +1,4 @@
-"""The registry of planted defects, and helpers for writing them.
+"""The registry of planted defects.
 
 A defect is one function. It changes one `RequestContext`, or another object that depends on its stage, and names the
 clauses that it breaks. `--broker reference+<name>` runs the reference broker with the defect, and exactly those
@@ -21,7 +21,6 @@ clauses must fail. `MODEL.*` may fail in addition, because every defect departs 
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -30,16 +29,10 @@ from typing import Any
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage, Tampering
 from reference_model.broker.rules.connection_states import ConnectionState
-from reference_model.broker.rules.reaction import AnswerKind, Listing, Reaction
-from reference_model.broker.rules.request_parser import ParsedBody, Unreadable, parse_body
+from reference_model.broker.rules.reaction import AnswerKind
 from reference_model.profiles.listeners import PLAINTEXT, SSL, SSL_CLIENT_AUTH
-from wire import primitives
-from wire.api_keys import API_VERSIONS_KEY
-from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsResponse
-from wire.error_codes import ErrorCode
-from wire.exchange import Outcome
 from wire.frames import SIZE_BYTES
-from wire.headers import CLIENT_ID_OFFSET, CORRELATION_ID_BYTES
+from wire.headers import CORRELATION_ID_BYTES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,87 +107,3 @@ def _on_api_versions(act: Act, listeners: Collection[str]) -> Act:
             act(context)
 
     return guarded
-
-
-def version_of(context: RequestContext) -> int:
-    """Return the api version of the request; -1 if the header is unreadable."""
-    return context.header.api_version if context.header is not None else -1
-
-
-def succeeds(context: RequestContext) -> bool:
-    """Return whether the request is an ApiVersions request that is answered without an error."""
-    reaction = context.reaction
-    answered = reaction.outcome is Outcome.ANSWER and reaction.kind is AnswerKind.API_VERSIONS
-    return answered and reaction.error_code is ErrorCode.NONE
-
-
-def is_refused_version(context: RequestContext) -> bool:
-    """Return whether the request is answered with UNSUPPORTED_VERSION."""
-    return context.reaction.error_code is ErrorCode.UNSUPPORTED_VERSION
-
-
-def response_of(context: RequestContext) -> ApiVersionsResponse:
-    """Return the response, at a stage and to a request that have one."""
-    assert context.response is not None
-    return context.response
-
-
-def replace_response(context: RequestContext, **changes: Any) -> None:
-    """Replace fields of the response."""
-    context.response = dataclasses.replace(response_of(context), **changes)
-
-
-def replace_reaction(context: RequestContext, **changes: Any) -> None:
-    """Replace fields of the reaction."""
-    context.reaction = dataclasses.replace(context.reaction, **changes)
-
-
-def success_in(version: int) -> Reaction:
-    """Return the reaction that sends the complete table in the layout of a version."""
-    return Reaction(
-        outcome=Outcome.ANSWER,
-        clause="KIP-35.same-table-at-every-version",
-        response_version=version,
-        listing=Listing.EVERYTHING,
-    )
-
-
-def refused_name_in(version: int) -> Reaction:
-    """Return the reaction that refuses a name, in the layout of a version."""
-    return Reaction(
-        outcome=Outcome.ANSWER,
-        clause="KIP-511.refusal-in-request-version",
-        error_code=ErrorCode.INVALID_REQUEST,
-        response_version=version,
-    )
-
-
-def unread_version(context: RequestContext) -> int | None:
-    """Return the version of a request that closes the connection although its version is supported and flexible."""
-    payload = memoryview(context.payload)
-    if context.reaction.outcome is not Outcome.CLOSED or len(payload) < CLIENT_ID_OFFSET:
-        return None
-    api_key, offset = primitives.read_int16(payload, 0)
-    version, _ = primitives.read_int16(payload, offset)
-    newest = context.broker.profile.traits.api_versions_max
-    served = FIRST_FLEXIBLE_VERSION <= version <= newest
-    return version if api_key == API_VERSIONS_KEY and served else None
-
-
-def unread_body(context: RequestContext) -> tuple[int, bytes] | None:
-    """Return the version and the body of a request that closes the connection although its header can be read; else None."""
-    version = unread_version(context)
-    if context.header is None or version is None:
-        return None
-    return version, context.payload[context.header.body_offset :]
-
-
-def body_of(context: RequestContext) -> ParsedBody | None:
-    """Return the parsed body of a flexible request; None if there is none or it is unreadable."""
-    header = context.header
-    if header is None or header.api_version < FIRST_FLEXIBLE_VERSION:
-        return None
-    try:
-        return parse_body(memoryview(context.payload), header, context.broker.profile.traits)
-    except Unreadable:
-        return None

@@ -6,13 +6,7 @@ from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage
 from reference_model.broker.rules.connection_states import ConnectionEvent, ConnectionState
 from reference_model.broker.rules.reaction import AnswerKind, Listing, Reaction
-from reference_model.faults.broker.registry import (
-    defect,
-    is_refused_version,
-    replace_reaction,
-    success_in,
-    version_of,
-)
+from reference_model.faults.broker.registry import defect
 from wire.api_keys import (
     API_VERSIONS_KEY,
     BROKER_HEARTBEAT_KEY,
@@ -40,22 +34,22 @@ def is_late(context: RequestContext) -> bool:
 @defect(Stage.REACTION, "KIP-35.after-handshake-illegal-state")
 def late_requests_without_a_name_are_served(context: RequestContext) -> None:
     """After SaslHandshake v1, ApiVersions v0 is served."""
-    if is_late(context) and version_of(context) == 0:
-        context.reaction = success_in(0)
+    if is_late(context) and context.version == 0:
+        context.serve_in(0)
 
 
 @defect(Stage.REACTION, "KIP-35.after-handshake-illegal-state")
 def late_flexible_requests_are_refused_in_v0(context: RequestContext) -> None:
     """After SaslHandshake v1, a flexible ApiVersions request is refused in the v0 layout."""
     if is_late(context) and context.reaction.response_version >= FIRST_FLEXIBLE_VERSION:
-        replace_reaction(context, response_version=0)
+        context.replace_reaction(response_version=0)
 
 
 @defect(Stage.REACTION, "KIP-35.after-handshake-illegal-state")
 def a_late_request_does_not_cost_the_connection(context: RequestContext) -> None:
     """After SaslHandshake v1, a refused ApiVersions v1 leaves the connection open."""
-    if is_late(context) and version_of(context) == 1:
-        replace_reaction(context, next_event=None)
+    if is_late(context) and context.version == 1:
+        context.replace_reaction(next_event=None)
 
 
 @defect(Stage.REACTION, "MODEL.sequence-agrees")
@@ -65,7 +59,7 @@ def versions_are_told_again_before_the_handshake(context: RequestContext) -> Non
     if context.state is not ConnectionState.API_VERSIONS_SERVED or header is None:
         return
     if (header.api_key, header.api_version) == (API_VERSIONS_KEY, 0):
-        context.reaction = success_in(0)
+        context.serve_in(0)
 
 
 @defect(Stage.REACTION, "MODEL.sequence-agrees")
@@ -73,14 +67,14 @@ def a_refused_name_uses_up_the_one_request(context: RequestContext) -> None:
     """Before authentication, only the handshake is possible after a refused client software name."""
     refused = context.reaction.error_code is ErrorCode.INVALID_REQUEST
     if refused and context.state is ConnectionState.BEFORE_HANDSHAKE:
-        replace_reaction(context, next_event=ConnectionEvent.VERSIONS_GIVEN)
+        context.replace_reaction(next_event=ConnectionEvent.VERSIONS_GIVEN)
 
 
 @defect(Stage.REACTION, "KIP-35.unknown-version-gives-35", "KIP-35.negative-version-gives-35")
 def unknown_versions_close_before_authentication(context: RequestContext) -> None:
     """Before authentication, an unknown version closes the connection (streamnative/kop#688)."""
-    if context.state is ConnectionState.BEFORE_HANDSHAKE and is_refused_version(context):
-        replace_reaction(context, outcome=Outcome.CLOSED)
+    if context.state is ConnectionState.BEFORE_HANDSHAKE and context.refuses_version:
+        context.replace_reaction(outcome=Outcome.CLOSED)
 
 
 SERVED_EARLY = ("MODEL.sequence-agrees", "PROTOCOL.nothing-served-before-authentication")
@@ -100,14 +94,14 @@ def asks_for(
 def metadata_is_served_before_authentication(context: RequestContext) -> None:
     """Metadata v0 is served before authentication."""
     if asks_for(context, METADATA_KEY, state=ConnectionState.BEFORE_HANDSHAKE):
-        replace_reaction(context, outcome=Outcome.ANSWER, kind=AnswerKind.OTHER)
+        context.replace_reaction(outcome=Outcome.ANSWER, kind=AnswerKind.OTHER)
 
 
 @defect(Stage.REACTION, *SERVED_EARLY, every_api=True)
 def late_metadata_does_not_cost_the_connection(context: RequestContext) -> None:
     """After SaslHandshake v1, a refused Metadata v0 leaves the connection open."""
     if asks_for(context, METADATA_KEY, state=ConnectionState.WRAPPED_TOKENS):
-        replace_reaction(context, next_event=None)
+        context.replace_reaction(next_event=None)
 
 
 @defect(Stage.ANSWER, *SERVED_EARLY, every_api=True)
@@ -145,8 +139,7 @@ def topics_are_created_before_authentication(context: RequestContext) -> None:
     if header is None or context.state is not ConnectionState.BEFORE_HANDSHAKE:
         return
     if header.api_key == CREATE_TOPICS_KEY and header.api_version > 0:
-        replace_reaction(
-            context,
+        context.replace_reaction(
             outcome=Outcome.ANSWER,
             kind=AnswerKind.OTHER,
             response_version=header.api_version,
@@ -157,14 +150,14 @@ def topics_are_created_before_authentication(context: RequestContext) -> None:
 def a_second_handshake_is_taken(context: RequestContext) -> None:
     """A SaslHandshake v1 after another one is answered without an error."""
     if is_second_handshake(context):
-        replace_reaction(context, error_code=ErrorCode.NONE, next_event=None)
+        context.replace_reaction(error_code=ErrorCode.NONE, next_event=None)
 
 
 @defect(Stage.REACTION, "MODEL.sequence-agrees", every_api=True)
 def a_refused_handshake_lists_the_mechanisms(context: RequestContext) -> None:
     """A second SaslHandshake v1 is refused, and the refusal lists the mechanisms."""
     if is_second_handshake(context):
-        replace_reaction(context, listing=Listing.EVERYTHING)
+        context.replace_reaction(listing=Listing.EVERYTHING)
 
 
 @defect(Stage.REACTION, "MODEL.sequence-agrees", every_api=True)
@@ -174,14 +167,14 @@ def unlisted_apis_are_closed_on_after_the_handshake(context: RequestContext) -> 
     if header is None or context.state is not ConnectionState.WRAPPED_TOKENS:
         return
     if header.api_key in (VOTE_KEY, BROKER_HEARTBEAT_KEY):
-        replace_reaction(context, outcome=Outcome.CLOSED)
+        context.replace_reaction(outcome=Outcome.CLOSED)
 
 
 @defect(Stage.REACTION, *SERVED_EARLY, every_api=True)
 def groups_are_listed_once_versions_are_told(context: RequestContext) -> None:
     """ListGroups v0 is served after an ApiVersions request, as if that were the authentication."""
     if asks_for(context, LIST_GROUPS_KEY, state=ConnectionState.API_VERSIONS_SERVED):
-        replace_reaction(context, outcome=Outcome.ANSWER, kind=AnswerKind.OTHER)
+        context.replace_reaction(outcome=Outcome.ANSWER, kind=AnswerKind.OTHER)
 
 
 def came_in_by_scram(context: RequestContext) -> bool:
@@ -195,7 +188,7 @@ def unknown_versions_are_invalid_behind_scram(context: RequestContext) -> None:
     """After authentication with SCRAM, an unknown version gets INVALID_REQUEST."""
     unknown = context.reaction.error_code is ErrorCode.UNSUPPORTED_VERSION
     if came_in_by_scram(context) and unknown:
-        replace_reaction(context, error_code=ErrorCode.INVALID_REQUEST)
+        context.replace_reaction(error_code=ErrorCode.INVALID_REQUEST)
 
 
 @defect(Stage.REACTION, *SERVED_EARLY, every_api=True)

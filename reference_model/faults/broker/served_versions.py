@@ -8,7 +8,7 @@ from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage
 from reference_model.broker.rules.connection_states import SERVING
 from reference_model.broker.rules.reaction import AnswerKind, Reaction
-from reference_model.faults.broker.registry import defect, replace_reaction
+from reference_model.faults.broker.registry import defect
 from reference_model.profiles.listeners import CONTROLLER
 from wire.api_keys import (
     ADD_PARTITIONS_TO_TXN_KEY,
@@ -49,7 +49,7 @@ def is_asked(context: RequestContext, api_key: int, first: int, last: int = INT1
 def the_newest_metadata_closes(context: RequestContext) -> None:
     """Metadata v13 is listed but closes the connection."""
     if is_asked(context, METADATA_KEY, 13):
-        replace_reaction(context, outcome=Outcome.CLOSED)
+        context.replace_reaction(outcome=Outcome.CLOSED)
 
 
 @defect(Stage.ANSWER, "KIP-35.every-advertised-version-served", every_api=True)
@@ -85,14 +85,14 @@ def joining_a_group_costs_the_connection(context: RequestContext) -> None:
 def batched_transactions_are_never_answered(context: RequestContext) -> None:
     """AddPartitionsToTxn v4 and later gets no response, and the connection hangs."""
     if is_asked(context, ADD_PARTITIONS_TO_TXN_KEY, 4):
-        replace_reaction(context, outcome=Outcome.SILENT)
+        context.replace_reaction(outcome=Outcome.SILENT)
 
 
 @defect(Stage.REACTION, "KIP-35.every-advertised-version-served", every_api=True)
 def the_controller_does_not_describe_the_cluster(context: RequestContext) -> None:
     """DescribeCluster is also listed on the controller listener but closes the connection there."""
     if context.broker.profile.listener == CONTROLLER and is_asked(context, DESCRIBE_CLUSTER_KEY, 0):
-        replace_reaction(context, outcome=Outcome.CLOSED)
+        context.replace_reaction(outcome=Outcome.CLOSED)
 
 
 def say_unsupported(context: RequestContext, offset: int) -> None:
@@ -164,7 +164,7 @@ def the_version_above_is_served_as_the_newest(context: RequestContext) -> None:
 def the_version_above_is_never_answered(context: RequestContext) -> None:
     """The version directly above a listed range gets no response, and the connection hangs."""
     if distance_from_range(context) == 1:
-        replace_reaction(context, outcome=Outcome.SILENT)
+        context.replace_reaction(outcome=Outcome.SILENT)
 
 
 @defect(Stage.REACTION, *OUTSIDE_RANGE, every_api=True)
@@ -179,7 +179,7 @@ def versions_below_are_served_as_the_oldest(context: RequestContext) -> None:
 def far_versions_are_ignored(context: RequestContext) -> None:
     """A version of a listed API that is not next to its range is ignored, and the connection stays open."""
     if abs(distance_from_range(context)) > 1:
-        replace_reaction(context, outcome=Outcome.IGNORED)
+        context.replace_reaction(outcome=Outcome.IGNORED)
 
 
 @defect(Stage.ANSWER, "PROTOCOL.bad-version-of-known-api-refused", every_api=True)
@@ -200,7 +200,7 @@ def answer_error(context: RequestContext, error_code: ErrorCode) -> None:
 def unlisted_apis_are_ignored(context: RequestContext) -> None:
     """A request of an API that the table does not list is ignored, and the connection stays open."""
     if is_unlisted(context):
-        replace_reaction(context, outcome=Outcome.IGNORED)
+        context.replace_reaction(outcome=Outcome.IGNORED)
 
 
 def is_unlisted(context: RequestContext) -> bool:

@@ -14,7 +14,7 @@ from reference_model.broker.model.client_software import (
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage
 from reference_model.broker.rules.connection_states import SERVING, ConnectionEvent
-from reference_model.faults.broker.registry import body_of, defect, succeeds, version_of
+from reference_model.faults.broker.registry import defect
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.request_log import UNKNOWN_SOFTWARE
@@ -107,8 +107,8 @@ def authentication_makes_the_name_unknown(context: RequestContext) -> None:
 @defect(Stage.ANSWER, "KIP-511.name-attached-to-connection")
 def the_first_version_of_a_name_stays(context: RequestContext) -> None:
     """A connection that names its software again keeps the version that it gave first."""
-    memory, body = context.connection.memory, body_of(context)
-    if body is None or not succeeds(context):
+    memory, body = context.connection.memory, context.body
+    if body is None or not context.succeeds:
         return
     software = context.connection.software
     kept = memory.setdefault("first version", software)
@@ -120,8 +120,8 @@ def the_first_version_of_a_name_stays(context: RequestContext) -> None:
 def the_first_name_of_a_connection_stays(context: RequestContext) -> None:
     """A connection is always counted under the first software that it named."""
     memory = context.connection.memory
-    body = body_of(context)
-    if body is not None and succeeds(context):
+    body = context.body
+    if body is not None and context.succeeds:
         memory.setdefault("first software", context.connection.software)
         context.connection.software = memory["first software"]
 
@@ -137,7 +137,7 @@ def connections_without_a_name_are_not_counted(metric: ClientMetric) -> None:
 def versions_without_a_name_leave_the_name(context: RequestContext) -> None:
     """A connection keeps its named software when it continues with a version that carries no name."""
     memory = context.connection.memory
-    if version_of(context) >= FIRST_FLEXIBLE_VERSION:
+    if context.version >= FIRST_FLEXIBLE_VERSION:
         memory["software"] = context.connection.software
     elif "software" in memory:
         context.connection.software = memory["software"]

@@ -42,6 +42,9 @@ REPLACED_NAME = b"_" + b"\xff" * 20000
             ),
             id="name-that-grows",
         ),
+        pytest.param(
+            encode_frame(bytes.fromhex(f"{FLEXIBLE} 0001 61 00 00 0231 00")), id="null-name"
+        ),
         pytest.param(2 * METADATA.data, id="another-api"),
         pytest.param(build_request(version=1, client_id="a" * 40).data, id="long-client-id"),
     ],
