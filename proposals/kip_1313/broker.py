@@ -37,6 +37,7 @@ from wire.headers import (
     PLAIN_REQUEST_HEADER,
     InstanceIdHeader,
     RequestHeader,
+    RequestStart,
     correlation_id_bytes,
     read_error_code,
     read_request_start,
@@ -107,13 +108,9 @@ class InstanceIdBroker:
             self._tables[key] = changed[CORRELATION_ID_BYTES:]
         return response[:CORRELATION_ID_BYTES] + self._tables[key]
 
-    def read_header(self, payload: bytes) -> tuple[InstanceIdHeader, int]:
-        """Return the header v3 of a request, and where its body begins.
-
-        Raises:
-            DecodeError: it has no such header.
-        """
-        return decode_prefix(InstanceIdHeader, payload, version=INSTANCE_ID_REQUEST_HEADER)
+    def can_read(self, header: InstanceIdHeader) -> bool:
+        """Return whether it understands a header v3 that decodes: every one."""
+        return True
 
     def accepts_first_id(self, given: UUID, api_key: int) -> bool:
         """Return whether a connection may begin with an id."""
@@ -123,25 +120,22 @@ class InstanceIdBroker:
         """Return whether a later request may have an id."""
         return given == first
 
-    def accepts_no_id(self, first: UUID | None, api_key: int, api_version: int) -> bool:
+    def accepts_no_id(self, first: UUID | None, start: RequestStart) -> bool:
         """Return whether a request may have an older header.
 
         Args:
             first: the id of the connection; None if it has none.
-            api_key: the API of the request.
-            api_version: its version.
+            start: the beginning of the request.
         """
-        return first is None or api_key == SASL_HANDSHAKE_KEY
+        return first is None or start.api_key == SASL_HANDSHAKE_KEY
 
     def kept_client_id(self, given: str | None, *, has_id: bool) -> tuple[str | None] | None:
         """Return what is kept of a connection's first request: its client id, which may be null; None for nothing."""
         return (given,)
 
-    def client_id_of(
-        self, first: str | None, given: str | None, api_key: int, *, has_id: bool
-    ) -> str | None:
+    def client_id_of(self, first: str | None, header: RequestHeader, *, has_id: bool) -> str | None:
         """Return the client id that counts for a request that is not the first one of its connection."""
-        return first if self.first_client_id_counts else given
+        return first if self.first_client_id_counts else header.client_id
 
     def refusal_of_version(self, request: bytes) -> bytes:
         """Return the response to a version of ApiVersions that it does not know, as KIP-511 has it."""
@@ -234,85 +228,85 @@ class InstanceIdConnection:
         if is_token or len(request) < SHORTEST_REQUEST_BYTES:
             self._outgoing += b"".join(map(encode_frame, self._serve(request)))
         elif broker.has_instance_id(start.api_key, start.api_version):
-            self._handle_with_id(request, start.api_key, start.api_version)
-        elif not broker.accepts_no_id(self.instance_id, start.api_key, start.api_version):
-            self._refuse(request, start.api_key, start.api_version)
+            self._handle_with_id(request, start)
+        elif not broker.accepts_no_id(self.instance_id, start):
+            self._refuse(request, start)
         else:
-            self._handle_without_id(request, start.api_key, start.api_version)
+            self._handle_without_id(request, start)
 
-    def _handle_with_id(self, request: bytes, api_key: int, api_version: int) -> None:
+    def _handle_with_id(self, request: bytes, start: RequestStart) -> None:
         broker = self._broker
         try:
-            header, body_at = broker.read_header(request)
+            version = INSTANCE_ID_REQUEST_HEADER
+            header, body_at = decode_prefix(InstanceIdHeader, request, version=version)
         except DecodeError:
             self.drop()
             return
-        if api_version > broker.old_version(api_key) + 1:
-            self._client_id_of(header.client_id, api_key, has_id=True)
+        if not broker.can_read(header):
+            self.drop()
+            return
+        if start.api_version > broker.old_version(start.api_key) + 1:
+            self._client_id_of(header, has_id=True)
             self._send([broker.refusal_of_version(request)])
             return
         given = header.client_instance_id
         if self.instance_id is None:
-            is_accepted = broker.accepts_first_id(given, api_key)
+            is_accepted = broker.accepts_first_id(given, start.api_key)
         else:
-            is_accepted = broker.accepts_later_id(self.instance_id, given, api_key)
+            is_accepted = broker.accepts_later_id(self.instance_id, given, start.api_key)
         if not is_accepted:
-            self._refuse(request, api_key, api_version)
+            self._refuse(request, start)
             return
         self.instance_id = self.instance_id or given
         old = dataclasses.replace(
             header,
-            request_api_version=broker.old_version(api_key),
-            client_id=self._client_id_of(header.client_id, api_key, has_id=True),
+            request_api_version=broker.old_version(start.api_key),
+            client_id=self._client_id_of(header, has_id=True),
         )
         flexible = encode(old, version=FLEXIBLE_REQUEST_HEADER)
-        self._answer(request, api_key, api_version, body_at, flexible + request[body_at:])
+        self._answer(request, start, body_at, flexible + request[body_at:])
 
-    def _handle_without_id(self, request: bytes, api_key: int, api_version: int) -> None:
+    def _handle_without_id(self, request: bytes, start: RequestStart) -> None:
         body_at = 0
-        api = CHANGED_APIS.get(api_key)
-        if api is not None and api_version in api.valid_versions:
+        api = CHANGED_APIS.get(start.api_key)
+        if api is not None and start.api_version in api.valid_versions:
             with contextlib.suppress(DecodeError):
-                version = api.request_header_version(api_version)
+                version = api.request_header_version(start.api_version)
                 _, body_at = decode_prefix(InstanceIdHeader, request, version=version)
-        old = self._with_counting_client_id(request, api_key)
-        self._answer(request, api_key, api_version, body_at, old)
+        self._answer(request, start, body_at, self._with_counting_client_id(request))
 
-    def _client_id_of(self, given: str | None, api_key: int, *, has_id: bool) -> str | None:
+    def _client_id_of(self, header: RequestHeader, *, has_id: bool) -> str | None:
         """Return the client id that counts for a request, and keep that of the connection's first one."""
         kept = self._first_client_id
         if kept is None:
-            self._first_client_id = self._broker.kept_client_id(given, has_id=has_id)
-            return given
-        return self._broker.client_id_of(kept[0], given, api_key, has_id=has_id)
+            self._first_client_id = self._broker.kept_client_id(header.client_id, has_id=has_id)
+            return header.client_id
+        return self._broker.client_id_of(kept[0], header, has_id=has_id)
 
-    def _with_counting_client_id(self, request: bytes, api_key: int) -> bytes:
+    def _with_counting_client_id(self, request: bytes) -> bytes:
         """Return a request with an older header, whose client id has the same place in all of them, with the one that counts."""
         try:
             header, after = decode_prefix(RequestHeader, request, version=PLAIN_REQUEST_HEADER)
         except DecodeError:
             return request
-        client_id = self._client_id_of(header.client_id, api_key, has_id=False)
+        client_id = self._client_id_of(header, has_id=False)
         counting = dataclasses.replace(header, client_id=client_id)
         return encode(counting, version=PLAIN_REQUEST_HEADER) + request[after:]
 
-    def _answer(
-        self, request: bytes, api_key: int, api_version: int, body_at: int, old: bytes
-    ) -> None:
+    def _answer(self, request: bytes, start: RequestStart, body_at: int, old: bytes) -> None:
         """Let the reference broker serve a request, and answer as KIP-1313 has it."""
         broker = self._broker
         responses = self._serve(old)
-        api = CHANGED_APIS.get(api_key)
+        api, version = CHANGED_APIS.get(start.api_key), start.api_version
         if api is not None and body_at and responses:
             try:
-                message = decode(api.request, request[body_at:], version=api_version)
+                message = decode(api.request, request[body_at:], version=version)
             except DecodeError:
                 self.drop()
                 return
-            response = broker.response_of(api, api_version, message)
-            correlation_id = read_request_start(request).correlation_id
-            responses = [broker.response_bytes(api, api_version, correlation_id, response)]
-        elif api_key == API_VERSIONS_KEY:
+            response = broker.response_of(api, version, message)
+            responses = [broker.response_bytes(api, version, start.correlation_id, response)]
+        elif start.api_key == API_VERSIONS_KEY:
             layout = read_request_start(old).api_version
             responses = [self._with_own_range(request, each, layout) for each in responses]
         self._send(responses)
@@ -334,17 +328,17 @@ class InstanceIdConnection:
         self._responses.receive_data(self._inner.data_to_send())
         return list(iter(self._responses.next_payload, None))
 
-    def _refuse(self, request: bytes, api_key: int, api_version: int) -> None:
+    def _refuse(self, request: bytes, start: RequestStart) -> None:
         """Answer with INVALID_REQUEST, in the layout of the request."""
         error_code = ErrorCode.INVALID_REQUEST
         correlation_id = correlation_id_bytes(request)
+        api_key, api_version, number = start
         api = CHANGED_APIS.get(api_key)
         if api_key == API_VERSIONS_KEY:
             layout = min(max(api_version, 0), NEWEST_VERSION)
             body = encode_body(ApiVersionsResponse(error_code=error_code), layout)
             response = correlation_id + body
         elif api is not None and api_version in api.valid_versions:
-            number = read_request_start(request).correlation_id
             message = api.response(error_code=error_code)
             response = api.response_payload(message, api_version, number)
         else:

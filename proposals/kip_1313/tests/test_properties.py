@@ -111,7 +111,7 @@ def test_each_request_with_its_own_client_id_is_the_other_reading(
     """It is no violation, whatever header the first request has; and the right reading conforms."""
     judge(in_memory(), *drawn)
     with pytest.raises(Unjudged, match="the other reading"):
-        judge(in_memory(client_id_of=lambda first, given, api_key, has_id: given), *drawn)
+        judge(in_memory(client_id_of=lambda first, header, has_id: header.client_id), *drawn)
 
 
 def test_header_with_an_id_after_an_older_one_may_be_refused() -> None:
