@@ -76,10 +76,10 @@ class HeaderWithId(ModelClient):
             self._takes_ids.add(link.address)
         return ranges
 
-    def version_after_refusal(self, link: Link, refused: int, response: bytes) -> int:
+    def version_after_refusal(self, link: Link, refused: int, named: Range | None) -> int:
         """Return the version to ask in after one was refused; the broker may have been replaced by an older one."""
         self._takes_ids.discard(link.address)
-        return super().version_after_refusal(link, refused, response)
+        return super().version_after_refusal(link, refused, named)
 
     def newest_version(self, link: Link) -> int:
         """Return the version with header v3 only if a broker at this address has listed it: older ones cannot read that header."""

@@ -64,7 +64,8 @@ class Negotiation(Asking):
             error_code = self.error_code_of(link, version, response)
             if error_code != ErrorCode.UNSUPPORTED_VERSION:
                 break
-            version = self.version_after_refusal(link, version, response)
+            named = self.named_range(link, response)
+            version = self.version_after_refusal(link, version, named)
             self._version_to_go_on_with[link.address] = version
         self.raise_error(link, error_code)
         body = self.body_of(link, version, response)
@@ -91,15 +92,19 @@ class Negotiation(Asking):
             raise Nonsense("the response ends before its error code")
         return error_code
 
-    def version_after_refusal(self, link: Link, refused: int, response: bytes) -> int:
+    def version_after_refusal(self, link: Link, refused: int, named: Range | None) -> int:
         """Return the version to ask in after one was refused: the highest usable one that the broker names, or v0.
+
+        Args:
+            link: the connection.
+            refused: the refused version.
+            named: the range that the refusal names; None if it names none.
 
         Raises:
             NoCommonVersion: v0 was refused as well.
         """
         if refused == 0:
             raise NoCommonVersion("the broker refuses every version of ApiVersions")
-        named = self.named_range(link, response)
         if named is not None:
             lowest, highest = named
             version = min(highest, refused - 1)

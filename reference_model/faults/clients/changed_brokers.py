@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reference_model.clients.model.client_connections import Link
+from reference_model.clients.model.client_connections import Link, Range
 from reference_model.clients.model.client_errors import NoCommonVersion
 from reference_model.clients.model.model_client import ModelClient
 from reference_model.faults.clients.registry import fault
@@ -29,9 +29,9 @@ class LayoutOfTheFirstTableIsKept(ModelClient):
 class RefusalAfterAnAcceptedVersionIsFinal(ModelClient):
     """Gives a broker up that refuses the version with which it once sent its table."""
 
-    def version_after_refusal(self, link: Link, refused: int, response: bytes) -> int:
+    def version_after_refusal(self, link: Link, refused: int, named: Range | None) -> int:
         if link.address == self.bootstrap:
             if self.cluster.nodes and "refused" not in self.notes:
                 raise NoCommonVersion("the broker was downgraded")
             self.notes["refused"] = True
-        return super().version_after_refusal(link, refused, response)
+        return super().version_after_refusal(link, refused, named)

@@ -213,12 +213,12 @@ class TableIsKeptForTheNextConnection(ModelClient):
 class EarlierTableTakesThePlaceOfARefusedOne(ModelClient):
     """Sends Metadata by the table of an earlier connection if the broker refuses the version with which that one got it."""
 
-    def version_after_refusal(self, link: Link, refused: int, response: bytes) -> int:
+    def version_after_refusal(self, link: Link, refused: int, named: Range | None) -> int:
         if link.number > 0:
             link.table = OWN_RANGES
             self.metadata_in(link, self.version_of(link, METADATA_KEY))
             link.table = None
-        return super().version_after_refusal(link, refused, response)
+        return super().version_after_refusal(link, refused, named)
 
 
 @fault("KIP-35.client-asks-per-connection")
@@ -238,42 +238,40 @@ class FirstTableOfAnAddressIsUsedForGood(ModelClient):
 class RefusalWithAnEmptyTableIsFinal(ModelClient):
     """Gives up if a refusal has an empty table, as kafka-ts does."""
 
-    def version_after_refusal(self, link: Link, refused: int, response: bytes) -> int:
-        if self.named_range(link, response) is None:
+    def version_after_refusal(self, link: Link, refused: int, named: Range | None) -> int:
+        if named is None:
             raise NoCommonVersion("the broker does not support ApiVersions")
-        return super().version_after_refusal(link, refused, response)
+        return super().version_after_refusal(link, refused, named)
 
 
 @fault("KIP-35.client-falls-back-on-35")
 class RangeThatIsTooHighIsFinal(ModelClient):
     """Gives up if a refusal names only versions that the client does not know."""
 
-    def version_after_refusal(self, link: Link, refused: int, response: bytes) -> int:
-        named = self.named_range(link, response)
+    def version_after_refusal(self, link: Link, refused: int, named: Range | None) -> int:
         if named is not None and named[0] > refused:
             raise NoCommonVersion("the broker is too new")
-        return super().version_after_refusal(link, refused, response)
+        return super().version_after_refusal(link, refused, named)
 
 
 @fault("KIP-35.client-falls-back-on-35")
 class VersionsAreWalkedDownWithoutARange(ModelClient):
     """Asks in the next older version if a refusal names no range, as KafkaJS does."""
 
-    def version_after_refusal(self, link: Link, refused: int, response: bytes) -> int:
-        if self.named_range(link, response) is None and refused > 0:
+    def version_after_refusal(self, link: Link, refused: int, named: Range | None) -> int:
+        if named is None and refused > 0:
             return refused - 1
-        return super().version_after_refusal(link, refused, response)
+        return super().version_after_refusal(link, refused, named)
 
 
 @fault("KIP-35.client-falls-back-on-35")
 class RefusedVersionIsAskedAgainForAReversedRange(ModelClient):
     """Asks in the refused version again if the lowest named version is above the highest."""
 
-    def version_after_refusal(self, link: Link, refused: int, response: bytes) -> int:
-        named = self.named_range(link, response)
+    def version_after_refusal(self, link: Link, refused: int, named: Range | None) -> int:
         if named is not None and named[0] > named[1] >= 0 and refused > 0:
             return refused
-        return super().version_after_refusal(link, refused, response)
+        return super().version_after_refusal(link, refused, named)
 
 
 # KIP-35.client-tolerates-unknown-keys

@@ -58,10 +58,10 @@ class OldBrokerMakesItAbort(ModelClient):
 class NamedRangeIsTakenForATableOfToday(ModelClient):
     """Sends Metadata in its own newest version after a refusal that names a range, as franz-go 1.19 does."""
 
-    def version_after_refusal(self, link: Link, refused: int, response: bytes) -> int:
-        if self.named_range(link, response) is not None:
+    def version_after_refusal(self, link: Link, refused: int, named: Range | None) -> int:
+        if named is not None:
             self.metadata_in(link, OWN_RANGES[METADATA_KEY][1])
-        return super().version_after_refusal(link, refused, response)
+        return super().version_after_refusal(link, refused, named)
 
 
 # KIP-97.unused-features-do-not-hurt

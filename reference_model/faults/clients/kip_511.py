@@ -21,53 +21,49 @@ LEAST_PATIENCE_MS = 450
 # KIP-511.client-uses-named-range
 
 
-def _names_a_lower_version(
-    client: ModelClient, link: Link, refused: int, response: bytes
-) -> Range | None:
-    """Return the range that a refusal names, if the client can use it."""
-    named = client.named_range(link, response)
-    return named if named is not None and 0 <= named[0] <= min(named[1], refused - 1) else None
+def _names_a_lower_version(refused: int, named: Range | None) -> bool:
+    """Return whether a refusal names a range that the client can use."""
+    return named is not None and 0 <= named[0] <= min(named[1], refused - 1)
 
 
 @fault("KIP-511.client-uses-named-range")
 class VersionsAreWalkedDownOneByOne(ModelClient):
     """Asks in the next older version, as rskafka does, although the broker names lower ones."""
 
-    def version_after_refusal(self, link: Link, refused: int, response: bytes) -> int:
-        if _names_a_lower_version(self, link, refused, response):
+    def version_after_refusal(self, link: Link, refused: int, named: Range | None) -> int:
+        if _names_a_lower_version(refused, named):
             return refused - 1
-        return super().version_after_refusal(link, refused, response)
+        return super().version_after_refusal(link, refused, named)
 
 
 @fault("KIP-511.client-uses-named-range")
 class NamedVersionIsNotComparedWithTheRefusedOne(ModelClient):
     """Asks in the highest named version that it knows, even if that was just refused, as the Java client does."""
 
-    def version_after_refusal(self, link: Link, refused: int, response: bytes) -> int:
-        named = self.named_range(link, response)
+    def version_after_refusal(self, link: Link, refused: int, named: Range | None) -> int:
         if named is not None and named[0] <= refused <= named[1]:
             return refused
-        return super().version_after_refusal(link, refused, response)
+        return super().version_after_refusal(link, refused, named)
 
 
 @fault("KIP-511.client-uses-named-range")
 class SecondRefusalBeginsFromTheTop(ModelClient):
     """Asks in its newest version again if the named one is refused as well."""
 
-    def version_after_refusal(self, link: Link, refused: int, response: bytes) -> int:
-        if refused < NEWEST_VERSION and _names_a_lower_version(self, link, refused, response):
+    def version_after_refusal(self, link: Link, refused: int, named: Range | None) -> int:
+        if refused < NEWEST_VERSION and _names_a_lower_version(refused, named):
             return NEWEST_VERSION
-        return super().version_after_refusal(link, refused, response)
+        return super().version_after_refusal(link, refused, named)
 
 
 @fault("KIP-511.client-uses-named-range", "KIP-97.new-client-old-broker")
 class RefusedVersionIsRepeatedAfterAuthentication(ModelClient):
     """Asks in the refused version again on connections with SASL."""
 
-    def version_after_refusal(self, link: Link, refused: int, response: bytes) -> int:
-        if link.is_authenticated and _names_a_lower_version(self, link, refused, response):
+    def version_after_refusal(self, link: Link, refused: int, named: Range | None) -> int:
+        if link.is_authenticated and _names_a_lower_version(refused, named):
             return refused
-        return super().version_after_refusal(link, refused, response)
+        return super().version_after_refusal(link, refused, named)
 
 
 # KIP-511.client-uses-newest-named-version
@@ -85,8 +81,8 @@ class NamedRangeIsNotRead(ModelClient):
 class OldestVersionWithANameIsUsed(ModelClient):
     """Continues with v3 although the broker names v4."""
 
-    def version_after_refusal(self, link: Link, refused: int, response: bytes) -> int:
-        version = super().version_after_refusal(link, refused, response)
+    def version_after_refusal(self, link: Link, refused: int, named: Range | None) -> int:
+        version = super().version_after_refusal(link, refused, named)
         return min(version, FIRST_FLEXIBLE_VERSION)
 
 

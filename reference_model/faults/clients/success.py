@@ -170,9 +170,9 @@ class FlexibleTableOfANodeIsAskedForAgain(_AskingAgain):
 class OneRefusalIsForAllBrokers(ModelClient):
     """Begins with v0 everywhere and for good, once any broker has refused a version."""
 
-    def version_after_refusal(self, link: Link, refused: int, response: bytes) -> int:
+    def version_after_refusal(self, link: Link, refused: int, named: Range | None) -> int:
         vars(self)["first_version"] = lambda _: 0
-        return super().version_after_refusal(link, refused, response)
+        return super().version_after_refusal(link, refused, named)
 
 
 # KIP-1242.then-sends-both
