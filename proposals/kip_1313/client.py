@@ -20,9 +20,9 @@ from proposals.kip_1313.messages import (
     SHARE_GROUP_HEARTBEAT,
     SHARE_GROUP_HEARTBEAT_KEY,
 )
-from reference_model.clients.model.asking import OWN_RANGES
 from reference_model.clients.model.client_connections import Link, Range
 from reference_model.clients.model.model_client import ModelClient
+from reference_model.clients.model.negotiation import OWN_RANGES
 from reference_model.clients.model.network import HostPort
 from wire.api_keys import API_VERSIONS_KEY, GET_TELEMETRY_SUBSCRIPTIONS_KEY, METADATA_KEY
 from wire.codec import encode

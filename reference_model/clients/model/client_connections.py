@@ -78,7 +78,7 @@ class ClientConnections:
     Attributes:
         network: opens connections, and has a clock.
         bootstrap: the address of the bootstrap server.
-        options: the names of the client's options, of `asking.OPTIONS`.
+        options: the names of the client's options, of `negotiation.OPTIONS`.
         credentials: the user name and the password with which it authenticates by SASL PLAIN; None if it does not.
         cluster: what the latest Metadata response said; empty before the first one and after a rebootstrap.
         links: its open connections, by node id; that to the bootstrap server is under None.

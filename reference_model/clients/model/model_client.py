@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from proposals import provided
-from reference_model.clients.model.asking import WITHOUT_REBOOTSTRAP
 from reference_model.clients.model.client_connections import KnownBroker, KnownCluster, Link, Range
 from reference_model.clients.model.client_errors import (
     BrokerError,
@@ -21,7 +20,7 @@ from reference_model.clients.model.client_errors import (
     RebootstrapRequired,
     RequestRefused,
 )
-from reference_model.clients.model.negotiation import Negotiation
+from reference_model.clients.model.negotiation import WITHOUT_REBOOTSTRAP, Negotiation
 from reference_model.clients.model.network import HostPort
 from wire.api_keys import METADATA_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.codec import encode

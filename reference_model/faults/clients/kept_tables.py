@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reference_model.clients.model.asking import OWN_RANGES
 from reference_model.clients.model.client_connections import Link, Range
 from reference_model.clients.model.model_client import ModelClient
+from reference_model.clients.model.negotiation import OWN_RANGES
 from reference_model.faults.clients.registry import fault
 from wire.api_keys import METADATA_KEY
 from wire.api_versions import ApiVersionsResponse

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import takewhile
 
-from reference_model.clients.model.asking import OWN_RANGES
 from reference_model.clients.model.client_connections import KnownBroker, Link, Range
 from reference_model.clients.model.client_errors import (
     Aborted,
@@ -18,6 +17,7 @@ from reference_model.clients.model.client_errors import (
     Nonsense,
 )
 from reference_model.clients.model.model_client import ModelClient
+from reference_model.clients.model.negotiation import OWN_RANGES
 from reference_model.clients.model.network import HostPort
 from reference_model.clients.scripts.script import healthy_ranges
 from reference_model.faults.clients.registry import fault

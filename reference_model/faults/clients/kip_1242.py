@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reference_model.clients.model.asking import WITHOUT_CLUSTER_CHECK, WITHOUT_REBOOTSTRAP
 from reference_model.clients.model.client_connections import KnownCluster, Link, Range
 from reference_model.clients.model.client_errors import (
     BrokerError,
@@ -16,6 +15,7 @@ from reference_model.clients.model.client_errors import (
     RequestRefused,
 )
 from reference_model.clients.model.model_client import ModelClient
+from reference_model.clients.model.negotiation import WITHOUT_CLUSTER_CHECK, WITHOUT_REBOOTSTRAP
 from reference_model.faults.clients.registry import fault
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, FIRST_VERSION_WITH_CLUSTER_CHECK

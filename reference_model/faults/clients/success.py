@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from reference_model.clients.model.asking import OWN_RANGES
 from reference_model.clients.model.client_connections import Link, Range
 from reference_model.clients.model.client_errors import ClientError, ConnectionLost, NoCommonVersion
 from reference_model.clients.model.model_client import ModelClient
+from reference_model.clients.model.negotiation import OWN_RANGES
 from reference_model.faults.clients.registry import fault
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsResponse
 from wire.error_codes import ErrorCode

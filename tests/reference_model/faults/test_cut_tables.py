@@ -6,8 +6,8 @@ from unittest.mock import Mock
 
 import pytest
 
-from reference_model.clients.model.asking import OWN_RANGES
 from reference_model.clients.model.client_connections import Link
+from reference_model.clients.model.negotiation import OWN_RANGES
 from reference_model.clients.model.network import HostPort, Network
 from reference_model.faults.clients.kip_035 import FIRST_UNKNOWN_KEY, TableEndsAtTheFirstUnknownKey
 from wire.api_keys import API_VERSIONS_KEY, LIST_TRANSACTIONS_KEY, METADATA_KEY
