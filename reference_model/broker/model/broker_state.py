@@ -128,7 +128,7 @@ class OpenConnection:
 
     @property
     def unread(self) -> bytes:
-        """The received bytes that are not handled yet."""
+        """The received bytes that are not handled yet: those after the frame that is handled."""
         return self._reader.unread
 
     @property
@@ -140,11 +140,6 @@ class OpenConnection:
     def neighbours(self) -> list[OpenConnection]:
         """Every other open connection to the listener, in the order in which they were opened."""
         return [each for each in self._broker.connections if each is not self]
-
-    @property
-    def has_unread(self) -> bool:
-        """Whether bytes have arrived after the frame that is handled."""
-        return bool(self._reader.unread)
 
     def drop(self) -> None:
         """Close the connection from the broker's side."""

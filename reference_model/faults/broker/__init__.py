@@ -18,7 +18,6 @@ from reference_model.faults.broker import (
     protocol,
     protocol_headers,
     sasl,
-    served_versions,
     software_metrics,
 )
 from reference_model.faults.broker.registry import DEFECTS, Defect

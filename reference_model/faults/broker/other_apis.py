@@ -1,20 +1,226 @@
-"""Defects in the place of a request among others: order, requests before ApiVersions, and those without a response."""
+"""Defects in what a broker does with requests of other APIs than ApiVersions: which versions it serves, in which order, and when."""
 
 from __future__ import annotations
+
+import dataclasses
 
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Pause, Stage
 from reference_model.broker.rules.connection_states import SERVING
+from reference_model.broker.rules.reaction import AnswerKind, Reaction
 from reference_model.faults.broker.registry import defect
-from reference_model.faults.broker.served_versions import asked, is_asked
+from reference_model.profiles.listeners import CONTROLLER
 from wire.api_keys import (
+    ADD_PARTITIONS_TO_TXN_KEY,
     API_VERSIONS_KEY,
     DESCRIBE_CLUSTER_KEY,
+    JOIN_GROUP_KEY,
     LIST_GROUPS_KEY,
     METADATA_KEY,
+    OFFSET_FETCH_KEY,
     PRODUCE_KEY,
 )
+from wire.api_versions import ApiVersion
+from wire.error_codes import ErrorCode
 from wire.exchange import Outcome
+from wire.frames import SIZE_BYTES, encode_frame
+from wire.primitives import INT16_MAX, write_int16, write_int32
+
+REMOVED_KEYS = range(4, 8)
+OUTSIDE_RANGE = ("KIP-35.outside-range-not-served", "PROTOCOL.bad-version-of-known-api-refused")
+HEADER_BYTES = 4
+
+
+def _asked(context: RequestContext) -> tuple[int, int] | None:
+    """Return the key and version of a request of another API on a served connection, else None."""
+    header = context.header
+    if header is None or header.api_key == API_VERSIONS_KEY or context.state not in SERVING:
+        return None
+    return header.api_key, header.api_version
+
+
+def _is_asked(context: RequestContext, api_key: int, first: int, last: int = INT16_MAX) -> bool:
+    """Return whether a request is for this API in this version range, and is answered."""
+    found = _asked(context)
+    answered = context.reaction.outcome is Outcome.ANSWER
+    return answered and found is not None and found[0] == api_key and first <= found[1] <= last
+
+
+@defect(Stage.REACTION, "KIP-35.every-advertised-version-served", every_api=True)
+def the_newest_metadata_closes(context: RequestContext) -> None:
+    """Metadata v13 is listed but closes the connection."""
+    if _is_asked(context, METADATA_KEY, 13):
+        context.replace_reaction(outcome=Outcome.CLOSED)
+
+
+@defect(Stage.ANSWER, "KIP-35.every-advertised-version-served", every_api=True)
+def old_offset_fetches_are_cut_short(context: RequestContext) -> None:
+    """The response to OffsetFetch v2 to v7 lacks its last byte."""
+    if _is_asked(context, OFFSET_FETCH_KEY, 2, 7):
+        context.answer = encode_frame(context.answer[SIZE_BYTES:-1])
+
+
+@defect(Stage.ANSWER, "KIP-35.every-advertised-version-served", every_api=True)
+def flexible_metadata_has_a_surplus_byte(context: RequestContext) -> None:
+    """The response to Metadata v9 and later has one byte after its body."""
+    if _is_asked(context, METADATA_KEY, 9):
+        context.answer = encode_frame(context.answer[SIZE_BYTES:] + b"\0")
+
+
+@defect(Stage.ANSWER, "KIP-35.every-advertised-version-served", every_api=True)
+def flexible_group_lists_lack_the_header_tags(context: RequestContext) -> None:
+    """The response to ListGroups v3 and later has no tag section in its header."""
+    if _is_asked(context, LIST_GROUPS_KEY, 3):
+        payload = context.answer[SIZE_BYTES:]
+        context.answer = encode_frame(payload[:HEADER_BYTES] + payload[HEADER_BYTES + 1 :])
+
+
+@defect(Stage.ANSWER, "KIP-35.every-advertised-version-served", every_api=True)
+def joining_a_group_costs_the_connection(context: RequestContext) -> None:
+    """JoinGroup is answered, and then the connection is closed."""
+    if _is_asked(context, JOIN_GROUP_KEY, 0):
+        context.connection.drop()
+
+
+@defect(Stage.REACTION, "KIP-35.every-advertised-version-served", every_api=True)
+def batched_transactions_are_never_answered(context: RequestContext) -> None:
+    """AddPartitionsToTxn v4 and later gets no response, and the connection hangs."""
+    if _is_asked(context, ADD_PARTITIONS_TO_TXN_KEY, 4):
+        context.replace_reaction(outcome=Outcome.SILENT)
+
+
+@defect(Stage.REACTION, "KIP-35.every-advertised-version-served", every_api=True)
+def the_controller_does_not_describe_the_cluster(context: RequestContext) -> None:
+    """DescribeCluster is also listed on the controller listener but closes the connection there."""
+    if context.broker.profile.listener == CONTROLLER and _is_asked(
+        context, DESCRIBE_CLUSTER_KEY, 0
+    ):
+        context.replace_reaction(outcome=Outcome.CLOSED)
+
+
+def _say_unsupported(context: RequestContext, offset: int) -> None:
+    """Write UNSUPPORTED_VERSION into the response, at the offset of the error code in its payload."""
+    payload = context.answer[SIZE_BYTES:]
+    code = write_int16(ErrorCode.UNSUPPORTED_VERSION)
+    context.answer = encode_frame(payload[:offset] + code + payload[offset + len(code) :])
+
+
+@defect(Stage.ANSWER, "KIP-35.advertised-version-supported", every_api=True)
+def the_oldest_group_list_is_listed_and_refused(context: RequestContext) -> None:
+    """ListGroups v0 is listed but answered, in its own layout, with UNSUPPORTED_VERSION."""
+    if _is_asked(context, LIST_GROUPS_KEY, 0, 0):
+        _say_unsupported(context, HEADER_BYTES)
+
+
+@defect(Stage.ANSWER, "KIP-35.advertised-version-supported", every_api=True)
+def describing_the_cluster_is_listed_and_refused(context: RequestContext) -> None:
+    """DescribeCluster is listed but answered, in its own layout, with UNSUPPORTED_VERSION."""
+    if _is_asked(context, DESCRIBE_CLUSTER_KEY, 0):
+        # The error code comes after the header's tag section and the throttle time.
+        _say_unsupported(context, HEADER_BYTES + 1 + 4)
+
+
+@defect(Stage.ANSWER, "KIP-35.advertised-version-supported", every_api=True)
+def the_controller_lists_newer_descriptions_and_refuses_them(context: RequestContext) -> None:
+    """On the controller listener DescribeCluster v1 and later is listed but answered with UNSUPPORTED_VERSION."""
+    if context.broker.profile.listener == CONTROLLER and _is_asked(
+        context, DESCRIBE_CLUSTER_KEY, 1
+    ):
+        _say_unsupported(context, HEADER_BYTES + 1 + 4)
+
+
+def _range_asked(context: RequestContext) -> ApiVersion | None:
+    """Return the listed range of the request's API, whatever the request's version; None if there is none."""
+    found = _asked(context)
+    table = context.broker.profile.api_keys
+    return next((entry for entry in table if found and entry.api_key == found[0]), None)
+
+
+def _distance_from_range(context: RequestContext) -> int:
+    """Return how far the version lies above its API's listed range; negative if below, 0 if inside or unlisted."""
+    entry, header = _range_asked(context), context.header
+    if entry is None or header is None:
+        return 0
+    above = max(header.api_version - entry.max_version, 0)
+    return above or min(header.api_version - entry.min_version, 0)
+
+
+def _serve_as(context: RequestContext, api_version: int) -> None:
+    """Answer a request as if it were in another version of its API."""
+    assert context.header is not None
+    context.header = dataclasses.replace(context.header, api_version=api_version)
+    context.reaction = Reaction(
+        outcome=Outcome.ANSWER,
+        clause="KIP-35.outside-range-not-served",
+        kind=AnswerKind.OTHER,
+        response_version=api_version,
+    )
+
+
+@defect(Stage.REACTION, *OUTSIDE_RANGE, every_api=True)
+def the_version_above_is_served_as_the_newest(context: RequestContext) -> None:
+    """The version directly above a listed range is served as the highest version of the range."""
+    entry = _range_asked(context)
+    if entry is not None and _distance_from_range(context) == 1:
+        _serve_as(context, entry.max_version)
+
+
+@defect(Stage.REACTION, *OUTSIDE_RANGE, every_api=True)
+def the_version_above_is_never_answered(context: RequestContext) -> None:
+    """The version directly above a listed range gets no response, and the connection hangs."""
+    if _distance_from_range(context) == 1:
+        context.replace_reaction(outcome=Outcome.SILENT)
+
+
+@defect(Stage.REACTION, *OUTSIDE_RANGE, every_api=True)
+def versions_below_are_served_as_the_oldest(context: RequestContext) -> None:
+    """Any version below a listed range is served as the lowest version of the range."""
+    entry = _range_asked(context)
+    if entry is not None and _distance_from_range(context) < 0:
+        _serve_as(context, entry.min_version)
+
+
+@defect(Stage.REACTION, "PROTOCOL.bad-version-of-known-api-refused", every_api=True)
+def far_versions_are_ignored(context: RequestContext) -> None:
+    """A version of a listed API that is not next to its range is ignored, and the connection stays open."""
+    if abs(_distance_from_range(context)) > 1:
+        context.replace_reaction(outcome=Outcome.IGNORED)
+
+
+@defect(Stage.ANSWER, "PROTOCOL.bad-version-of-known-api-refused", every_api=True)
+def bad_versions_get_an_error_first(context: RequestContext) -> None:
+    """A version outside the range of a listed API gets UNSUPPORTED_VERSION before the connection closes."""
+    if _distance_from_range(context) and context.reaction.outcome is Outcome.CLOSED:
+        _answer_error(context, ErrorCode.UNSUPPORTED_VERSION)
+
+
+def _answer_error(context: RequestContext, error_code: ErrorCode) -> None:
+    """Write a response that contains nothing but an error code."""
+    assert context.header is not None
+    correlation_id = write_int32(context.header.correlation_id)
+    context.answer = encode_frame(correlation_id + write_int16(error_code))
+
+
+@defect(Stage.REACTION, "PROTOCOL.unknown-api-refused", every_api=True)
+def unlisted_apis_are_ignored(context: RequestContext) -> None:
+    """A request of an API that the table does not list is ignored, and the connection stays open."""
+    if _is_unlisted(context):
+        context.replace_reaction(outcome=Outcome.IGNORED)
+
+
+def _is_unlisted(context: RequestContext) -> bool:
+    """Return whether a request closes the connection because its API is not listed."""
+    closed = context.reaction.outcome is Outcome.CLOSED
+    return closed and _asked(context) is not None and _range_asked(context) is None
+
+
+@defect(Stage.ANSWER, "PROTOCOL.unknown-api-refused", every_api=True)
+def removed_apis_get_an_error_first(context: RequestContext) -> None:
+    """A request of a removed API gets UNSUPPORTED_VERSION before the connection closes."""
+    found = _asked(context)
+    if found is not None and found[0] in REMOVED_KEYS and _is_unlisted(context):
+        _answer_error(context, ErrorCode.UNSUPPORTED_VERSION)
+
 
 IN_ORDER = "PROTOCOL.answers-in-order"
 NEVER_ASKED = "KIP-35.never-asked-is-served"
@@ -22,11 +228,11 @@ NO_RESPONSE = "PROTOCOL.no-response-to-acks-0"
 LATE_MS = 120
 
 
-def released(context: RequestContext, api_key: int) -> bytes:
+def _released(context: RequestContext, api_key: int) -> bytes:
     """Hold back the response to an API if the next request arrived with it; return the one that was held back."""
     memory = context.connection.memory
     held: bytes = memory.pop("held", b"")
-    if not held and is_asked(context, api_key, 0) and context.connection.has_unread:
+    if not held and _is_asked(context, api_key, 0) and context.connection.unread:
         memory["held"], context.answer = context.answer, b""
     return held
 
@@ -34,13 +240,13 @@ def released(context: RequestContext, api_key: int) -> bytes:
 @defect(Stage.ANSWER, IN_ORDER, every_api=True)
 def metadata_is_overtaken(context: RequestContext) -> None:
     """Metadata that arrives together with the next request is answered after it, as by a proxy that answers some itself."""
-    context.answer += released(context, METADATA_KEY)
+    context.answer += _released(context, METADATA_KEY)
 
 
 @defect(Stage.ANSWER, IN_ORDER, every_api=True)
 def clusters_are_described_late(context: RequestContext) -> None:
     """DescribeCluster that arrives together with the next request is answered a while after it."""
-    held = released(context, DESCRIBE_CLUSTER_KEY)
+    held = _released(context, DESCRIBE_CLUSTER_KEY)
     if held:
         context.pause = Pause(milliseconds=LATE_MS, afterwards=held)
 
@@ -51,8 +257,8 @@ def group_lists_among_others_are_ignored(context: RequestContext) -> None:
     memory = context.connection.memory
     if (
         memory.get("served")
-        and context.connection.has_unread
-        and is_asked(context, LIST_GROUPS_KEY, 0)
+        and context.connection.unread
+        and _is_asked(context, LIST_GROUPS_KEY, 0)
     ):
         context.answer = b""
     memory["served"] = context.state in SERVING
@@ -62,13 +268,13 @@ def group_lists_among_others_are_ignored(context: RequestContext) -> None:
 def api_versions_comes_first_or_closes(context: RequestContext) -> None:
     """ApiVersions closes the connection after a request of any other API."""
     memory = context.connection.memory
-    if asked(context) is not None:
+    if _asked(context) is not None:
         memory["other"] = True
     elif memory.get("other") and context.header is not None:
         context.replace_reaction(outcome=Outcome.CLOSED)
 
 
-def has_asked(context: RequestContext) -> bool:
+def _has_asked(context: RequestContext) -> bool:
     """Return whether ApiVersions was requested on the connection, with this request or before."""
     memory = context.connection.memory
     if context.header is not None and context.header.api_key == API_VERSIONS_KEY:
@@ -79,21 +285,21 @@ def has_asked(context: RequestContext) -> bool:
 @defect(Stage.REACTION, NEVER_ASKED, every_api=True)
 def other_apis_before_api_versions_close(context: RequestContext) -> None:
     """A request of another API closes a connection on which ApiVersions was not requested."""
-    if not has_asked(context) and asked(context) is not None:
+    if not _has_asked(context) and _asked(context) is not None:
         context.replace_reaction(outcome=Outcome.CLOSED)
 
 
 @defect(Stage.REACTION, NEVER_ASKED, every_api=True)
 def old_group_lists_before_api_versions_are_ignored(context: RequestContext) -> None:
     """ListGroups v0 gets no response on a connection on which ApiVersions was not requested."""
-    if not has_asked(context) and is_asked(context, LIST_GROUPS_KEY, 0, 0):
+    if not _has_asked(context) and _is_asked(context, LIST_GROUPS_KEY, 0, 0):
         context.replace_reaction(outcome=Outcome.IGNORED)
 
 
 @defect(Stage.REACTION, NEVER_ASKED, every_api=True)
 def the_second_request_without_api_versions_closes(context: RequestContext) -> None:
     """A connection is closed by its second request of another API if ApiVersions was not requested by then."""
-    if has_asked(context) or asked(context) is None:
+    if _has_asked(context) or _asked(context) is None:
         return
     memory = context.connection.memory
     if memory.get("other"):
@@ -101,9 +307,9 @@ def the_second_request_without_api_versions_closes(context: RequestContext) -> N
     memory["other"] = True
 
 
-def gets_nothing(context: RequestContext) -> bool:
+def _gets_nothing(context: RequestContext) -> bool:
     """Return whether a request is Produce with acks 0."""
-    found = asked(context)
+    found = _asked(context)
     ignored = context.reaction.outcome is Outcome.IGNORED
     return ignored and found is not None and found[0] == PRODUCE_KEY
 
@@ -111,14 +317,14 @@ def gets_nothing(context: RequestContext) -> bool:
 @defect(Stage.REACTION, NO_RESPONSE, every_api=True)
 def acks_0_gets_a_response(context: RequestContext) -> None:
     """Produce with acks 0 is answered like any other."""
-    if gets_nothing(context):
+    if _gets_nothing(context):
         context.replace_reaction(outcome=Outcome.ANSWER)
 
 
 @defect(Stage.REACTION, NO_RESPONSE, every_api=True)
 def acks_0_closes(context: RequestContext) -> None:
     """Produce with acks 0 closes the connection in v9 and later, although it writes nothing."""
-    if gets_nothing(context) and context.header is not None and context.header.api_version >= 9:
+    if _gets_nothing(context) and context.header is not None and context.header.api_version >= 9:
         context.replace_reaction(outcome=Outcome.CLOSED)
 
 
@@ -127,5 +333,5 @@ def the_request_after_acks_0_gets_none_either(context: RequestContext) -> None:
     """The request after Produce with acks 0 gets no response."""
     if context.connection.memory.pop("unanswered", False):
         context.answer = b""
-    if gets_nothing(context):
+    if _gets_nothing(context):
         context.connection.memory["unanswered"] = True
