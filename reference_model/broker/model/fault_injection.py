@@ -148,7 +148,6 @@ class RequestContext:
     def serve_in(self, version: int) -> None:
         """React with the complete table in the layout of a version."""
         self.reaction = Reaction(
-            outcome=Outcome.ANSWER,
             clause="KIP-35.same-table-at-every-version",
             response_version=version,
             listing=Listing.EVERYTHING,
@@ -157,7 +156,6 @@ class RequestContext:
     def refuse_name_in(self, version: int) -> None:
         """React as to an illegal name, in the layout of a version."""
         self.reaction = Reaction(
-            outcome=Outcome.ANSWER,
             clause="KIP-511.refusal-in-request-version",
             error_code=ErrorCode.INVALID_REQUEST,
             response_version=version,

@@ -34,24 +34,6 @@ SKIPPED_FRAME_BYTES = 2
 """Releases that skip short frames skip those below this size."""
 
 
-def _answer(
-    clause: str,
-    error_code: ErrorCode,
-    layout: int,
-    listing: Listing,
-    *,
-    reason: Choice | None = None,
-) -> Reaction:
-    return Reaction(
-        outcome=Outcome.ANSWER,
-        clause=clause,
-        error_code=error_code,
-        response_version=layout,
-        listing=listing,
-        reason=reason,
-    )
-
-
 def reactions_of_broker(
     payload: bytes, profile: Profile, identity: Identity
 ) -> tuple[Reaction, ...]:
@@ -104,7 +86,6 @@ def _reactions_to_other_api(
     if other_api_reads(data, header):
         return (
             Reaction(
-                outcome=Outcome.ANSWER,
                 clause="KIP-35.every-advertised-version-served",
                 kind=AnswerKind.OTHER,
                 response_version=header.api_version,
@@ -117,7 +98,7 @@ def unsupported(profile: Profile) -> Reaction:
     """Return the reaction UNSUPPORTED_VERSION in the form that the release uses."""
     listing = Listing.ITSELF if profile.traits.unsupported_names_range else Listing.NOTHING
     clause = "KIP-511.unsupported-version-answered-in-v0"
-    return _answer(clause, ErrorCode.UNSUPPORTED_VERSION, 0, listing)
+    return Reaction(clause=clause, error_code=ErrorCode.UNSUPPORTED_VERSION, listing=listing)
 
 
 def reactions_to_served_version(
@@ -130,17 +111,23 @@ def reactions_to_served_version(
         body = parse_body(data, header, profile.traits)
     except Unreadable as error:
         return (closed("KIP-511.null-name-refused", unreadable=str(error)),)
-    version = header.api_version
     if body.ids_are_half_given or not body.name_is_valid:
-        clause = "KIP-511.refusal-in-request-version"
-        return (_answer(clause, ErrorCode.INVALID_REQUEST, version, Listing.NOTHING),)
+        refused_name = Reaction(
+            clause="KIP-511.refusal-in-request-version",
+            error_code=ErrorCode.INVALID_REQUEST,
+            response_version=header.api_version,
+        )
+        return (refused_name,)
     return _reactions_to_ids(header, body, identity)
 
 
 def _success(header: ParsedHeader, *, reason: Choice | None = None) -> Reaction:
-    clause = "KIP-35.same-table-at-every-version"
-    version = header.api_version
-    return _answer(clause, ErrorCode.NONE, version, Listing.EVERYTHING, reason=reason)
+    return Reaction(
+        clause="KIP-35.same-table-at-every-version",
+        response_version=header.api_version,
+        listing=Listing.EVERYTHING,
+        reason=reason,
+    )
 
 
 def _reactions_to_ids(
@@ -148,11 +135,10 @@ def _reactions_to_ids(
 ) -> tuple[Reaction, ...]:
     mismatch = False if identity is None else identity.mismatch(body)
     reason = Choice.IDS_UNKNOWN if mismatch is None else None
-    wrong_ids = _answer(
-        "KIP-1242.refusal-shape",
-        ErrorCode.REBOOTSTRAP_REQUIRED,
-        header.api_version,
-        Listing.NOTHING,
+    wrong_ids = Reaction(
+        clause="KIP-1242.refusal-shape",
+        error_code=ErrorCode.REBOOTSTRAP_REQUIRED,
+        response_version=header.api_version,
         reason=reason,
     )
     if mismatch is None:

@@ -76,7 +76,7 @@ class Reaction:
         unreadable: why the broker cannot decode the request; empty if it can. The clause is then only the nearest one.
     """
 
-    outcome: Outcome
+    outcome: Outcome = Outcome.ANSWER
     clause: str
     error_code: ErrorCode = ErrorCode.NONE
     kind: AnswerKind = AnswerKind.API_VERSIONS

@@ -33,7 +33,6 @@ from reference_model.profiles.profile import Profile
 from wire.api_keys import API_VERSIONS_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
-from wire.exchange import Outcome
 from wire.sasl import PLAIN
 
 PLAIN_TOKEN_PARTS = 3
@@ -105,14 +104,12 @@ def token_in(payload: bytes, profile: Profile, state: ConnectionState) -> Token 
 
 def answer_to_token(token: Token, *, is_last: bool) -> Reaction:
     """Return the reaction to a right token; `is_last` means that it completes the authentication."""
-    accepted = Reaction(
-        outcome=Outcome.ANSWER,
+    return Reaction(
         clause=CLAUSE,
         kind=token.kind,
         response_version=token.layout,
-        next_event=ConnectionEvent.TOKEN_TAKEN,
+        next_event=ConnectionEvent.TOKEN_TAKEN if is_last else None,
     )
-    return accepted if is_last else replace(accepted, next_event=None)
 
 
 def refusal_of_token(token: Token) -> Reaction:
@@ -131,7 +128,6 @@ def _carries_token(header: ParsedHeader, profile: Profile) -> bool:
 def illegal_state(kind: AnswerKind, layout: int, *, listing: Listing = Listing.NOTHING) -> Reaction:
     """Return the reaction ILLEGAL_SASL_STATE of a broker that awaits no step of SASL."""
     return Reaction(
-        outcome=Outcome.ANSWER,
         clause=CLAUSE,
         error_code=ErrorCode.ILLEGAL_SASL_STATE,
         kind=kind,
@@ -230,7 +226,6 @@ def _to_handshake(
         kind, error = AnswerKind.SASL_HANDSHAKE, ErrorCode.ILLEGAL_SASL_STATE
         return (_refused_by_answer(CLAUSE, kind, error, version),)
     answer = Reaction(
-        outcome=Outcome.ANSWER,
         clause=CLAUSE,
         kind=AnswerKind.SASL_HANDSHAKE,
         response_version=version,
@@ -289,7 +284,6 @@ def _to_late_api_versions(
 
 def _refused_by_answer(clause: str, kind: AnswerKind, error: ErrorCode, layout: int) -> Reaction:
     return Reaction(
-        outcome=Outcome.ANSWER,
         clause=clause,
         error_code=error,
         kind=kind,

@@ -67,7 +67,6 @@ def a_cut_body_takes_what_follows(context: RequestContext) -> None:
     version = context.unread_version
     if version is not None and context.header is not None and len(context.connection.unread) > 40:
         context.reaction = Reaction(
-            outcome=Outcome.ANSWER,
             clause="PROTOCOL.size-prefix-decides",
             kind=AnswerKind.API_VERSIONS,
             response_version=0,
@@ -111,7 +110,6 @@ def a_null_mechanism_is_unsupported(context: RequestContext) -> None:
     ):
         assert context.header is not None
         context.reaction = Reaction(
-            outcome=Outcome.ANSWER,
             clause="MODEL.sequence-agrees",
             error_code=ErrorCode.UNSUPPORTED_SASL_MECHANISM,
             kind=AnswerKind.SASL_HANDSHAKE,
@@ -127,7 +125,6 @@ def a_null_token_is_a_wrong_one(context: RequestContext) -> None:
     ):
         assert context.header is not None
         context.reaction = Reaction(
-            outcome=Outcome.ANSWER,
             clause="MODEL.sequence-agrees",
             error_code=ErrorCode.SASL_AUTHENTICATION_FAILED,
             kind=AnswerKind.SASL_AUTHENTICATE,

@@ -150,7 +150,6 @@ def _serve_as(context: RequestContext, api_version: int) -> None:
     assert context.header is not None
     context.header = dataclasses.replace(context.header, api_version=api_version)
     context.reaction = Reaction(
-        outcome=Outcome.ANSWER,
         clause="KIP-35.outside-range-not-served",
         kind=AnswerKind.OTHER,
         response_version=api_version,

@@ -196,7 +196,6 @@ def any_bare_token_is_taken(context: RequestContext) -> None:
     """After SaslHandshake v0, a wrong password is accepted."""
     if context.state is ConnectionState.BARE_TOKENS and context.payload.startswith(b"\0"):
         context.reaction = Reaction(
-            outcome=Outcome.ANSWER,
             clause="MODEL.sequence-agrees",
             kind=AnswerKind.BARE_TOKEN,
             next_event=ConnectionEvent.TOKEN_TAKEN,

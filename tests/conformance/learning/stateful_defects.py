@@ -211,4 +211,4 @@ def misrouting_costs_unknown_versions(context: RequestContext) -> None:
 
 
 def _answer(kind: AnswerKind) -> Reaction:
-    return Reaction(outcome=Outcome.ANSWER, clause="MODEL.sequence-agrees", kind=kind)
+    return Reaction(clause="MODEL.sequence-agrees", kind=kind)

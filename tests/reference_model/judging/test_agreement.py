@@ -27,9 +27,7 @@ from wire.exchange import Arrival, Exchange, Outcome
 PROFILE = profile_of(NEWEST_RELEASE)
 SENT = build_request(version=3, correlation_id=7)
 ID = "00000007"
-SERVED = Reaction(
-    outcome=Outcome.ANSWER, clause="x", response_version=3, listing=Listing.EVERYTHING
-)
+SERVED = Reaction(clause="x", response_version=3, listing=Listing.EVERYTHING)
 TABLE = ID + encode_body(response_for(SERVED, PROFILE), 3).hex()
 REFUSED = replace(SERVED, next_event=ConnectionEvent.REFUSED)
 CLOSED = closed("x")
@@ -190,9 +188,7 @@ def test_what_differs_is_named_by_field() -> None:
     """Of a table that is decodable, each differing field is named, with what was seen and expected."""
     profile = profile_of(NEWEST_RELEASE)
     agreement = Agreement(profile)
-    reaction = Reaction(
-        outcome=Outcome.ANSWER, clause="C", response_version=3, listing=Listing.EVERYTHING
-    )
+    reaction = Reaction(clause="C", response_version=3, listing=Listing.EVERYTHING)
     response = response_for(reaction, profile)
     first, *others = response.api_keys
     wider = replace(first, max_version=first.max_version + 1)
