@@ -137,6 +137,13 @@ class RequestContext:
             return None
         return version, self.payload[self.header.body_offset :]
 
+    def has_seen(self, what: str, *, now: bool) -> bool:
+        """Return whether something was so at an earlier frame of the connection, and remember whether it is at this one."""
+        memory = self.connection.memory
+        before = bool(memory.get(what))
+        memory[what] = before or now
+        return before
+
     def replace_response(self, **changes: Any) -> None:
         """Replace fields of the response."""
         self.response = dataclasses.replace(self.message, **changes)

@@ -169,12 +169,9 @@ def a_long_connection_loses_a_feature(context: RequestContext) -> None:
 @defect(Stage.RESPONSE, "FEATURES.same-on-repeat")
 def a_connection_keeps_the_features_of_its_oldest_version(context: RequestContext) -> None:
     """Once a connection was answered in v3, its responses in v4 leave out what v3 leaves out."""
-    memory = context.connection.memory
-    version = context.reaction.response_version
-    if not context.succeeds:
-        return
-    memory["has v3"] = memory.get("has v3", False) or version == FIRST_FLEXIBLE_VERSION
-    if memory["has v3"] and version > FIRST_FLEXIBLE_VERSION:
+    version = context.reaction.response_version if context.succeeds else 0
+    had_v3 = context.has_seen("v3", now=version == FIRST_FLEXIBLE_VERSION)
+    if had_v3 and version > FIRST_FLEXIBLE_VERSION:
         shown = tuple(each for each in context.message.supported_features if each.min_version > 0)
         context.replace_response(supported_features=shown)
 

@@ -159,12 +159,10 @@ def features_are_finalized_at_no_epoch(context: RequestContext) -> None:
 @defect(Stage.RESPONSE, "FEATURES.same-on-repeat")
 def a_second_answer_has_one_feature_more(context: RequestContext) -> None:
     """From the second flexible response on a connection onwards, one more feature is listed."""
-    if _carries_features(context):
-        if context.connection.memory.get("told features"):
-            late = SupportedFeatureKey(name="late.version", min_version=0, max_version=1)
-            features = (*context.message.supported_features, late)
-            context.replace_response(supported_features=features)
-        context.connection.memory["told features"] = True
+    if _carries_features(context) and context.has_seen("features", now=True):
+        late = SupportedFeatureKey(name="late.version", min_version=0, max_version=1)
+        features = (*context.message.supported_features, late)
+        context.replace_response(supported_features=features)
 
 
 @defect(Stage.RESPONSE, "FEATURES.same-on-repeat")
@@ -181,16 +179,14 @@ def newer_versions_finalize_lower_levels(context: RequestContext) -> None:
 @defect(Stage.RESPONSE, "FEATURES.same-on-repeat")
 def a_second_answer_has_another_level(context: RequestContext) -> None:
     """From the second flexible answer of a connection on, finalized levels are one lower if that is supported."""
-    if _carries_features(context):
-        if context.connection.memory.get("told levels"):
-            lowest = {f.name: f.min_version for f in context.broker.profile.supported_features}
-            context.replace_response(
-                finalized_features=tuple(
-                    _at_level(feature, max(feature.max_version_level - 1, lowest[feature.name]))
-                    for feature in context.message.finalized_features
-                ),
-            )
-        context.connection.memory["told levels"] = True
+    if _carries_features(context) and context.has_seen("levels", now=True):
+        lowest = {f.name: f.min_version for f in context.broker.profile.supported_features}
+        context.replace_response(
+            finalized_features=tuple(
+                _at_level(feature, max(feature.max_version_level - 1, lowest[feature.name]))
+                for feature in context.message.finalized_features
+            ),
+        )
 
 
 @defect(Stage.RESPONSE, "FEATURES.listed-on-every-listener", listeners=(CONTROLLER,))

@@ -18,9 +18,8 @@ from wire.headers import CLIENT_ID_OFFSET
 @defect(Stage.RESPONSE, "KIP-35.v0-always-served", listeners=OPEN_LISTENERS)
 def v0_as_first_request_gets_an_error(context: RequestContext) -> None:
     """v0 gets an error along with its table if it is the first request on a connection."""
-    first = not context.connection.memory.setdefault("asked", False)
-    context.connection.memory["asked"] = True
-    if first and context.version == 0:
+    is_first = not context.has_seen("a request", now=True)
+    if is_first and context.version == 0:
         context.replace_response(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
@@ -137,11 +136,8 @@ def v1_lists_one_key_less(context: RequestContext) -> None:
 @defect(Stage.RESPONSE, "KIP-35.same-table-at-every-version", "KIP-35.table-before-authentication")
 def the_table_shrinks_on_repeat(context: RequestContext) -> None:
     """Every table after the first on a connection lacks the last entry."""
-    memory = context.connection.memory
-    if context.succeeds:
-        if memory.get("listed"):
-            context.replace_response(api_keys=context.message.api_keys[:-1])
-        memory["listed"] = True
+    if context.succeeds and context.has_seen("the table", now=True):
+        context.replace_response(api_keys=context.message.api_keys[:-1])
 
 
 @defect(Stage.RESPONSE, "KIP-35.same-table-at-every-version", listeners=OPEN_LISTENERS)

@@ -94,10 +94,8 @@ def negative_versions_are_served_as_v0(context: RequestContext) -> None:
 @defect(Stage.RESPONSE, "KIP-35.revert-to-v0-on-same-connection")
 def a_connection_stays_refused(context: RequestContext) -> None:
     """After one UNSUPPORTED_VERSION, every later response on the connection has the same error."""
-    memory = context.connection.memory
-    if memory.get("refused"):
+    if context.has_seen("a refusal", now=context.refuses_version):
         context.replace_response(error_code=ErrorCode.UNSUPPORTED_VERSION)
-    memory["refused"] = memory.get("refused") or context.refuses_version
 
 
 @defect(Stage.ANSWER, "KIP-511.unsupported-version-answered-in-v0")
@@ -242,7 +240,6 @@ def an_unsupported_version_costs_the_connection(context: RequestContext) -> None
 @defect(Stage.RESPONSE, REVERTS)
 def flexible_versions_stay_refused(context: RequestContext) -> None:
     """After one UNSUPPORTED_VERSION, flexible versions get that error on that connection."""
-    memory = context.connection.memory
-    if memory.get("refused") and context.reaction.response_version >= FIRST_FLEXIBLE_VERSION:
+    was_refused = context.has_seen("a refusal", now=context.refuses_version)
+    if was_refused and context.reaction.response_version >= FIRST_FLEXIBLE_VERSION:
         context.replace_response(error_code=ErrorCode.UNSUPPORTED_VERSION)
-    memory["refused"] = memory.get("refused") or context.refuses_version

@@ -25,12 +25,18 @@ def _ids_of(context: RequestContext) -> ParsedBody | None:
     return body if body is not None and body.name_is_valid else None
 
 
-def _gives_none(body: ParsedBody) -> bool:
-    return body.cluster_id is None and body.node_id == NO_NODE
+def _gives_none(context: RequestContext) -> bool:
+    body = _ids_of(context)
+    return body is not None and body.cluster_id is None and body.node_id == NO_NODE
 
 
-def _gives_both(body: ParsedBody) -> bool:
-    return body.cluster_id is not None and body.node_id != NO_NODE
+def _gives_both(context: RequestContext) -> bool:
+    body = _ids_of(context)
+    return body is not None and body.cluster_id is not None and body.node_id != NO_NODE
+
+
+def _gives_right_ids(context: RequestContext) -> bool:
+    return _gives_both(context) and context.succeeds
 
 
 def _is_misrouted(context: RequestContext) -> bool:
@@ -53,32 +59,24 @@ def _serve(context: RequestContext) -> None:
 @defect(Stage.REACTION, "KIP-1242.neither-given")
 def ids_given_once_are_demanded_ever_after(context: RequestContext) -> None:
     """After a request with the right ids, a request without ids gets INVALID_REQUEST on that connection."""
-    body, memory = _ids_of(context), context.connection.memory
-    if body is None:
-        return
-    if _gives_none(body) and memory.get("gave the right ids"):
+    gave_right_ids = context.has_seen("right ids", now=_gives_right_ids(context))
+    if gave_right_ids and _gives_none(context):
         _refuse(context, ErrorCode.INVALID_REQUEST)
-    elif _gives_both(body) and context.succeeds:
-        memory["gave the right ids"] = True
 
 
 @defect(Stage.REACTION, "KIP-1242.neither-given")
 def a_misrouted_connection_stays_misrouted(context: RequestContext) -> None:
     """After a misrouted request, a request without ids also gets REBOOTSTRAP_REQUIRED."""
-    body, memory = _ids_of(context), context.connection.memory
-    if _is_misrouted(context):
-        memory["misrouted"] = True
-    elif body is not None and _gives_none(body) and memory.get("misrouted"):
+    was_misrouted = context.has_seen("misrouted", now=_is_misrouted(context))
+    if was_misrouted and _gives_none(context):
         _refuse(context, ErrorCode.REBOOTSTRAP_REQUIRED)
 
 
 @defect(Stage.REACTION, "KIP-1242.neither-given")
 def half_an_identity_spoils_the_connection(context: RequestContext) -> None:
     """After a request with only one id, a request without ids also gets INVALID_REQUEST."""
-    body, memory = _ids_of(context), context.connection.memory
-    if _is_half_given(context):
-        memory["half given"] = True
-    elif body is not None and _gives_none(body) and memory.get("half given"):
+    was_half_given = context.has_seen("half given", now=_is_half_given(context))
+    if was_half_given and _gives_none(context):
         _refuse(context, ErrorCode.INVALID_REQUEST)
 
 
@@ -117,32 +115,24 @@ def an_empty_cluster_id_counts_as_none(context: RequestContext) -> None:
 @defect(Stage.REACTION, "KIP-1242.both-match")
 def right_ids_are_right_only_once(context: RequestContext) -> None:
     """Every request with the right ids after the first on a connection gets REBOOTSTRAP_REQUIRED."""
-    body, memory = _ids_of(context), context.connection.memory
-    if body is not None and _gives_both(body) and context.succeeds:
-        if memory.get("gave the right ids"):
-            _refuse(context, ErrorCode.REBOOTSTRAP_REQUIRED)
-        memory["gave the right ids"] = True
+    if _gives_right_ids(context) and context.has_seen("right ids", now=True):
+        _refuse(context, ErrorCode.REBOOTSTRAP_REQUIRED)
 
 
 @defect(Stage.REACTION, "KIP-1242.both-match")
 def right_ids_do_not_help_a_misrouted_connection(context: RequestContext) -> None:
     """After a misrouted request, the right ids get REBOOTSTRAP_REQUIRED."""
-    body, memory = _ids_of(context), context.connection.memory
-    if _is_misrouted(context):
-        memory["misrouted"] = True
-    elif body is not None and _gives_both(body) and memory.get("misrouted"):
+    is_misrouted = _is_misrouted(context)
+    was_misrouted = context.has_seen("misrouted", now=is_misrouted)
+    if was_misrouted and _gives_both(context) and not is_misrouted:
         _refuse(context, ErrorCode.REBOOTSTRAP_REQUIRED)
 
 
 @defect(Stage.REACTION, "KIP-1242.both-match")
 def ids_come_at_once_or_never(context: RequestContext) -> None:
     """After a v5 request without ids, the right ids get INVALID_REQUEST."""
-    body, memory = _ids_of(context), context.connection.memory
-    if body is None:
-        return
-    if _gives_none(body):
-        memory["gave none"] = True
-    elif _gives_both(body) and context.succeeds and memory.get("gave none"):
+    gave_none = context.has_seen("no ids", now=_gives_none(context))
+    if gave_none and _gives_right_ids(context):
         _refuse(context, ErrorCode.INVALID_REQUEST)
 
 
@@ -208,7 +198,7 @@ def ids_are_checked_before_names(context: RequestContext) -> None:
     body = context.body
     if body is None or context.reaction.error_code is not ErrorCode.INVALID_REQUEST:
         return
-    if _gives_both(body) and context.broker.identity.mismatch(body):
+    if not body.ids_are_half_given and context.broker.identity.mismatch(body):
         _refuse(context, ErrorCode.REBOOTSTRAP_REQUIRED)
 
 
@@ -236,38 +226,24 @@ def misrouted_requests_cost_the_connection(context: RequestContext) -> None:
 @defect(Stage.RESPONSE, "KIP-1242.older-versions-unchecked")
 def misrouting_sticks_to_versions_without_ids(context: RequestContext) -> None:
     """After a misrouted request, v0 to v2 get REBOOTSTRAP_REQUIRED."""
-    memory = context.connection.memory
-    if _is_misrouted(context):
-        memory["misrouted"] = True
-    elif memory.get("misrouted") and context.succeeds and context.reaction.response_version < 3:
+    was_misrouted = context.has_seen("misrouted", now=_is_misrouted(context))
+    if was_misrouted and context.succeeds and context.reaction.response_version < 3:
         context.replace_response(error_code=ErrorCode.REBOOTSTRAP_REQUIRED)
 
 
 @defect(Stage.RESPONSE, "KIP-1242.older-versions-unchecked")
 def half_an_identity_sticks_to_versions_without_ids(context: RequestContext) -> None:
     """After a request with only one id, v3 and v4 get INVALID_REQUEST."""
-    memory = context.connection.memory
-    if _is_half_given(context):
-        memory["half given"] = True
-    elif (
-        memory.get("half given")
-        and context.succeeds
-        and context.reaction.response_version in (3, 4)
-    ):
+    was_half_given = context.has_seen("half given", now=_is_half_given(context))
+    if was_half_given and context.succeeds and context.reaction.response_version in (3, 4):
         context.replace_response(error_code=ErrorCode.INVALID_REQUEST)
 
 
 @defect(Stage.RESPONSE, "KIP-1242.older-versions-unchecked")
 def v4_cannot_take_back_the_ids_of_v5(context: RequestContext) -> None:
     """After a request with the right ids, v4 gets REBOOTSTRAP_REQUIRED on that connection."""
-    body, memory = _ids_of(context), context.connection.memory
-    if body is not None and _gives_both(body) and context.succeeds:
-        memory["gave the right ids"] = True
-    elif (
-        memory.get("gave the right ids")
-        and context.succeeds
-        and context.reaction.response_version == 4
-    ):
+    gave_right_ids = context.has_seen("right ids", now=_gives_right_ids(context))
+    if gave_right_ids and context.succeeds and context.reaction.response_version == 4:
         context.replace_response(error_code=ErrorCode.REBOOTSTRAP_REQUIRED)
 
 

@@ -245,18 +245,14 @@ def the_second_answer_behind_a_refused_name_is_refused(context: RequestContext) 
 @defect(Stage.RESPONSE, "KIP-511.older-versions-unchanged")
 def v2_behind_a_refused_name_is_refused(context: RequestContext) -> None:
     """After a refused name, v2 is refused on that connection, and v0 and v1 are not."""
-    memory = context.connection.memory
-    if memory.get("refused name") and context.succeeds and context.reaction.response_version == 2:
+    was_refused = context.has_seen("refused name", now=has_refused_name(context))
+    if was_refused and context.succeeds and context.reaction.response_version == 2:
         context.replace_response(error_code=ErrorCode.INVALID_REQUEST)
-    if has_refused_name(context):
-        memory["refused name"] = True
 
 
 @defect(Stage.RESPONSE, "KIP-511.older-versions-unchanged")
 def a_refused_name_sticks_to_the_connection(context: RequestContext) -> None:
     """After a refused name, versions without a name are also refused on that connection."""
-    memory = context.connection.memory
-    if memory.get("refused name") and context.succeeds and context.reaction.response_version < 3:
+    was_refused = context.has_seen("refused name", now=has_refused_name(context))
+    if was_refused and context.succeeds and context.reaction.response_version < 3:
         context.replace_response(error_code=ErrorCode.INVALID_REQUEST)
-    if has_refused_name(context):
-        memory["refused name"] = True

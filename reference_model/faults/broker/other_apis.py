@@ -253,32 +253,24 @@ def clusters_are_described_late(context: RequestContext) -> None:
 @defect(Stage.ANSWER, IN_ORDER, every_api=True)
 def group_lists_among_others_are_ignored(context: RequestContext) -> None:
     """ListGroups that arrives together with the next request, and is not the first one, gets no response."""
-    memory = context.connection.memory
-    if (
-        memory.get("served")
-        and context.connection.unread
-        and _is_asked(context, LIST_GROUPS_KEY, 0)
-    ):
+    is_later = context.has_seen("a request", now=context.state in SERVING)
+    if is_later and context.connection.unread and _is_asked(context, LIST_GROUPS_KEY, 0):
         context.answer = b""
-    memory["served"] = context.state in SERVING
 
 
 @defect(Stage.REACTION, IN_ORDER, every_api=True)
 def api_versions_comes_first_or_closes(context: RequestContext) -> None:
     """ApiVersions closes the connection after a request of any other API."""
-    memory = context.connection.memory
-    if _asked(context) is not None:
-        memory["other"] = True
-    elif memory.get("other") and context.header is not None:
+    is_other = _asked(context) is not None
+    was_other = context.has_seen("another API", now=is_other)
+    if was_other and not is_other and context.header is not None:
         context.replace_reaction(outcome=Outcome.CLOSED)
 
 
 def _has_asked(context: RequestContext) -> bool:
     """Return whether ApiVersions was requested on the connection, with this request or before."""
-    memory = context.connection.memory
-    if context.header is not None and context.header.api_key == API_VERSIONS_KEY:
-        memory["asked"] = True
-    return bool(memory.get("asked"))
+    asks = context.header is not None and context.header.api_key == API_VERSIONS_KEY
+    return context.has_seen("ApiVersions", now=asks) or asks
 
 
 @defect(Stage.REACTION, NEVER_ASKED, every_api=True)
@@ -300,10 +292,8 @@ def the_second_request_without_api_versions_closes(context: RequestContext) -> N
     """A connection is closed by its second request of another API if ApiVersions was not requested by then."""
     if _has_asked(context) or _asked(context) is None:
         return
-    memory = context.connection.memory
-    if memory.get("other"):
+    if context.has_seen("another API", now=True):
         context.replace_reaction(outcome=Outcome.CLOSED)
-    memory["other"] = True
 
 
 def _gets_nothing(context: RequestContext) -> bool:

@@ -89,10 +89,8 @@ def sizes_after_long_client_ids_are_one_too_large(context: RequestContext) -> No
 )
 def a_connection_serves_one_table(context: RequestContext) -> None:
     """A second request that would be served closes the connection."""
-    if context.succeeds:
-        if context.connection.memory.get("served"):
-            context.replace_reaction(outcome=Outcome.CLOSED)
-        context.connection.memory["served"] = True
+    if context.succeeds and context.has_seen("the table", now=True):
+        context.replace_reaction(outcome=Outcome.CLOSED)
 
 
 @defect(Stage.REACTION, "PROTOCOL.split-independent")

@@ -57,26 +57,6 @@ def _key(context: RequestContext) -> int:
     return -1 if context.header is None else context.header.api_key
 
 
-def _version(context: RequestContext) -> int:
-    return -1 if context.header is None else context.header.api_version
-
-
-def _close(context: RequestContext) -> None:
-    context.reaction = replace(context.reaction, outcome=Outcome.CLOSED)
-
-
-def _is_refused_version(context: RequestContext) -> bool:
-    return context.reaction.error_code is ErrorCode.UNSUPPORTED_VERSION
-
-
-def _has_seen(context: RequestContext, what: str, now: bool) -> bool:
-    """Return whether a connection has seen something before this frame, and remember whether it does now."""
-    memory = context.connection.memory
-    before = bool(memory.get(what))
-    memory[what] = before or now
-    return before
-
-
 def _count(context: RequestContext, what: str, now: bool) -> int:
     """Return how often a connection has seen something before this frame, and count it now."""
     memory = context.connection.memory
@@ -88,32 +68,31 @@ def _count(context: RequestContext, what: str, now: bool) -> int:
 @planted("v0, v0, v0")
 def the_third_v0_closes(context: RequestContext) -> None:
     """The third request in v0 closes the connection."""
-    is_v0 = _key(context) == 18 and _version(context) == 0
+    is_v0 = _key(context) == 18 and context.version == 0
     if _count(context, "v0", is_v0) == 2 and is_v0:
-        _close(context)
+        context.replace_reaction(outcome=Outcome.CLOSED)
 
 
 @planted("newest+1, newest+1, newest+1, v0", extra_states=2)
 def three_refusals_close(context: RequestContext) -> None:
     """After three refused versions every request closes the connection."""
-    if _count(context, "refused", _is_refused_version(context)) >= 3:
-        _close(context)
+    if _count(context, "refused", context.refuses_version) >= 3:
+        context.replace_reaction(outcome=Outcome.CLOSED)
 
 
 @planted("newest+1, ListGroups")
 def a_refused_version_costs_the_group_lists(context: RequestContext) -> None:
     """After a refused version ListGroups closes the connection."""
-    if _has_seen(context, "r", _is_refused_version(context)) and _key(context) == LIST_GROUPS_KEY:
-        _close(context)
+    if context.has_seen("r", now=context.refuses_version) and _key(context) == LIST_GROUPS_KEY:
+        context.replace_reaction(outcome=Outcome.CLOSED)
 
 
 @planted("handshake v0, bare token, handshake v1", listener=SASL_PLAINTEXT, extra_states=0)
 def a_second_authentication_begins(context: RequestContext) -> None:
     """After authentication SaslHandshake v1 is taken, and tokens are awaited again."""
-    is_step = _key(context) == SASL_HANDSHAKE_KEY and _version(context) == 1
+    is_step = _key(context) == SASL_HANDSHAKE_KEY and context.version == 1
     if context.state is ConnectionState.AUTHENTICATED and is_step:
-        context.reaction = replace(
-            context.reaction,
+        context.replace_reaction(
             error_code=ErrorCode.NONE,
             listing=Listing.EVERYTHING,
             next_event=ConnectionEvent.HANDSHAKE_V1,
@@ -125,7 +104,7 @@ def a_second_authentication_begins(context: RequestContext) -> None:
 )
 def an_unknown_version_costs_the_authentication(context: RequestContext) -> None:
     """After authentication an unknown version sends the connection back to the beginning."""
-    if context.state is ConnectionState.AUTHENTICATED and _is_refused_version(context):
+    if context.state is ConnectionState.AUTHENTICATED and context.refuses_version:
         context.connection.state = ConnectionState.BEFORE_HANDSHAKE
 
 
@@ -133,62 +112,62 @@ def an_unknown_version_costs_the_authentication(context: RequestContext) -> None
 def a_refused_name_authenticates(context: RequestContext) -> None:
     """Before authentication a refused name lets Metadata be served."""
     refused = context.reaction.error_code is ErrorCode.INVALID_REQUEST
-    if _has_seen(context, "name", refused) and _key(context) == METADATA_KEY:
+    if context.has_seen("name", now=refused) and _key(context) == METADATA_KEY:
         context.reaction = _answer(AnswerKind.OTHER)
 
 
 @planted("v3, handshake v0", listener=SASL_PLAINTEXT, extra_states=0)
 def v3_hides_the_mechanisms(context: RequestContext) -> None:
     """After v3 a SaslHandshake response lists no mechanisms."""
-    is_v3 = _key(context) == 18 and _version(context) == 3
-    if _has_seen(context, "v3", is_v3) and context.reaction.kind is AnswerKind.SASL_HANDSHAKE:
-        context.reaction = replace(context.reaction, listing=Listing.NOTHING)
+    is_v3 = _key(context) == 18 and context.version == 3
+    if context.has_seen("v3", now=is_v3) and context.reaction.kind is AnswerKind.SASL_HANDSHAKE:
+        context.replace_reaction(listing=Listing.NOTHING)
 
 
 @planted("half the ids, Metadata")
 def half_the_ids_cost_the_metadata(context: RequestContext) -> None:
     """After half the ids Metadata closes the connection."""
-    half = context.reaction.error_code is ErrorCode.INVALID_REQUEST and _version(context) == 5
-    if _has_seen(context, "half", half) and _key(context) == METADATA_KEY:
-        _close(context)
+    half = context.reaction.error_code is ErrorCode.INVALID_REQUEST and context.version == 5
+    if context.has_seen("half", now=half) and _key(context) == METADATA_KEY:
+        context.replace_reaction(outcome=Outcome.CLOSED)
 
 
 @planted("Metadata, v2")
 def metadata_makes_layouts_old(context: RequestContext) -> None:
     """After Metadata every table has the layout of v0."""
-    seen = _has_seen(context, "metadata", _key(context) == METADATA_KEY)
+    seen = context.has_seen("metadata", now=_key(context) == METADATA_KEY)
     if seen and context.reaction.listing is Listing.EVERYTHING and _key(context) == 18:
-        context.reaction = replace(context.reaction, response_version=0)
+        context.replace_reaction(response_version=0)
 
 
 @planted("token, token")
 def the_second_token_closes(context: RequestContext) -> None:
     """The second SaslAuthenticate on a listener without SASL closes the connection."""
     is_token = _key(context) == SASL_AUTHENTICATE_KEY
-    if _has_seen(context, "token", is_token) and is_token:
-        _close(context)
+    if context.has_seen("token", now=is_token) and is_token:
+        context.replace_reaction(outcome=Outcome.CLOSED)
 
 
 @planted("handshake v0, v0", extra_states=0)
 def a_refused_handshake_shortens_the_table(context: RequestContext) -> None:
     """After a refused SaslHandshake the table has only ApiVersions."""
     refused = context.reaction.error_code is ErrorCode.ILLEGAL_SASL_STATE
-    if _has_seen(context, "sasl", refused) and context.reaction.listing is Listing.EVERYTHING:
-        context.reaction = replace(context.reaction, listing=Listing.ITSELF)
+    if context.has_seen("sasl", now=refused) and context.reaction.listing is Listing.EVERYTHING:
+        context.replace_reaction(listing=Listing.ITSELF)
 
 
 @planted("newest, v0", extra_states=0)
 def v0_is_empty_after_the_newest(context: RequestContext) -> None:
     """After the newest version v0 gets an empty table."""
-    if _has_seen(context, "newest", _version(context) == 5) and _version(context) == 0:
-        context.reaction = replace(context.reaction, listing=Listing.NOTHING)
+    if context.has_seen("newest", now=context.version == 5) and context.version == 0:
+        context.replace_reaction(listing=Listing.NOTHING)
 
 
 @planted("handshake v1, handshake v0", listener=SASL_PLAINTEXT, extra_states=0)
 def a_second_handshake_is_taken(context: RequestContext) -> None:
     """After SaslHandshake v1 another handshake is taken, and a token is still awaited."""
     is_late = context.state is ConnectionState.WRAPPED_TOKENS
-    if is_late and _key(context) == SASL_HANDSHAKE_KEY and _version(context) < 2:
+    if is_late and _key(context) == SASL_HANDSHAKE_KEY and context.version < 2:
         context.reaction = _answer(AnswerKind.SASL_HANDSHAKE)
 
 
@@ -196,7 +175,7 @@ def a_second_handshake_is_taken(context: RequestContext) -> None:
 def v2_is_served_after_v0(context: RequestContext) -> None:
     """Before authentication v2 is served after another ApiVersions request."""
     is_late = context.state is ConnectionState.API_VERSIONS_SERVED
-    if is_late and _key(context) == 18 and _version(context) == 2:
+    if is_late and _key(context) == 18 and context.version == 2:
         context.reaction = replace(
             _answer(AnswerKind.API_VERSIONS), response_version=2, listing=Listing.EVERYTHING
         )
@@ -206,8 +185,8 @@ def v2_is_served_after_v0(context: RequestContext) -> None:
 def misrouting_costs_unknown_versions(context: RequestContext) -> None:
     """After a misrouted request an unknown version closes the connection."""
     misrouted = context.reaction.error_code is ErrorCode.REBOOTSTRAP_REQUIRED
-    if _has_seen(context, "misrouted", misrouted) and _is_refused_version(context):
-        _close(context)
+    if context.has_seen("misrouted", now=misrouted) and context.refuses_version:
+        context.replace_reaction(outcome=Outcome.CLOSED)
 
 
 def _answer(kind: AnswerKind) -> Reaction:
