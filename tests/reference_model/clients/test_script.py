@@ -1,9 +1,10 @@
-"""Scripts as data: the entries of tables, what repeats, and texts that can be evaluated."""
+"""Scripts as data: the entries of tables, what repeats, texts that can be evaluated, and scripts that have a name."""
 
 from __future__ import annotations
 
 import pytest
 
+from reference_model.clients.scripts.named_scripts import NAMED_SCRIPTS, scripted_name
 from reference_model.clients.scripts.script import (
     EMPTY,
     HEALTHY,
@@ -105,3 +106,23 @@ def test_text_leaves_out_defaults_and_can_be_evaluated(script: Script, text: str
     names = (Answer, ConnectionScript, NodeScript, Script, Table)
     assert repr(script) == text
     assert eval(text, {each.__name__: each for each in names}) == script
+
+
+@pytest.mark.parametrize(
+    ("target_id", "name"),
+    [
+        ("scripted", "healthy"),
+        ("scripted+only-v0", "only-v0"),
+        ("scripted+no-such", "no-such"),
+        ("reference+tags-descend", None),
+        ("scripted-broker", None),
+    ],
+)
+def test_a_target_names_its_script(target_id: str, name: str | None) -> None:
+    """Alone it is the healthy one; whether there is such a script is another question."""
+    assert scripted_name(target_id) == name
+
+
+def test_named_scripts_differ() -> None:
+    """Each name is worth typing: no two brokers are the same."""
+    assert len({repr(each) for each in NAMED_SCRIPTS.values()}) == len(NAMED_SCRIPTS)
