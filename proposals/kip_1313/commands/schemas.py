@@ -12,17 +12,15 @@ import click
 
 from conformance.commands.errors import InvalidFile
 from fixtures.artefacts.message_schemas import read_schema, schema_names
-from proposals.kip_1313.folder_rules import (
-    claims_proposal,
-    is_request_header,
-    problems_in_request_header,
-    problems_together,
-)
-from proposals.kip_1313.header_rules import (
+from proposals.kip_1313.schema_rules import (
     JsonObject,
     SchemaProblem,
+    claims_proposal,
     has_numbers_as_values,
+    is_request_header,
     problems_in,
+    problems_in_request_header,
+    problems_together,
 )
 from reports.escaping import printable
 from reports.verdict_labels import counted

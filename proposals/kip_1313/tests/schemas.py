@@ -6,24 +6,22 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from proposals.kip_1313.folder_rules import (
+from proposals.kip_1313.messages import OFFSET_DELETE_KEY, PUSH_TELEMETRY_KEY, TELEMETRY_KEYS
+from proposals.kip_1313.schema_rules import (
     EVERY_API,
     HEADER,
     HEADER_LAYOUT,
-    claims_proposal,
-    is_request_header,
-    problems_in_request_header,
-    problems_together,
-)
-from proposals.kip_1313.header_rules import (
     OFFSET_DELETE,
     RESPONSE_HEADERS,
     SYNTAX,
     TELEMETRY,
     JsonObject,
+    claims_proposal,
+    is_request_header,
     problems_in,
+    problems_in_request_header,
+    problems_together,
 )
-from proposals.kip_1313.messages import OFFSET_DELETE_KEY, PUSH_TELEMETRY_KEY, TELEMETRY_KEYS
 from wire.api_keys import API_VERSIONS_KEY, SASL_HANDSHAKE_KEY
 from wire.headers import FIRST_FLEXIBLE, HEADER_VERSIONS, REQUEST, RESPONSE
 

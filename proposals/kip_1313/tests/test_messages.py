@@ -6,13 +6,13 @@ from uuid import UUID
 
 import pytest
 
-from proposals.kip_1313.header_rules import problems_in
 from proposals.kip_1313.messages import (
     CHANGED_APIS,
     GET_TELEMETRY_SUBSCRIPTIONS,
     OFFSET_DELETE,
     PUSH_TELEMETRY,
 )
+from proposals.kip_1313.schema_rules import problems_in
 from tests.described_apis import described_api
 from wire.codec import decode, decode_prefix, encode
 from wire.fields import Field

@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proposals.kip_1313 import folder_rules, header_rules
-from proposals.kip_1313.folder_rules import (
+from proposals.kip_1313 import schema_rules
+from proposals.kip_1313.schema_rules import (
     EVERY_API,
+    EXISTING,
     HEADER,
     HEADER_LAYOUT,
-    claims_proposal,
-    is_request_header,
-)
-from proposals.kip_1313.header_rules import (
-    EXISTING,
     OFFSET_DELETE,
     RESPONSE_HEADERS,
     SYNTAX,
     TELEMETRY,
     SchemaProblem,
+    claims_proposal,
     has_numbers_as_values,
+    is_request_header,
     problems_in,
 )
 from proposals.kip_1313.tests.schemas import (
@@ -115,12 +112,12 @@ def test_schema_claims_the_proposal_by_header_v3(schema: Schema, claims: bool) -
 
 
 Find = Callable[..., Iterator[SchemaProblem]]
-VALUES = header_rules._problems_of_values
-RANGES = header_rules._problems_of_ranges
-FLEXIBILITY = header_rules._problems_of_flexibility
-KNOWN_APIS = header_rules._problems_of_known_apis
-FIELD = folder_rules._problems_of_field
-OF_REQUEST = folder_rules._problems_of_request
+VALUES = schema_rules._problems_of_values
+RANGES = schema_rules._problems_of_ranges
+FLEXIBILITY = schema_rules._problems_of_flexibility
+KNOWN_APIS = schema_rules._problems_of_known_apis
+FIELD = schema_rules._problems_of_field
+OF_REQUEST = schema_rules._problems_of_request
 
 
 def without(find: Find, saying: str) -> Find:
@@ -163,13 +160,11 @@ class WrongValidator(NamedTuple):
 
     Attributes:
         breaks: the clause whose violations it overlooks, or sees where there are none.
-        module: where it is.
         name: what it replaces.
         by: what replaces it.
     """
 
     breaks: str
-    module: ModuleType
     name: str
     by: Any
 
@@ -179,30 +174,30 @@ class WrongValidator(NamedTuple):
 
 OLD_VERSIONS = {"validVersions": "0-3", "flexibleVersions": "2+"}
 WRONG_VALIDATORS = tuple(
-    WrongValidator(breaks, module, name, by)
-    for breaks, module, name, by in (
-        (SYNTAX, header_rules, "_problems_of_ranges", without(RANGES, "leaves out")),
-        (SYNTAX, header_rules, "_problems_of_ranges", without(RANGES, "overlaps")),
-        (SYNTAX, header_rules, "_problems_of_ranges", without(RANGES, "must end with")),
-        (SYNTAX, header_rules, "_problems_of_ranges", _in_their_order),
-        (SYNTAX, header_rules, "_problems_of_ranges", _from_first_valid),
-        (SYNTAX, header_rules, "_problems_of_values", _only_numbers),
-        (SYNTAX, header_rules, "_repeated_in", lambda _: ()),
-        (SYNTAX, header_rules, "EXISTING", {**EXISTING, RESPONSE: range(3)}),
-        (SYNTAX, header_rules, "EXISTING", {**EXISTING, REQUEST: range(1, 5)}),
-        (RESPONSE_HEADERS, header_rules, "_problems_of_flexibility", without(FLEXIBILITY, "version is not flexible")),
-        (RESPONSE_HEADERS, header_rules, "_problems_of_flexibility", without(FLEXIBILITY, "version is flexible")),
-        (RESPONSE_HEADERS, header_rules, "derived_header_version", _derived_without_exception),
-        (OFFSET_DELETE, header_rules, "_problems_of_known_apis", without(KNOWN_APIS, "and not v3")),
-        (TELEMETRY, header_rules, "_problems_of_known_apis", without(KNOWN_APIS, "still in")),
-        (EVERY_API, folder_rules, "_problems_of_request", without(OF_REQUEST, "gives no version")),
-        (EVERY_API, folder_rules, "_problems_of_request", without(OF_REQUEST, "SaslHandshake")),
-        (EVERY_API, folder_rules, "claims_proposal", lambda _: True),
-        (EVERY_API, folder_rules, "SASL_HANDSHAKE_KEY", -1),
-        (HEADER_LAYOUT, folder_rules, "_problems_of_field", _without_flexibility),
-        (HEADER_LAYOUT, folder_rules, "_RANGES", ("versions",)),
-        (HEADER_LAYOUT, folder_rules, "_HEADER_VERSIONS", OLD_VERSIONS),
-        (HEADER_LAYOUT, folder_rules, "_FIELDS", folder_rules._FIELDS[: len(FIELDS) - 1]),
+    WrongValidator(breaks, name, by)
+    for breaks, name, by in (
+        (SYNTAX, "_problems_of_ranges", without(RANGES, "leaves out")),
+        (SYNTAX, "_problems_of_ranges", without(RANGES, "overlaps")),
+        (SYNTAX, "_problems_of_ranges", without(RANGES, "must end with")),
+        (SYNTAX, "_problems_of_ranges", _in_their_order),
+        (SYNTAX, "_problems_of_ranges", _from_first_valid),
+        (SYNTAX, "_problems_of_values", _only_numbers),
+        (SYNTAX, "_repeated_in", lambda _: ()),
+        (SYNTAX, "EXISTING", {**EXISTING, RESPONSE: range(3)}),
+        (SYNTAX, "EXISTING", {**EXISTING, REQUEST: range(1, 5)}),
+        (RESPONSE_HEADERS, "_problems_of_flexibility", without(FLEXIBILITY, "version is not flexible")),
+        (RESPONSE_HEADERS, "_problems_of_flexibility", without(FLEXIBILITY, "version is flexible")),
+        (RESPONSE_HEADERS, "derived_header_version", _derived_without_exception),
+        (OFFSET_DELETE, "_problems_of_known_apis", without(KNOWN_APIS, "and not v3")),
+        (TELEMETRY, "_problems_of_known_apis", without(KNOWN_APIS, "still in")),
+        (EVERY_API, "_problems_of_request", without(OF_REQUEST, "gives no version")),
+        (EVERY_API, "_problems_of_request", without(OF_REQUEST, "SaslHandshake")),
+        (EVERY_API, "claims_proposal", lambda _: True),
+        (EVERY_API, "SASL_HANDSHAKE_KEY", -1),
+        (HEADER_LAYOUT, "_problems_of_field", _without_flexibility),
+        (HEADER_LAYOUT, "_RANGES", ("versions",)),
+        (HEADER_LAYOUT, "_HEADER_VERSIONS", OLD_VERSIONS),
+        (HEADER_LAYOUT, "_FIELDS", schema_rules._FIELDS[: len(FIELDS) - 1]),
     )
 )  # fmt: skip
 
@@ -210,6 +205,6 @@ WRONG_VALIDATORS = tuple(
 @pytest.mark.parametrize("wrong", WRONG_VALIDATORS, ids=str)
 def test_wrong_validator_is_noticed(wrong: WrongValidator, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the rows above: it finds something else than the right one."""
-    monkeypatch.setattr(wrong.module, wrong.name, wrong.by)
+    monkeypatch.setattr(schema_rules, wrong.name, wrong.by)
     misjudged = {clause for row in ROWS for clause, _ in row.found() ^ row.wrong}
     assert wrong.breaks in misjudged
