@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from fixtures.errors import HarnessError
 from fixtures.registry.targets import load_targets
 from fixtures.under_test.in_memory import InMemoryBroker, in_memory_target
-from proposals.kip_1313.commands import discovery as command
+from proposals.kip_1313 import discovery as command
 from proposals.kip_1313.discovery import (
     VERSIONS_BEYOND,
     Discovery,
