@@ -28,6 +28,7 @@ from proposals.kip_1313.messages import (
     PUSH_TELEMETRY_KEY,
     SHARE_GROUP_HEARTBEAT_KEY,
 )
+from reference_model.clients.scripts.reading import read_request
 from reference_model.clients.scripts.recording import Recording, SeenRequest
 from reference_model.clients.scripts.script import Answer, Table
 from tests.reference_model.clients.recordings import asked, recorded
@@ -66,17 +67,9 @@ def sent(
         client_id=client_id,
         client_instance_id=instance_id,
     )
-    data = encode(header, version=api.request_header_version(version))
-    data += encode(api.request(**fields), version=version) + more
-    return SeenRequest(
-        connection=connection,
-        at_ms=1,
-        data=encode_frame(data),
-        api_key=api_key,
-        api_version=version,
-        correlation_id=1,
-        client_id=client_id,
-    )
+    payload = encode(header, version=api.request_header_version(version))
+    payload += encode(api.request(**fields), version=version) + more
+    return read_request(payload, connection=connection, at_ms=1)
 
 
 def heartbeat(member_id: str, **others: Any) -> SeenRequest:
@@ -89,26 +82,17 @@ def telemetry(version: int, **others: Any) -> SeenRequest:
     return sent(GET_TELEMETRY_SUBSCRIPTIONS_KEY, version, **others)
 
 
-def versions_with_id(**others: Any) -> SeenRequest:
+def versions_with_id(*, connection: int = 0, client_id: str | None = "client") -> SeenRequest:
     """Return ApiVersions in the version that has header v3."""
     header = InstanceIdHeader(
         request_api_key=API_VERSIONS_KEY,
         request_api_version=NEWEST_VERSION + 1,
         correlation_id=1,
-        client_id="client",
+        client_id=client_id,
         client_instance_id=ID,
     )
     body = encode(ApiVersionsRequest(client_software_name="a"), version=NEWEST_VERSION)
-    data = encode_frame(encode(header, version=3) + body)
-    seen = {"connection": 0, "client_id": "client", **others}
-    return SeenRequest(
-        at_ms=1,
-        data=data,
-        api_key=API_VERSIONS_KEY,
-        api_version=NEWEST_VERSION + 1,
-        correlation_id=1,
-        **seen,
-    )
+    return read_request(encode(header, version=3) + body, connection=connection, at_ms=1)
 
 
 def token(connection: int = 0) -> SeenRequest:

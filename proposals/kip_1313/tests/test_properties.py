@@ -1,11 +1,13 @@
-"""How KIP-1313, a proposal, is judged: the claim is asked for again after an error, and what the text leaves open is only noted."""
+"""How KIP-1313, a proposal, is judged: what is drawn, the claim is asked for again after an error, and what the text leaves open is only noted."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, cast
+from uuid import UUID
 
 import pytest
+from hypothesis import given
 from hypothesis.errors import UnsatisfiedAssumption
 
 from conformance.assertions import other_apis
@@ -17,13 +19,17 @@ from fixtures.under_test.broker import Broker
 from fixtures.under_test.client import ClientUnderTest
 from fixtures.under_test.in_memory import InMemoryBroker
 from fixtures.under_test.in_memory_client import in_memory_client
-from proposals.kip_1313 import assertions as instance_ids
-from proposals.kip_1313.assertions import carriers, claims_instance_ids
+from proposals.kip_1313.assertions import (
+    OLD_VERSIONS,
+    carriers,
+    claims_instance_ids,
+    newest_api_versions,
+)
 from proposals.kip_1313.in_memory import in_memory_instance_ids
 from proposals.kip_1313.messages import OFFSET_DELETE_KEY
 from proposals.kip_1313.properties.brokers import test_instance_ids
 from proposals.kip_1313.properties.clients import test_instance_ids as client_properties
-from proposals.kip_1313.requests import AN_ID, InstanceIdRequest
+from proposals.kip_1313.requests import AN_ID, RESERVED_ID, InstanceIdRequest, instance_ids
 from proposals.kip_1313.scripts import claiming_cluster, mixed_cluster
 from reference_model.clients.model.client_connections import CLIENT_ID, Link
 from reference_model.clients.model.model_client import ModelClient
@@ -32,8 +38,10 @@ from reference_model.faults.clients import FAULTS, Fault
 from reference_model.profiles.listeners import PLAINTEXT
 from strategies.api_versions import build_request
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis, body_of
+from tests.strategies.search import find_any
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import NEWEST_VERSION, ApiVersion
+from wire.headers import NO_INSTANCE_ID
 
 CLAIMING = (
     ApiVersion(api_key=API_VERSIONS_KEY, min_version=0, max_version=NEWEST_VERSION + 1),
@@ -78,7 +86,7 @@ def test_table_that_does_not_decode_claims_nothing() -> None:
     broker = cast(Broker, Turning(NoTableReadable("garbage")))
     assert not claims_instance_ids(broker)
     assert claims_instance_ids(broker)
-    assert instance_ids.newest_api_versions(broker) == NEWEST_VERSION + 1
+    assert newest_api_versions(broker) == NEWEST_VERSION + 1
     assert advertised_table(broker) == CLAIMING
 
 
@@ -121,7 +129,7 @@ def test_header_with_an_id_after_an_older_one_may_be_refused() -> None:
         judge(picky, OLD, NEW)
     with pytest.raises(UnsatisfiedAssumption):
         judge(picky, NEW, NEW)
-    old_offset_delete = InstanceIdRequest(api=len(instance_ids.OLD_VERSIONS), has_id=False)
+    old_offset_delete = InstanceIdRequest(api=len(OLD_VERSIONS), has_id=False)
     with pytest.raises(UnsatisfiedAssumption):
         judge(in_memory("refuses-offset-delete-without-id"), old_offset_delete, NEW)
 
@@ -208,3 +216,15 @@ def client_with(client_id_for: Callable[[Link, int], str | None]) -> ClientUnder
         for script in (claiming_cluster(), HEALTHY_SCRIPT):
             client.play(script)
     return client
+
+
+@given(drawn=instance_ids())
+def test_no_reserved_id_is_drawn(drawn: UUID) -> None:
+    """Apache Kafka refuses PushTelemetry under the ids 0 and 1, and no client makes either."""
+    assert drawn not in (NO_INSTANCE_ID, RESERVED_ID)
+
+
+def test_ids_that_differ_in_one_bit_are_drawn() -> None:
+    """A broker that compares half of the id, or one byte, takes some of them for zero."""
+    assert find_any(instance_ids(), lambda drawn: drawn.int < 1 << 64)
+    assert find_any(instance_ids(), lambda drawn: drawn.int % (1 << 64) == 0)

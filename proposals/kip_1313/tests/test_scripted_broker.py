@@ -1,10 +1,13 @@
-"""Scripted brokers serve ApiVersions with header v3 if their script says so."""
+"""Scripted brokers serve ApiVersions with header v3 if their script says so, and a process of the model client sends it."""
 
 from __future__ import annotations
 
 from uuid import UUID
 
+from proposals.kip_1313.client_rules import instance_ids_in
+from proposals.kip_1313.scripts import claiming_cluster
 from reference_model.clients.scripts.script import ConnectionScript, all_connections
+from tests.fixtures.test_in_memory_client import play_over_sockets
 from tests.reference_model.clients.scripted_network import ScriptedNetwork, versions_in
 from wire.api_versions import ApiVersionsRequest
 from wire.codec import encode
@@ -32,3 +35,12 @@ def test_version_with_an_id_in_its_header_is_served_if_the_script_says_so() -> N
     assert request.is_served
     assert request.body is not None
     assert request.body.client_software_name == "a"
+
+
+def test_process_prints_the_id_of_its_headers_before_anything_else() -> None:
+    """It is the same in each line."""
+    played = play_over_sockets(claiming_cluster(enough=5))
+    assert set(played.result.instance_ids) == {
+        str(each) for each in instance_ids_in(played.recording)
+    }
+    assert '"event": "created"' in played.result.output.splitlines()[0]
