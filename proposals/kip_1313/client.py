@@ -27,6 +27,7 @@ from reference_model.clients.model.network import HostPort
 from wire.api_keys import API_VERSIONS_KEY, GET_TELEMETRY_SUBSCRIPTIONS_KEY, METADATA_KEY
 from wire.codec import encode
 from wire.headers import INSTANCE_ID_REQUEST_HEADER, InstanceIdHeader, RequestHeader
+from wire.message_schemas import Api
 
 GROUP_ID = "model-group"
 
@@ -133,30 +134,25 @@ class InstanceIdClient(HeaderWithId):
         return link.table is not None and api_key in link.table and api_key in self.own_ranges(link)
 
     def telemetry_body(self, link: Link, version: int) -> bytes:
-        """Return the body of GetTelemetrySubscriptions; v0 has the client's own id, which v1 has in its header."""
-        request = GET_TELEMETRY_SUBSCRIPTIONS.request
-        message = request() if version > 0 else request(client_instance_id=self.instance_id)
-        return encode(message, version=version)
+        """Return the body of GetTelemetrySubscriptions."""
+        return self._about_telemetry(GET_TELEMETRY_SUBSCRIPTIONS, version)
 
     def push_body(self, link: Link, version: int) -> bytes:
-        """Return the body of PushTelemetry without metrics; v0 has the client's own id, which v1 has in its header."""
-        request = PUSH_TELEMETRY.request
-        message = request() if version > 0 else request(client_instance_id=self.instance_id)
-        return encode(message, version=version)
+        """Return the body of PushTelemetry without metrics."""
+        return self._about_telemetry(PUSH_TELEMETRY, version)
+
+    def _about_telemetry(self, api: Api, version: int) -> bytes:
+        """Return the body of a request about telemetry; v0 has the client's own id, which v1 has in its header."""
+        ids = {} if version > 0 else {"client_instance_id": self.instance_id}
+        return encode(api.request(**ids), version=version)
 
     def heartbeat_body(self, link: Link, version: int) -> bytes:
         """Return the body of a heartbeat that joins a group."""
-        message = CONSUMER_GROUP_HEARTBEAT.request(
-            group_id=GROUP_ID, member_id=self.member_id(link), subscribed_topic_names=()
-        )
-        return encode(message, version=version)
+        return _joining(CONSUMER_GROUP_HEARTBEAT, self.member_id(link), version)
 
     def share_heartbeat_body(self, link: Link, version: int) -> bytes:
         """Return the body of a heartbeat that joins a share group."""
-        message = SHARE_GROUP_HEARTBEAT.request(
-            group_id=GROUP_ID, member_id=self.share_member_id(link), subscribed_topic_names=()
-        )
-        return encode(message, version=version)
+        return _joining(SHARE_GROUP_HEARTBEAT, self.share_member_id(link), version)
 
     def member_id(self, link: Link) -> str:
         """Return the id of the client as a member of a group."""
@@ -165,3 +161,8 @@ class InstanceIdClient(HeaderWithId):
     def share_member_id(self, link: Link) -> str:
         """Return the id of the client as a member of a share group."""
         return str(self.instance_id)
+
+
+def _joining(api: Api, member_id: str, version: int) -> bytes:
+    message = api.request(group_id=GROUP_ID, member_id=member_id, subscribed_topic_names=())
+    return encode(message, version=version)
