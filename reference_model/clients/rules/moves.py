@@ -9,12 +9,7 @@ from reference_model.clients.rules.read_response import ReadResponse, ResponseKi
 from reference_model.clients.scripts.recording import Recording, SeenConnection, SeenRequest
 from reference_model.clients.scripts.script import ConnectionScript
 from reference_model.profiles.known_apis import label_of
-from wire.api_keys import (
-    DESCRIBE_CLUSTER_KEY,
-    METADATA_KEY,
-    SASL_HANDSHAKE_KEY,
-    SASL_KEYS,
-)
+from wire.api_keys import DESCRIBE_CLUSTER_KEY, METADATA_KEY, SASL_HANDSHAKE_KEY, SASL_KEYS
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, FIRST_VERSION_WITH_CLUSTER_CHECK
 from wire.error_codes import ErrorCode
 
@@ -63,10 +58,14 @@ class Move:
         return None if self.response is None else self.response.kind
 
     @property
+    def error(self) -> ErrorCode | None:
+        """The error code that an ApiVersions request got, if the response has one."""
+        return None if self.response is None else self.response.error_code
+
+    @property
     def ends_connection(self) -> bool:
         """Whether nothing more may be sent on the connection once the client knows the response."""
-        error = None if self.response is None else self.response.error_code
-        first = None if error is None else ENDS_FROM_VERSION.get(error)
+        first = None if self.error is None else ENDS_FROM_VERSION.get(self.error)
         return first is not None and self.request.api_version >= first
 
     @property
@@ -113,9 +112,7 @@ class History:
         self.misrouted = [
             move
             for move in self.moves
-            if move.ends_connection
-            and move.response is not None
-            and move.response.error_code is ErrorCode.REBOOTSTRAP_REQUIRED
+            if move.ends_connection and move.error is ErrorCode.REBOOTSTRAP_REQUIRED
         ]
 
     def moves_on(self, connection: SeenConnection) -> list[Move]:

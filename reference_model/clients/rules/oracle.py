@@ -242,13 +242,8 @@ def _moves_on_connection_before(move: Move, history: History) -> list[Move]:
 
 def _leaves_connection(move: Move, history: History) -> Forbidden:
     """After INVALID_REQUEST or REBOOTSTRAP_REQUIRED nothing is sent on the connection."""
-    ending = move.ended_by
-    if (
-        ending is not None
-        and ending.response is not None
-        and ending.response.error_code is not None
-    ):
-        error = ending.response.error_code
+    error = None if move.ended_by is None else move.ended_by.error
+    if error is not None:
         yield _ENDING_CLAUSES[error], f"was sent after ApiVersions got {error.name} there"
 
 
