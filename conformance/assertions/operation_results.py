@@ -26,8 +26,7 @@ from fixtures.recording_proxy.operation import METADATA_KEYS, ReroutedPlay, Trie
 from fixtures.scripted_broker.playing import Play
 from reference_model.clients.rules.moves import History
 from reference_model.clients.rules.oracle import ForbiddenMove, forbidden_moves
-from reference_model.clients.scripts.recording import Recording
-from reference_model.clients.scripts.routes import Route
+from reference_model.clients.scripts.recording import Recording, Route
 from reference_model.profiles.known_apis import label_of
 from reports.verdict_labels import counted
 from wire.api_keys import PRODUCE_KEY

@@ -16,8 +16,7 @@ from conformance.assertions.operation_results import (
 )
 from fixtures.errors import ClientFails, HarnessError
 from fixtures.recording_proxy.operation import ReroutedPlay, TriedPlay
-from reference_model.clients.scripts.recording import Recording, SeenRequest
-from reference_model.clients.scripts.routes import Route, as_scripted
+from reference_model.clients.scripts.recording import Recording, Route, SeenRequest, as_scripted
 from reference_model.clients.scripts.script import NodeScript, Script
 from tests.conformance.client_plays import ABORTED, STOPPED, WELL
 from tests.described_apis import described_api

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reference_model.clients.scripts.routes import Route, as_scripted
+from reference_model.clients.scripts.recording import Route, as_scripted
 from reference_model.clients.scripts.script import ConnectionScript, NodeScript, Script
 from tests.reference_model.clients.recordings import opened, recorded
 
