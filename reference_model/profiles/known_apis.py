@@ -1,4 +1,4 @@
-"""The APIs that Kafka 4.4.0 knows: their names, and the versions that its clients can speak."""
+"""The APIs that Kafka 4.4.0 knows: their names, the versions that its clients can speak, and the smallest responses of its brokers."""
 
 from __future__ import annotations
 
@@ -82,3 +82,28 @@ def label_of(api_key: int) -> str:
     """Return how reports name an API: its name, or "API 999" if Kafka 4.4.0 has none with this key."""
     known = known_apis().get(api_key)
     return f"API {api_key}" if known is None else known.name
+
+
+class DefaultAnswer(NamedTuple):
+    """The smallest response of one version of an API: every field has its default value.
+
+    Attributes:
+        payload: its bytes after the correlation id.
+        error_at: where its error code begins in them; None if it has none at the top level.
+    """
+
+    payload: bytes
+    error_at: int | None
+
+
+@cache
+def default_answers() -> Mapping[tuple[int, int], DefaultAnswer]:
+    """Return the smallest responses of the newest release, as `default_answers.csv` has them, by API key and version."""
+    with (FOLDER / "default_answers.csv").open(encoding="utf-8") as lines:
+        return {
+            (int(row["api_key"]), int(row["api_version"])): DefaultAnswer(
+                payload=bytes.fromhex(row["answer"]),
+                error_at=int(row["error_at"]) if row["error_at"] else None,
+            )
+            for row in csv.DictReader(lines)
+        }

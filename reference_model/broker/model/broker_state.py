@@ -20,7 +20,7 @@ from reference_model.broker.rules.oracle import NO_CREDENTIALS, first_state, rea
 from reference_model.broker.rules.reaction import AnswerKind, Identity, NotModelled, Reaction
 from reference_model.broker.rules.request_parser import parse_header
 from reference_model.broker.rules.sasl import SaslConfiguration
-from reference_model.profiles.default_answers import default_answers
+from reference_model.profiles.known_apis import default_answers
 from reference_model.profiles.profile import Profile
 from wire.exchange import Outcome
 from wire.frames import SOCKET_REQUEST_MAX_BYTES, FrameReader

@@ -6,7 +6,7 @@ import functools
 
 from reference_model.broker.rules.reaction import AnswerKind, Identity, Listing, Reaction
 from reference_model.broker.rules.request_parser import ParsedHeader
-from reference_model.profiles.default_answers import default_answers
+from reference_model.profiles.known_apis import default_answers
 from reference_model.profiles.profile import Profile
 from wire import primitives
 from wire.api_keys import DESCRIBE_CLUSTER_KEY, METADATA_KEY
