@@ -38,9 +38,9 @@ def connect(release: str = "4.4.0") -> BrokerConnection:
     return ReferenceBroker(profile=profile_at(release), identity=IDENTITY).connect()
 
 
-def connect_to_small_broker() -> BrokerConnection:
-    """Open the one connection of a new broker whose answers are short."""
-    return ReferenceBroker(profile=SMALL, identity=IDENTITY).connect()
+def connect_to_small_broker(tampering: Tampering | None = None) -> BrokerConnection:
+    """Open the one connection of a new broker whose answers are short, with a defect if one is given."""
+    return ReferenceBroker(profile=SMALL, identity=IDENTITY, tampering=tampering).connect()
 
 
 def test_data_is_given_out_once() -> None:
@@ -308,11 +308,9 @@ def test_throttled_client_sees_no_throttle_time_in_v0() -> None:
 def test_pieces_of_each_frame_are_counted(sizes: list[int], segments: list[int]) -> None:
     """The context of a frame has the number of pieces in which it arrived, whatever came before it."""
     counted = []
-    tampering = Tampering(
-        stage=Stage.REACTION, act=lambda context: counted.append(context.segments)
+    connection = connect_to_small_broker(
+        Tampering(stage=Stage.REACTION, act=lambda context: counted.append(context.segments))
     )
-    broker = ReferenceBroker(profile=SMALL, identity=IDENTITY, tampering=tampering)
-    connection = broker.connect()
     frame = bytes.fromhex("00000012 0012 0000 00000007 0008 6162636465666768")
     stream = 2 * frame
     offset = 0
@@ -340,8 +338,7 @@ def test_defect_can_change_what_a_refused_size_does(
         for name, value in change.items():
             setattr(ending, name, value)
 
-    tampering = Tampering(stage=Stage.SIZE, act=act)
-    connection = ReferenceBroker(profile=SMALL, identity=IDENTITY, tampering=tampering).connect()
+    connection = connect_to_small_broker(Tampering(stage=Stage.SIZE, act=act))
     connection.receive_data(b"\xff\xff\xff\xff" + REFUSED_VERSION)
     assert connection.state is state
     refusal = bytes.fromhex("00000010 00000007 0023 00000001 0012 0000 0005")
@@ -355,8 +352,7 @@ def test_defect_can_outlive_the_end_of_stream() -> None:
         ending.answer = ending.unread
         ending.keeps_open = True
 
-    tampering = Tampering(stage=Stage.END, act=act)
-    connection = ReferenceBroker(profile=SMALL, identity=IDENTITY, tampering=tampering).connect()
+    connection = connect_to_small_broker(Tampering(stage=Stage.END, act=act))
     connection.receive_data(SERVED_V0[:9])
     connection.receive_eof()
     assert connection.state is OPEN
@@ -391,8 +387,7 @@ def test_defect_can_replace_what_is_read() -> None:
         seen.append((received.unread, received.data))
         received.data = received.data[:-1]
 
-    tampering = Tampering(stage=Stage.BYTES, act=act)
-    connection = ReferenceBroker(profile=SMALL, identity=IDENTITY, tampering=tampering).connect()
+    connection = connect_to_small_broker(Tampering(stage=Stage.BYTES, act=act))
     connection.receive_data(SERVED_V0[:10])
     connection.receive_data(SERVED_V0[10:])
     assert seen == [(b"", SERVED_V0[:10]), (SERVED_V0[:9], SERVED_V0[10:])]
@@ -402,13 +397,11 @@ def test_defect_can_replace_what_is_read() -> None:
 def test_frames_of_a_connection_and_of_a_read_are_counted() -> None:
     """The number of frames of a connection grows; that of a read begins again with each read."""
     counted = []
-    tampering = Tampering(
-        stage=Stage.REACTION,
-        act=lambda context: counted.append(
-            (context.connection.frames, context.connection.frames_of_read)
-        ),
-    )
-    connection = ReferenceBroker(profile=SMALL, identity=IDENTITY, tampering=tampering).connect()
+
+    def act(context: RequestContext) -> None:
+        counted.append((context.connection.frames, context.connection.frames_of_read))
+
+    connection = connect_to_small_broker(Tampering(stage=Stage.REACTION, act=act))
     connection.receive_data(SERVED_V0 + SERVED_V0)
     connection.receive_data(SERVED_V0)
     assert counted == [(0, 0), (1, 1), (2, 0)]
@@ -416,8 +409,9 @@ def test_frames_of_a_connection_and_of_a_read_are_counted() -> None:
 
 def test_defect_can_close_before_it_answers() -> None:
     """A connection that a defect drops at any stage stays closed."""
-    tampering = Tampering(stage=Stage.ANSWER, act=lambda context: context.connection.drop())
-    connection = ReferenceBroker(profile=SMALL, identity=IDENTITY, tampering=tampering).connect()
+    connection = connect_to_small_broker(
+        Tampering(stage=Stage.ANSWER, act=lambda context: context.connection.drop())
+    )
     connection.receive_data(SERVED_V0)
     assert connection.state is CLOSED
     assert connection.data_to_send() != b""
@@ -429,7 +423,6 @@ def test_form_of_an_answer_can_be_asked_for() -> None:
     def act(context: RequestContext) -> None:
         context.answer = context.encode_answer(raw={"error_code": b"\x7f\xff"})
 
-    tampering = Tampering(stage=Stage.ANSWER, act=act)
-    connection = ReferenceBroker(profile=SMALL, identity=IDENTITY, tampering=tampering).connect()
+    connection = connect_to_small_broker(Tampering(stage=Stage.ANSWER, act=act))
     connection.receive_data(SERVED_V0)
     assert connection.data_to_send()[8:10] == b"\x7f\xff"

@@ -13,7 +13,7 @@ from reference_model.broker.rules.request_parser import ParsedHeader, parse_head
 from reference_model.broker.rules.responses import answer_of_other_api, response_for
 from reference_model.profiles.profile import Profile, traits_of
 from tests.reference_model.broker.reaction_tables import NAMES, V0, V1, V2, V3, V4, V5, V6, V99
-from tests.reference_model.broker.release_lines import IDENTITY, LINES, profile_at
+from tests.reference_model.broker.release_lines import IDENTITY, LINES, on_every_line, profile_at
 from tests.wire.golden_bytes import load_vectors
 from wire.api_versions import ApiVersion, FinalizedFeatureKey, SupportedFeatureKey
 from wire.described_messages import DESCRIBE_CLUSTER, METADATA
@@ -100,24 +100,16 @@ def test_broker_without_features_sends_no_tag() -> None:
     assert answer_to(f"{V3} 00 {NAMES} 00", bare) == _hex(expected)
 
 
-UNSUPPORTED_SINCE_0_10 = "00000007 0023 00000000"
-UNSUPPORTED_SINCE_2_4 = "00000007 0023 00000001 0012 0000 0003"
-UNSUPPORTED_SINCE_3_9 = "00000007 0023 00000001 0012 0000 0004"
-UNSUPPORTED_SINCE_4_4 = "00000007 0023 00000001 0012 0000 0005"
+UNSUPPORTED = {
+    "0.10.0.1": "0000000a 00000007 0023 00000000",
+    "2.4.1": "00000010 00000007 0023 00000001 0012 0000 0003",
+    "3.9.2": "00000010 00000007 0023 00000001 0012 0000 0004",
+    "4.4.0": "00000010 00000007 0023 00000001 0012 0000 0005",
+}
+"""The response to an unsupported version, by the release that began with it."""
 
 
-def _unsupported_on(release: str) -> str:
-    index = LINES.index(release)
-    if index < LINES.index("2.4.1"):
-        return f"0000000a {UNSUPPORTED_SINCE_0_10}"
-    if index < LINES.index("3.9.2"):
-        return f"00000010 {UNSUPPORTED_SINCE_2_4}"
-    if index < LINES.index("4.4.0"):
-        return f"00000010 {UNSUPPORTED_SINCE_3_9}"
-    return f"00000010 {UNSUPPORTED_SINCE_4_4}"
-
-
-@pytest.mark.parametrize("release", LINES)
+@pytest.mark.parametrize(("release", "expected"), on_every_line(UNSUPPORTED).items())
 @pytest.mark.parametrize(
     "payload",
     [
@@ -128,9 +120,11 @@ def _unsupported_on(release: str) -> str:
         pytest.param("0012 8000 00000007 0001 61", id="v-32768"),
     ],
 )
-def test_unsupported_version_has_its_literal_bytes(payload: str, release: str) -> None:
+def test_unsupported_version_has_its_literal_bytes(
+    payload: str, release: str, expected: str
+) -> None:
     """Error 35 is a v0 body; from 2.4 on it lists ApiVersions with the release's own range."""
-    assert answer_to(payload, profile_at(release)) == _hex(_unsupported_on(release))
+    assert answer_to(payload, profile_at(release)) == _hex(expected)
 
 
 @pytest.mark.parametrize(
@@ -152,10 +146,7 @@ def test_literals_are_those_of_the_golden_vectors() -> None:
     """The error bytes above are the ones that Kafka's own classes wrote."""
     golden = {each["hex"] for each in load_vectors("broker-error-answers.json")["answers"]}
     assert golden >= {
-        UNSUPPORTED_SINCE_0_10,
-        UNSUPPORTED_SINCE_2_4,
-        UNSUPPORTED_SINCE_3_9,
-        UNSUPPORTED_SINCE_4_4,
+        *(frame.partition(" ")[2] for frame in UNSUPPORTED.values()),
         "00000007 002a 01 00000000 00",
         "00000007 0081 01 00000000 00",
     }

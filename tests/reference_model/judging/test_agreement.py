@@ -195,23 +195,16 @@ def test_what_differs_is_named_by_field() -> None:
     first, *others = response.api_keys
     wider = replace(first, max_version=first.max_version + 1)
     seen = replace(response, api_keys=(wider, *others), finalized_features_epoch=-1)
-    exchange = exchange_with(encode_body(seen, 3))
+    exchange = exchange_of(ID + encode_body(seen, 3).hex())
     assert agreement.what_differs(exchange, [reaction]) == {
         "api_keys": f"{first.api_key}: v{first.min_version} to v{first.max_version + 1}, expected "
         f"v{first.min_version} to v{first.max_version}",
         "has_epoch": "False, expected True",
     }
     assert agreement.what_differs(exchange, [closed("C")]) == {}
-    assert agreement.what_differs(exchange_with(b"\0"), [reaction]) == {}
+    assert agreement.what_differs(exchange_of(f"{ID} 00"), [reaction]) == {}
     unanswered = replace(exchange, outcome=Outcome.CLOSED, payload=None)
     assert agreement.what_differs(unanswered, [reaction]) == {}
-
-
-def exchange_with(body: bytes) -> Exchange:
-    """Return an answered exchange of a v3 request."""
-    return Exchange(
-        request=build_request(version=3), outcome=Outcome.ANSWER, payload=bytes(4) + body
-    )
 
 
 FLEXIBLE_REFUSAL = bytes.fromhex("00000007 00 002a 01 00000000 00")
