@@ -108,12 +108,10 @@ def _differences(
         if exchange.outcome in losses or not (is_answer or ends_alone):
             continue
         request = _single_request(exchange.sent)
-        allowed = () if request is None else _allowed(oracle, request)
-        if (
-            request is not None
-            and allowed
-            and not _follows(oracle.agreement, request, exchange, allowed)
-        ):
+        if request is None:
+            continue
+        allowed = _allowed(oracle, request)
+        if allowed and not _follows(oracle.agreement, request, exchange, allowed):
             yield DisallowedExchange(exchange=exchange, allowed=in_words(allowed))
 
 
