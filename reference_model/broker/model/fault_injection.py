@@ -20,9 +20,10 @@ from reference_model.broker.rules.request_parser import (
 )
 from reference_model.broker.rules.responses import encode_body
 from wire.api_keys import API_VERSIONS_KEY
-from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsResponse
-from wire.codec import encode
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsRequest, ApiVersionsResponse
+from wire.codec import decode, encode
 from wire.error_codes import ErrorCode
+from wire.errors import DecodeError
 from wire.exchange import Outcome
 from wire.frames import encode_frame
 from wire.headers import CLIENT_ID_OFFSET, ResponseHeader, read_request_start
@@ -136,6 +137,15 @@ class RequestContext:
         if self.header is None or version is None:
             return None
         return version, self.payload[self.header.body_offset :]
+
+    def read_as(self, layout: int) -> ApiVersionsRequest | None:
+        """Return the body of such a request, read in the layout of a version without Kafka's limits; None if that fails."""
+        if self.unread_body is None:
+            return None
+        try:
+            return decode(ApiVersionsRequest, self.unread_body[1], version=layout)
+        except DecodeError:
+            return None
 
     def has_seen(self, what: str, *, now: bool) -> bool:
         """Return whether something was so at an earlier frame of the connection, and remember whether it is at this one."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 
 from reference_model.broker.model.fault_injection import RequestContext
@@ -101,13 +100,8 @@ def tags_are_cut_at_sixty_four_kilobytes(context: RequestContext) -> None:
 @defect(Stage.REACTION, "KIP-482.varint-limits")
 def ten_thousand_and_one_tags_are_taken(context: RequestContext) -> None:
     """A tag section in the request body may have any number of fields."""
-    unread = context.unread_body
-    if unread is None:
-        return
-    version, body = unread
-    with contextlib.suppress(DecodeError):
-        decode(ApiVersionsRequest, body, version=version)
-        context.serve_in(version)
+    if context.read_as(context.version) is not None:
+        context.serve_in(context.version)
 
 
 @defect(Stage.REACTION, "KIP-482.varint-limits")

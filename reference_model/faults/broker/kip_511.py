@@ -150,7 +150,7 @@ def names_are_not_checked(context: RequestContext) -> None:
 @defect(Stage.REACTION, "KIP-511.names-refused")
 def names_may_end_with_a_line_feed(context: RequestContext) -> None:
     """A client software name that is legal except for a line feed at its end is accepted."""
-    _accept_cleaned_name(context, lambda name: name.removesuffix("\n"))
+    accept_cleaned_name(context, lambda name: name.removesuffix("\n"))
 
 
 @defect(
@@ -164,7 +164,7 @@ def letters_of_any_script_are_accepted(context: RequestContext) -> None:
     body = context.body
     if body is None or body.cluster_id is not None:
         return
-    _accept_cleaned_name(
+    accept_cleaned_name(
         context, lambda name: "".join("x" if each.isalpha() else each for each in name)
     )
 
@@ -172,19 +172,19 @@ def letters_of_any_script_are_accepted(context: RequestContext) -> None:
 @defect(Stage.REACTION, "KIP-511.names-refused")
 def underscores_in_names_are_accepted(context: RequestContext) -> None:
     """A client software name that is legal except for underscores is accepted."""
-    _accept_cleaned_name(context, lambda name: name.replace("_", "x"))
+    accept_cleaned_name(context, lambda name: name.replace("_", "x"))
 
 
 @defect(Stage.REACTION, "KIP-511.names-refused")
 def bytes_that_are_not_utf_8_are_dropped(context: RequestContext) -> None:
     """A client software name that is legal without its bytes that are not UTF-8 is accepted."""
-    _accept_cleaned_name(context, lambda name: name.replace("\N{REPLACEMENT CHARACTER}", ""))
+    accept_cleaned_name(context, lambda name: name.replace("\N{REPLACEMENT CHARACTER}", ""))
 
 
 @defect(Stage.REACTION, "KIP-511.names-refused")
 def only_the_first_256_characters_of_a_name_are_checked(context: RequestContext) -> None:
     """A client software name whose first 256 characters are legal is accepted."""
-    _accept_cleaned_name(context, lambda name: name[:256])
+    accept_cleaned_name(context, lambda name: name[:256])
 
 
 @defect(Stage.RESPONSE, "KIP-511.names-accepted")
@@ -196,10 +196,10 @@ def names_as_long_as_a_string_can_be_are_refused(context: RequestContext) -> Non
 @defect(Stage.REACTION, "KIP-511.edge-punctuation")
 def names_may_begin_with_a_hyphen(context: RequestContext) -> None:
     """A client software name that begins with a hyphen is accepted."""
-    _accept_cleaned_name(context, lambda name: name.replace("-", "x", 1))
+    accept_cleaned_name(context, lambda name: name.replace("-", "x", 1))
 
 
-def _accept_cleaned_name(context: RequestContext, clean: Callable[[str], str]) -> None:
+def accept_cleaned_name(context: RequestContext, clean: Callable[[str], str]) -> None:
     """Serve a refused request whose name is valid after cleaning."""
     body = context.body
     if body is None or context.reaction.error_code is not ErrorCode.INVALID_REQUEST:

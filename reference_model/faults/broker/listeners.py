@@ -7,13 +7,13 @@ import dataclasses
 from reference_model.broker.model.fault_injection import RequestContext, TlsOpening
 from reference_model.broker.model.stages import Stage
 from reference_model.broker.rules.connection_states import ConnectionState
+from reference_model.faults.broker.kip_511 import accept_cleaned_name
 from reference_model.faults.broker.registry import defect
 from reference_model.faults.broker.sasl import came_in_by_scram
 from reference_model.profiles.listeners import CONTROLLER, PLAINTEXT, TLS_LISTENERS
 from reference_model.profiles.profile import profile_of
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, THROTTLE_TIME_BYTES, ApiVersion
-from wire.error_codes import ErrorCode
 from wire.frames import SIZE_BYTES, encode_frame
 
 TLS_HANDSHAKE_RECORD = 0x16
@@ -83,24 +83,15 @@ def refused_versions_get_no_range_before_authentication(context: RequestContext)
 @defect(Stage.REACTION, "KIP-511.same-rules-before-authentication", "KIP-511.names-refused")
 def underscores_pass_before_authentication(context: RequestContext) -> None:
     """Before authentication, a client software name may contain underscores."""
-    _accept_before_authentication(context, "_")
+    if _early(context):
+        accept_cleaned_name(context, lambda name: name.replace("_", "x"))
 
 
 @defect(Stage.REACTION, "KIP-511.same-rules-before-authentication", "KIP-511.edge-punctuation")
 def hyphens_in_front_pass_before_authentication(context: RequestContext) -> None:
     """Before authentication, a client software name may begin with a hyphen."""
-    _accept_before_authentication(context, "-")
-
-
-def _accept_before_authentication(context: RequestContext, character: str) -> None:
-    """Serve a refused request whose name is legal except for this character."""
-    body = context.body if _early(context) else None
-    if body is None or context.reaction.error_code is not ErrorCode.INVALID_REQUEST:
-        return
-    name = body.client_software_name.replace(character, "x")
-    cleaned = dataclasses.replace(body, client_software_name=name)
-    if cleaned != body and cleaned.name_is_valid and not cleaned.ids_are_half_given:
-        context.serve_in(context.version)
+    if _early(context):
+        accept_cleaned_name(context, lambda name: name.replace("-", "x"))
 
 
 @defect(Stage.TLS, "KIP-35.nothing-before-tls")

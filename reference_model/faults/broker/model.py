@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage
 from reference_model.broker.rules.request_parser import is_valid_name
@@ -50,11 +48,7 @@ def cut_bodies_are_answered(context: RequestContext) -> None:
 @defect(Stage.REACTION, "MODEL.agrees-with-reference")
 def v5_is_served_with_the_body_of_v3(context: RequestContext) -> None:
     """v5 is served with the body of v3 and v4, which has no place for the ids."""
-    unread = context.unread_body
-    if unread is None or unread[0] != NEWEST_VERSION:
-        return
-    with contextlib.suppress(DecodeError):
-        decode(ApiVersionsRequest, unread[1], version=FIRST_FLEXIBLE_VERSION)
+    if context.version == NEWEST_VERSION and context.read_as(FIRST_FLEXIBLE_VERSION) is not None:
         context.serve_in(NEWEST_VERSION)
 
 
@@ -72,14 +66,10 @@ def a_zero_instance_id_before_the_next_version_closes(context: RequestContext) -
 @defect(Stage.REACTION, "MODEL.agrees-with-reference")
 def names_of_more_than_32767_bytes_are_taken(context: RequestContext) -> None:
     """A client software name of more than 32767 bytes is read, and accepted if it is legal."""
-    unread = context.unread_body
-    if unread is None:
-        return
-    version, body = unread
-    with contextlib.suppress(DecodeError):
-        name = decode(ApiVersionsRequest, body, version=version).client_software_name
-        if len(name) > INT16_MAX and is_valid_name(name):
-            context.serve_in(version)
+    body = context.read_as(context.version)
+    name = "" if body is None else body.client_software_name
+    if len(name) > INT16_MAX and is_valid_name(name):
+        context.serve_in(context.version)
 
 
 @defect(Stage.REACTION, "MODEL.agrees-with-reference")
