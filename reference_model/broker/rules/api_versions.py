@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from reference_model.broker.rules.choices import Choice
 from reference_model.broker.rules.reaction import (
     AnswerKind,
+    Choice,
     Identity,
     Listing,
     NotModelled,

@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from reference_model.broker.rules.api_versions import reactions_to_served_version, unsupported
-from reference_model.broker.rules.choices import Choice
 from reference_model.broker.rules.connection_states import ConnectionEvent, ConnectionState
 from reference_model.broker.rules.reaction import (
     AnswerKind,
+    Choice,
     Identity,
     Listing,
     NotModelled,

@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clauses.catalogue import catalogue
-from reference_model.broker.rules.choices import Choice
 from reference_model.broker.rules.connection_states import SERVING, TAKING_REQUESTS, ConnectionState
 from reference_model.broker.rules.oracle import reactions
-from reference_model.broker.rules.reaction import Identity, NotModelled
+from reference_model.broker.rules.reaction import Choice, Identity, NotModelled
 from reference_model.profiles.profile import Profile, profile_of
 from strategies.any_requests import any_requests
 from strategies.other_apis import bare_requests
