@@ -2,35 +2,45 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+from conformance.assertions.blame import judged_elsewhere
 from conformance.assertions.judging import JudgedElsewhere, Unjudged
 from conformance.engine.drawing import Body
 from conformance.engine.repeating import FailingExample
 from fixtures.errors import BrokerGone
+from fixtures.under_test.broker import Broker
+from fixtures.under_test.judged_target import JudgedTarget
 from wire.exchange import Exchange, Step
 
 
-class Judge(ABC):
-    """Judges the examples of one property on one target: `PropertyJudge` in a run, another one where faults are planted.
+class Judge:
+    """Judges the examples of one property on one target: the first failure ends the property, and nothing is recorded.
+
+    That is enough where faults are planted. In a run, `PropertyJudge` takes its place.
 
     Attributes:
         keep_machine: keeps what was learned of a listener, as `reports.machines.learned.as_json` returns it; None if that is
             not kept.
     """
 
-    keep_machine: Callable[[Mapping[str, Any]], None] | None
+    keep_machine: Callable[[Mapping[str, Any]], None] | None = None
+
+    def __init__(self, judged: JudgedTarget, clauses: Collection[str]) -> None:
+        """Start without examples; the clauses are ids of those that the property judges."""
+        self._judged = judged
+        self._clauses = clauses
+        self._elsewhere: JudgedElsewhere | None = None
 
     @property
-    @abstractmethod
     def is_thorough(self) -> bool:
-        """Whether a property that sends a list may send a long one."""
+        """Whether a property that sends a list may send a long one: as in a standard run, on a target's first listener."""
+        assert isinstance(self._judged, Broker)
+        return self._judged.listener == next(iter(self._judged.running.addresses))
 
-    @abstractmethod
     def judge_stored(self, body: Body, values: Mapping[str, Any]) -> bool:
-        """Judge an example that was not drawn: it is not shrunk, and later examples are judged even if it fails.
+        """Judge an example that was not drawn: it is not shrunk, and in a run later examples are judged even if it fails.
 
         Returns:
             Whether the target conforms; if not, `raise_first` raises the violation.
@@ -38,22 +48,21 @@ class Judge(ABC):
         Raises:
             HarnessError: the example could not be judged.
         """
+        body(**values)
+        return True
 
-    @abstractmethod
     def conforms(self, exchanges: Sequence[Exchange]) -> None:
         """Take an example that was sent among others and conforms."""
 
-    @abstractmethod
     def differs(
         self, error: AssertionError, steps: tuple[Step, ...], example: FailingExample
     ) -> None:
-        """Take an example that was sent among others and fails; `raise_first` raises the first such error."""
+        """Take an example that was sent among others and fails; in a run, `raise_first` raises the first such error."""
+        raise error
 
-    @abstractmethod
     def notes(self, error: Unjudged, steps: tuple[Step, ...]) -> None:
         """Take something that cannot be judged, with the steps that show it."""
 
-    @abstractmethod
     def leaves_out(self, what: str, *, may_hide: bool = False, is_bound: bool = False) -> None:
         """Note in the property's cells what they leave out; the rest is judged as usual.
 
@@ -63,19 +72,20 @@ class Judge(ABC):
             is_bound: whether `what` is up to where the property excludes a violation: all that it has to judge was judged.
         """
 
-    @abstractmethod
     def elsewhere(self, error: BaseException | None) -> JudgedElsewhere | None:
         """Return why a violation of the property's clauses is another clause's fault; None if it is not."""
+        if not isinstance(self._judged, Broker):
+            return None
+        return judged_elsewhere(self._judged, error, self._clauses)
 
-    @abstractmethod
     def judged_elsewhere(self, reason: JudgedElsewhere) -> None:
         """Take an example that meets a fault of another clause."""
+        self._elsewhere = self._elsewhere or reason
 
-    @abstractmethod
     def blame_for_end(self, gone: BrokerGone, values: Mapping[str, Any]) -> BrokerGone:
         """Take the end of a target that cannot be started again, and return what to raise."""
+        return gone
 
-    @abstractmethod
     def raise_first(self) -> None:
         """End the property.
 
@@ -83,3 +93,5 @@ class Judge(ABC):
             AssertionError: the first violation that was not raised yet.
             JudgedElsewhere: there is none, but some examples met a fault that another clause judges.
         """
+        if self._elsewhere is not None:
+            raise self._elsewhere

@@ -14,7 +14,6 @@ from hypothesis.errors import UnsatisfiedAssumption
 
 from clauses.catalogue import Clause
 from clauses.tiers import Tier
-from conformance.assertions.blame import judged_elsewhere
 from conformance.assertions.judging import JudgedElsewhere, TargetEnded, Unjudged
 from conformance.engine.crashes import CrashJudge
 from conformance.engine.drawing import Body
@@ -26,7 +25,6 @@ from conformance.engine.judge import Judge
 from conformance.engine.repeating import FailingExample
 from fixtures.client.patience import Patience
 from fixtures.errors import BrokerGone, HarnessError, NoCredentials, OutOfPatience
-from fixtures.under_test.broker import Broker
 from fixtures.under_test.judged_target import JudgedTarget
 from reports.records import Phase
 from reports.run.recorder import RunRecorder
@@ -68,10 +66,10 @@ class PropertyJudge(Judge):
             further_kinds: finds further kinds of failures; None if the property ends with the first one.
             failing: keeps the failures of this property and others, to be repeated together; None to keep its own.
         """
+        super().__init__(judged, [clause.id for clause in clauses])
         self.keep_machine = recorder.keep_machine
         self._is_deep = recorder.tier == Tier.DEEP
         self._is_secondary_listener = is_secondary_listener
-        self._judged = judged
         self._examples = ExampleRecorder(recorder, judged, clauses, name)
         self._limits = ExampleLimits(
             is_secondary_listener=is_secondary_listener, pinned=pinned, distance_s=distance_s
@@ -82,7 +80,6 @@ class PropertyJudge(Judge):
         self._has_found = False
         self._harness_error: HarnessError | None = None
         self._lack: NoCredentials | None = None
-        self._elsewhere: JudgedElsewhere | None = None
         self._first_error: AssertionError | None = None
 
     @property
@@ -235,8 +232,7 @@ class PropertyJudge(Judge):
             self.leaves_out(str(self._lack))
         if self._first_error is not None:
             raise self._first_error
-        if self._elsewhere is not None:
-            raise self._elsewhere
+        super().raise_first()
 
     def repeat_failures(self, repeat: Repeat) -> None:
         """Repeat each distinct failure alone, and record how often it occurs again."""
@@ -291,14 +287,7 @@ class PropertyJudge(Judge):
         self._examples.judged_elsewhere(
             str(reason), tuple(self._judged.journal), self._limits.phase
         )
-        self._elsewhere = self._elsewhere or reason
-
-    def elsewhere(self, error: BaseException | None) -> JudgedElsewhere | None:
-        """Return why a violation of the property's clauses is another clause's fault; None if it is not."""
-        if not isinstance(self._judged, Broker):
-            return None
-        clauses = {clause.id for clause in self._examples.clauses}
-        return judged_elsewhere(self._judged, error, clauses)
+        super().judged_elsewhere(reason)
 
     def _run_or_blame(self, body: Body, values: Mapping[str, Any]) -> None:
         try:

@@ -10,7 +10,7 @@ import contextlib
 import functools
 import importlib
 import inspect
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,7 @@ import pytest
 from hypothesis.errors import UnsatisfiedAssumption
 
 from clauses import marks
-from conformance.assertions.blame import judged_elsewhere
-from conformance.assertions.judging import JudgedElsewhere, Unjudged
+from conformance.assertions.judging import Unjudged
 from conformance.engine.hypothesis_profiles import (
     DEEP_EXAMPLES_PER_PROPERTY,
     EXAMPLES_PER_PROPERTY,
@@ -28,12 +27,10 @@ from conformance.engine.hypothesis_profiles import (
 )
 from conformance.engine.judge import Judge
 from conformance.engine.property_judge import JUDGE
-from conformance.engine.repeating import FailingExample
 from conformance.roles.broker import NEEDS, BrokerRole
 from conformance.roles.client import ClientRole
 from conformance.roles.registry import EVERY_ROLE
 from conformance.roles.role import property_modules
-from fixtures.errors import BrokerGone
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.client import ClientUnderTest
 from proposals import Proposal
@@ -47,7 +44,6 @@ from strategies.hypothesis_adapter import (
     pinned_examples,
     strategies_of,
 )
-from wire.exchange import Exchange, Step
 
 Values = Mapping[str, Any]
 """The values of one example, by parameter of the property; the target is not included."""
@@ -152,62 +148,6 @@ class Property:
         draw(strategies_of(self.function), take, seed=own, count=count)
 
 
-class _FirstFailure(Judge):
-    """Replaces the `PropertyJudge` of a real run: the first failure ends the property, and nothing is recorded."""
-
-    keep_machine = None
-
-    def __init__(self, target: Broker | ClientUnderTest, clauses: Collection[str]) -> None:
-        self._target = target
-        self._clauses = clauses
-        self._elsewhere: JudgedElsewhere | None = None
-
-    @property
-    def is_thorough(self) -> bool:
-        """Whether the listener is the target's first, as in a standard run."""
-        assert isinstance(self._target, Broker)
-        return self._target.listener == next(iter(self._target.running.addresses))
-
-    def conforms(self, exchanges: Sequence[Exchange]) -> None:
-        """Continue."""
-
-    def differs(
-        self, error: AssertionError, steps: tuple[Step, ...], example: FailingExample
-    ) -> None:
-        """Raise the error."""
-        raise error
-
-    def judge_stored(self, body: Callable[..., None], values: Values) -> bool:
-        """Run a check of stored input; a failure propagates."""
-        body(**values)
-        return True
-
-    def notes(self, error: Unjudged, steps: tuple[Step, ...]) -> None:
-        """Continue: something that cannot be judged is not a failure."""
-
-    def leaves_out(self, what: str, *, may_hide: bool = False, is_bound: bool = False) -> None:
-        """Continue: something left out is not a failure."""
-
-    def elsewhere(self, error: BaseException | None) -> JudgedElsewhere | None:
-        """Return why a violation is another clause's fault; None if it is not."""
-        if not isinstance(self._target, Broker):
-            return None
-        return judged_elsewhere(self._target, error, self._clauses)
-
-    def judged_elsewhere(self, reason: JudgedElsewhere) -> None:
-        """Remember the reason."""
-        self._elsewhere = self._elsewhere or reason
-
-    def blame_for_end(self, gone: BrokerGone, values: Values) -> BrokerGone:
-        """Return the error: nothing is recorded."""
-        return gone
-
-    def raise_first(self) -> None:
-        """Raise the reason why something was not judged, if there is one: nothing has failed."""
-        if self._elsewhere is not None:
-            raise self._elsewhere
-
-
 def holds(judged: Property, target: Broker | ClientUnderTest, values: Values) -> bool:
     """Return whether a target conforms on one example.
 
@@ -216,8 +156,8 @@ def holds(judged: Property, target: Broker | ClientUnderTest, values: Values) ->
         JudgedElsewhere: the example meets a fault that another clause judges.
     """
     target.begin_example()
-    # Properties that iterate over a list themselves need a judge; this one records nothing.
-    judge = _FirstFailure(target, judged.clauses)
+    # Properties that iterate over a list themselves need a judge.
+    judge = Judge(target, judged.clauses)
     JUDGE.set(judge)
     try:
         judged.body(**{judged.target: target}, **values)
