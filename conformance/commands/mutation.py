@@ -25,7 +25,6 @@ from conformance.mutation.in_memory import (
     clauses_in_memory,
     measure,
 )
-from conformance.mutation.kills_over_tcp import counted_kills
 from conformance.mutation.properties import all_properties
 from conformance.mutation.score import Blame, Kill, Score
 from conformance.mutation.subjects import SUBJECTS
@@ -118,7 +117,7 @@ def _score_of_brokers(
         with status_line("planted defects over TCP"):
             folders = over_tcp.run_all(over_tcp.planned_runs(names, quick=quick), folder, jobs)
             blames, catches = over_tcp.judge(folders)
-            kills = counted_kills(catches, seeds=seeds, jobs=jobs, quick=quick)
+            kills = over_tcp.counted_kills(catches, seeds=seeds, jobs=jobs, quick=quick)
     found = _found_in_memory(REFERENCE, names, seeds=seeds, jobs=jobs, quick=quick)
     caught = dict(found.kills_of_property)
     if sockets:

@@ -1,13 +1,18 @@
 """The part of the mutation score that needs sockets: the suite itself, run by pytest against reference brokers.
 
 It judges what cannot be judged in memory (TLS, metrics, the request log, quotas), and a sample of the rest to verify
-that both transports agree.
+that both transports agree. For what it catches, brokers with the defects show how many generated examples that takes.
 """
 
 from __future__ import annotations
 
+import math
+import multiprocessing
 import tempfile
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,13 +22,23 @@ import pytest
 
 from clauses.tiers import Tier
 from conformance.mutation.in_memory import clauses_in_memory
-from conformance.mutation.kills_over_tcp import Catch
-from conformance.mutation.properties import Property, all_properties
-from conformance.mutation.score import Blame
-from conformance.mutation.subjects import SUBJECTS, listeners_in_memory
+from conformance.mutation.properties import all_properties
+from conformance.mutation.score import Blame, Kill
+from conformance.mutation.subjects import SUBJECTS, listeners_in_memory, reference_broker
+from conformance.mutation.tried_faults import (
+    caught_by_pinned,
+    examples_to_kill,
+    fewest_examples,
+    largest_budget,
+    seeds_of,
+)
 from conformance.runs.suite_processes import EndedRun, SuiteProcesses
+from fixtures.client.patience import Patience
 from fixtures.errors import HarnessError
+from fixtures.launchers.built_in import launch_built_in, reference_targets
+from fixtures.under_test.broker import Broker
 from reference_model.faults.broker import DEFECTS
+from reference_model.profiles.listeners import PLAINTEXT
 from reference_model.profiles.profile import REFERENCE
 from reports.records import Phase, Verdict
 
@@ -35,6 +50,10 @@ QUICK_SHARE = 18
 """In a quick measurement, of this many defects that break no clause judged here one meets the properties that need sockets."""
 BROKERS_PER_RUN = {Tier.SMOKE: 24, Tier.STANDARD: 7}
 """Chosen so that all runs take about the same time, and there are not too many."""
+SEEDS_AT_ONCE = 5
+"""Seeds of one property that share one set of brokers; starting a set takes a second."""
+PROCESSES_PER_JOB = 4
+"""More than one, because these properties mostly wait: for handshakes, for a metric, for a log line."""
 EXPECTED_STATUSES = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
 
 
@@ -51,6 +70,21 @@ class Run:
     defects: tuple[str, ...]
     properties: tuple[str, ...]
     tier: Tier
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catch:
+    """The result of a run of the suite for a defect and one of the clauses that it breaks.
+
+    Attributes:
+        clause: the clause's id.
+        defect: the defect's name.
+        properties: the properties that caught the defect; none if it survived.
+    """
+
+    clause: str
+    defect: str
+    properties: Collection[str]
 
 
 def planned_runs(defects: Sequence[str], *, quick: bool = False) -> list[Run]:
@@ -137,7 +171,7 @@ def judge(folders: Mapping[Run, Path]) -> tuple[list[Blame], list[Catch]]:
     in_memory = clauses_in_memory(SUBJECTS[REFERENCE])
     blames, catches = [], []
     for run, folder in folders.items():
-        judged = _clauses(properties[name] for name in run.properties)
+        judged = {clause for name in run.properties for clause in properties[name].clauses}
         for defect in run.defects:
             found = violations(folder, f"{REFERENCE}+{defect}")
             breaks = tuple(clause for clause in DEFECTS[defect].breaks if clause in judged)
@@ -169,5 +203,89 @@ def kills_by_property(blames: Iterable[Blame], properties: Collection[str]) -> d
     }
 
 
-def _clauses(properties: Iterable[Property]) -> set[str]:
-    return {clause for each in properties for clause in each.clauses}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """The result of one property for its defects and some of the seeds.
+
+    Attributes:
+        pinned: the defects that a pinned example catches.
+        examples: by seed and defect, the number of generated examples to the kill.
+    """
+
+    pinned: Collection[str]
+    examples: Mapping[int, Mapping[str, int | None]]
+
+
+def counted_kills(
+    catches: Sequence[Catch], *, seeds: int, jobs: int, quick: bool = False
+) -> list[Kill]:
+    """Count examples to the kill, seed by seed, for each property that caught its defect in a run of the suite.
+
+    Args:
+        catches: the suite's result for each clause with each of its defects.
+        seeds: the number of seeds.
+        jobs: the number of cores that may be used.
+        quick: whether only defects that no pinned example catches are counted.
+    """
+    caught: dict[str, set[str]] = defaultdict(set)
+    for catch in catches:
+        for name in catch.properties:
+            caught[name].add(catch.defect)
+    killed: dict[tuple[str, int], Mapping[str, int | None]] = {}
+    pinned: set[tuple[str, str]] = set()
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs * PROCESSES_PER_JOB, mp_context=context) as pool:
+        counting = [
+            (name, pool.submit(count_on_brokers, name, sorted(defects), part, quick))
+            for name, defects in caught.items()
+            for part in _parts(seeds_of(SUBJECTS[REFERENCE], name, seeds))
+        ]
+        for name, future in counting:
+            counted = future.result()
+            pinned |= {(name, defect) for defect in counted.pinned}
+            killed |= {(name, seed): counts for seed, counts in counted.examples.items()}
+    kills = []
+    for catch in catches:
+        is_pinned = any((name, catch.defect) in pinned for name in catch.properties)
+        counts = fewest_examples(killed, catch.properties, catch.defect, seeds)
+        kills.append(
+            Kill(
+                clause=catch.clause,
+                defect=catch.defect,
+                examples=() if quick and is_pinned else counts,
+                pinned=is_pinned,
+                cap=largest_budget(SUBJECTS[REFERENCE], catch.properties),
+            )
+        )
+    return kills
+
+
+def _parts(seeds: range) -> Iterator[range]:
+    return (seeds[first : first + SEEDS_AT_ONCE] for first in range(0, len(seeds), SEEDS_AT_ONCE))
+
+
+def count_on_brokers(
+    property_name: str, defects: Sequence[str], seeds: Sequence[int], quick: bool = False
+) -> Counted:
+    """Start the plain reference broker and those with the defects, and count the examples for each seed that shares them."""
+    targets = {target.id: target for target in reference_targets()}
+    with ExitStack() as running:
+
+        def started(target_id: str) -> Broker:
+            launched = running.enter_context(launch_built_in(targets[target_id]))
+            broker = Broker(launched, PLAINTEXT, patience=Patience(math.inf))
+            broker.calibrate()
+            return broker
+
+        brokers = {"": started(REFERENCE)}
+        brokers |= {defect: started(f"{REFERENCE}+{defect}") for defect in defects}
+        subject = reference_broker(brokers.__getitem__)
+        pinned = caught_by_pinned(subject, property_name, defects)
+        left = [each for each in defects if not (quick and each in pinned)]
+        return Counted(
+            pinned=pinned,
+            examples={
+                seed: examples_to_kill(subject, property_name, left, seed)
+                for seed in (seeds if left else ())
+            },
+        )

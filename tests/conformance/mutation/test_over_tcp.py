@@ -11,9 +11,17 @@ from typing import Any
 import pytest
 
 from clauses.tiers import Tier
-from conformance.mutation import kills_over_tcp
-from conformance.mutation.kills_over_tcp import Catch, Counted, count_on_brokers, counted_kills
-from conformance.mutation.over_tcp import SAMPLE, Run, judge, planned_runs
+from conformance.mutation import over_tcp
+from conformance.mutation.over_tcp import (
+    SAMPLE,
+    Catch,
+    Counted,
+    Run,
+    count_on_brokers,
+    counted_kills,
+    judge,
+    planned_runs,
+)
 from conformance.mutation.properties import all_properties
 from reference_model.faults.broker import DEFECTS
 from reference_model.profiles.profile import REFERENCE
@@ -98,8 +106,8 @@ def test_parts_of_the_seeds_are_put_together(monkeypatch: pytest.MonkeyPatch) ->
     def pool(jobs: int, **_: Any) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(1)
 
-    monkeypatch.setattr(kills_over_tcp, "ProcessPoolExecutor", pool)
-    monkeypatch.setattr(kills_over_tcp, "count_on_brokers", count)
+    monkeypatch.setattr(over_tcp, "ProcessPoolExecutor", pool)
+    monkeypatch.setattr(over_tcp, "count_on_brokers", count)
     caught, missed = counted_kills(
         [
             Catch(clause=CLAUSE, defect=TO_ALL, properties=[PROPERTY]),
