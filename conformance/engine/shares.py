@@ -10,23 +10,102 @@ A process that ends before its property does makes that property inconclusive, a
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from clauses import marks
 from conformance.engine.planning import chosen_of
-from conformance.engine.share_process import DONE, RECORD, REPORT, judge_share
-from fixtures.cleanup.ending_signals import INTERRUPTS
+from fixtures.cleanup.ending_signals import INTERRUPTS, leave_to_parent
 from reports.plugin import RECORDER, clauses_of, note_progress
 from reports.run.judged_examples import CellKey
 from reports.run.recorder import RunRecorder
 from strategies.hypothesis_adapter import pinned_examples
+
+RECORD, REPORT, DONE = "record", "report", "done"
+"""The kinds of messages: a call of the recorder, a report of pytest, and the end of a property."""
+
+_Send = Callable[[tuple[str, Any]], None]
+
+
+class _SentRecorder:
+    """A recorder whose calls are also sent; the process that receives them repeats them on its own recorder."""
+
+    def __init__(self, recorder: RunRecorder, send: _Send) -> None:
+        """Record from now on without writing to the run folder, which the other process keeps."""
+        recorder.writer.keep_nothing()
+        self._recorder = recorder
+        self._send = send
+
+    def __getattr__(self, name: str) -> Any:
+        known = getattr(self._recorder, name)
+        if not callable(known):
+            return known
+
+        def record(*arguments: Any, **named: Any) -> Any:
+            self._send((RECORD, (name, arguments, named)))
+            return known(*arguments, **named)
+
+        return record
+
+
+class _SentReports:
+    """A plugin that sends pytest's reports."""
+
+    def __init__(self, config: pytest.Config, send: _Send) -> None:
+        self._config = config
+        self._send = send
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Send a report in the form that pytest has for other processes."""
+        data = self._config.hook.pytest_report_to_serializable(config=self._config, report=report)
+        self._send((REPORT, data))
+
+
+def _judge_share(
+    items: Sequence[pytest.Item],
+    parent: Connection[Any, Any],
+    others: Sequence[Connection[Any, Any]],
+) -> None:
+    """Judge the properties whose indexes the parent sends, until it closes the connection; then end this process.
+
+    Args:
+        items: all properties of the listener.
+        parent: the connection to the parent.
+        others: the parent's ends of all connections, which this process inherits and must not keep open.
+    """
+    # The parent ends its processes when it is interrupted.
+    leave_to_parent()
+    for other in others:
+        other.close()
+
+    def send(message: tuple[str, Any]) -> None:
+        try:
+            parent.send(message)
+        except OSError:
+            # The parent is gone, and what is judged from now on is lost.
+            os._exit(1)
+
+    config = items[0].config
+    config.stash[RECORDER] = cast("RunRecorder", _SentRecorder(config.stash[RECORDER], send))
+    config.pluginmanager.unregister(name="terminalreporter")
+    config.pluginmanager.register(_SentReports(config, send))
+    while True:
+        try:
+            index = parent.recv()
+        except EOFError:
+            return
+        item = items[index]
+        # The next property is not known yet. The session in its place keeps the fixtures that all of them share.
+        item.ihook.pytest_runtest_protocol(item=item, nextitem=item.session)
+        send((DONE, None))
+
 
 POLL_S = 1.0
 """Longest wait before an interrupt is looked for again."""
@@ -63,7 +142,7 @@ class _Result:
 
 
 class Shares:
-    """Several processes that judge properties which share their fixtures; a context manager that ends them."""
+    """Several processes that judge properties which share their fixtures."""
 
     def __init__(self, items: Sequence[pytest.Item], *, jobs: int) -> None:
         self._items = items
@@ -124,7 +203,7 @@ class Shares:
         fork = multiprocessing.get_context("fork")
         ours, theirs = fork.Pipe()
         ends = [*(share.connection for share in self._shares), ours]
-        process = fork.Process(target=judge_share, args=(self._items, theirs, ends), daemon=True)
+        process = fork.Process(target=_judge_share, args=(self._items, theirs, ends), daemon=True)
         process.start()
         theirs.close()
         share = _Share(process, ours)

@@ -28,8 +28,7 @@ from conformance.engine.jobs_plugin import (
     pytest_configure,
     pytest_runtestloop,
 )
-from conformance.engine.share_process import DONE
-from conformance.engine.shares import Shares, _Share
+from conformance.engine.shares import DONE, Shares, _Share
 from fixtures.choosing.clients import CLIENTS
 from fixtures.launchers.built_in import launch_built_in, reference_targets
 from fixtures.registry.clients import select_clients
