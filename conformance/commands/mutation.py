@@ -26,9 +26,8 @@ from conformance.mutation.in_memory import (
     measure,
 )
 from conformance.mutation.properties import all_properties
-from conformance.mutation.score import Blame, Kill, Score
+from conformance.mutation.score import Blame, Kill, Score, markdown, summary, terminal_tables
 from conformance.mutation.subjects import SUBJECTS
-from conformance.mutation.tables import markdown, summary, terminal_tables
 from conformance.mutation.tails import SEEDS_OF_TAILS, measured_reaches
 from conformance.mutation.tried_faults import FIRST_SEED
 from fixtures.cleanup.temporary_folder import temporary_folder

@@ -12,8 +12,7 @@ import pytest
 from clauses.catalogue import catalogue
 from conformance.mutation.properties import Property, Values, all_properties
 from conformance.mutation.releases import CLAUSE, measure
-from conformance.mutation.score import Blame, Kill, Score
-from conformance.mutation.tables import markdown, rows, summary, tail_rows
+from conformance.mutation.score import Blame, Kill, Score, markdown, rows, summary, tail_rows
 from conformance.mutation.tails import DIMENSIONS, Pipeline, Reach, values_of
 from reference_model.faults.broker import DEFECTS
 from strategies.api_versions import UnservedRequest, build_request
