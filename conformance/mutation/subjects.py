@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from conformance.engine.budgets import client_examples
+from conformance.engine.hypothesis_profiles import client_examples
 from conformance.mutation.properties import (
     Property,
     all_properties,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from hypothesis.errors import UnsatisfiedAssumption
 
 from conformance.assertions.judging import JudgedElsewhere
-from conformance.engine.budgets import examples_on
+from conformance.engine.hypothesis_profiles import examples_on
 from conformance.mutation.properties import Property, Values, holds
 from conformance.mutation.subjects import Subject
 from fixtures.errors import HarnessError

@@ -18,10 +18,9 @@ from conformance.assertions.blame import V0_ALWAYS_SERVED
 from conformance.assertions.features import lists_features, lists_supported_features
 from conformance.assertions.other_apis import lists_other_apis
 from conformance.assertions.read_only_apis import flexible_items, produce_items, read_only_items
-from conformance.engine.budgets import examples_on
 from conformance.engine.drawing import examples_go_to
 from conformance.engine.examples_ahead import RejudgeSequentially, examples_ahead, examples_at_once
-from conformance.engine.hypothesis_profiles import UNSHRUNK, profile_name
+from conformance.engine.hypothesis_profiles import UNSHRUNK, examples_on, profile_name
 from conformance.engine.planning import note_started
 from conformance.engine.property_judge import JUDGE, PropertyJudge
 from conformance.engine.repeating import FailingExample, Repeater
