@@ -30,8 +30,8 @@ GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "reference-broker": "reference_broker",
         },
         "Publish": {
-            **{name: name for name in ("grid", "site", "verify", "rejudge")},
-            **{"roll-up": "roll_up", "py-files": "roll_up"},
+            **{name: name for name in ("grid", "site", "verify")},
+            **dict.fromkeys(("rejudge", "roll-up", "py-files"), "spark_jobs"),
         },
         "Maintain the suite": {
             **{name: name for name in ("mutation", "corpus", "expectations")},

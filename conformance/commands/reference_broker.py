@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import click
 
-from conformance.commands.passed_on import PASSED_ON
 from fixtures.model_processes import server
 
 
-@click.command(context_settings=dict(PASSED_ON), options_metavar="")
+@click.command(
+    context_settings={"ignore_unknown_options": True, "help_option_names": []}, options_metavar=""
+)
 @click.argument("options", nargs=-1, type=click.UNPROCESSED, metavar="[OPTIONS]")
 def reference_broker(options: tuple[str, ...]) -> None:
     """Serve the reference broker until standard input ends.

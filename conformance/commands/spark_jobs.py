@@ -1,4 +1,8 @@
-"""The programs that run Spark, for the commands that start them."""
+"""The programs that run Spark, for the commands that start them; and the commands that do nothing else.
+
+`roll-up` and `py-files` are the Spark job of `grid` by itself, and what a cluster needs to run it. `rejudge` judges stored exchanges by
+the current oracle, without a target.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from pathlib import Path
 
 import click
 
+from clauses.exit_statuses import NOT_JUDGED
 from conformance.commands.output_console import status_line
 from fixtures.cleanup.ending_signals import interrupts_held_back
 from fixtures.cleanup.temporary_folder import temporary_folder
@@ -113,9 +118,47 @@ def count_with_spark(uris: Sequence[str]) -> LogCounts:
     with status_line("reading with Spark"), running(job, stdout=subprocess.PIPE) as process:
         output, _ = process.communicate()
     if process.returncode:
-        # Imported late: it brings pytest, which `grid` does without.
-        from conformance.commands.errors import CouldNotTell  # noqa: PLC0415
-
         # 1 is a fault of the program, and what a signal ended is below 0.
-        raise SystemExit(process.returncode if process.returncode > 1 else CouldNotTell.exit_code)
+        raise SystemExit(process.returncode if process.returncode > 1 else NOT_JUDGED)
     return LogCounts.from_json(output.splitlines()[-1])
+
+
+_PASSES_ON = {"ignore_unknown_options": True, "help_option_names": []}
+"""For click: unknown options are arguments of the program, and `--help` is one of them."""
+
+
+@click.command("roll-up", context_settings=_PASSES_ON, options_metavar="")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARGUMENTS]...")
+def roll_up(arguments: tuple[str, ...]) -> None:
+    """Roll up runs into the tables of a grid, without its pages.
+
+    `--help` lists the options.
+    """
+    _pass_on("job", arguments)
+
+
+@click.command("py-files", context_settings=_PASSES_ON, options_metavar="")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="FOLDER")
+def py_files(arguments: tuple[str, ...]) -> None:
+    """Write the files that spark-submit needs for the roll-up."""
+    _pass_on("py_files", arguments)
+
+
+def _pass_on(program: str, arguments: tuple[str, ...]) -> None:
+    with running(spark_job(program, *arguments)) as process:
+        pass
+    # What a signal ended is not 1.
+    raise SystemExit(process.returncode if process.returncode >= 0 else NOT_JUDGED)
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True)
+@click.option("--out", required=True, help="file for the differences, in JSON Lines format")
+def rejudge(runs: tuple[str, ...], out: str) -> None:
+    """Judge stored exchanges again, by the current oracle.
+
+    The exit status is 1 if a target did something that the oracle does not allow. The differences include the verdict
+    of the run itself. Targets that are not Apache Kafka have no profile of their own and are left out.
+    """
+    job = spark_job("rejudge_job", *runs, "--out", out)
+    raise SystemExit(status_of(job, "judging again with Spark"))
