@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
@@ -17,7 +18,6 @@ from clauses.exit_statuses import INTERRUPTED
 from conformance.commands.errors import CouldNotTell, UnknownName, reported_as
 from conformance.commands.output_console import status_line
 from conformance.commands.selection import selected_target
-from conformance.commands.started_broker import SUMMARY, StartedBroker
 from conformance.failures.drawn_values import UnreadableValues, read_values
 from fixtures.choosing.listeners import LAUNCHERS
 from fixtures.cleanup.ending_signals import interrupts_held_back
@@ -25,7 +25,7 @@ from fixtures.cleanup.temporary_folder import temporary_folder
 from fixtures.client.running_broker import RunningBroker
 from fixtures.errors import HarnessError
 from fixtures.kafka_setup.broker_properties import with_secured_controllers
-from fixtures.kafka_setup.client_properties import write_client_files
+from fixtures.kafka_setup.client_properties import CA_FILE, ClientFiles, write_client_files
 from fixtures.launchers import choose_launcher, launch
 from fixtures.launchers.built_in import scripted_target
 from fixtures.registry.targets import Target, nearest_names
@@ -33,6 +33,97 @@ from reference_model.clients.scripts.named_scripts import NAMED_SCRIPTS, SCRIPTE
 from reference_model.clients.scripts.script import Script
 from reference_model.profiles.listeners import LISTENERS, PLAINTEXT
 from reports.escaping import printable
+
+SUMMARY = "broker.json"
+"""The file in the folder that contains what `--json` prints; it is complete as soon as it exists."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _StartedBroker:
+    """A broker that runs, with the files for its clients.
+
+    Attributes:
+        running: the broker.
+        how: how it was started, in one line.
+        folder: where the files are.
+        files: the files of each listener that clients may use, by name.
+    """
+
+    running: RunningBroker
+    how: str
+    folder: Path
+    files: Mapping[str, ClientFiles]
+
+    def write_summary(self) -> None:
+        """Write the file `SUMMARY`, after everything else."""
+        incomplete = self.folder / f".{SUMMARY}"
+        incomplete.write_text(f"{self.as_json()}\n", encoding="utf-8")
+        incomplete.rename(self.folder / SUMMARY)
+
+    def as_json(self) -> str:
+        """Return its description in one line of JSON."""
+        running, ca_file = self.running, self.folder / CA_FILE
+        return json.dumps(
+            {
+                "target": running.target.id,
+                "cluster_id": running.cluster_id,
+                "process_id": os.getpid(),
+                "folder": str(self.folder),
+                "ca_file": str(ca_file) if ca_file.exists() else None,
+                "username": None if running.sasl is None else running.sasl.username,
+                "password": None if running.sasl is None else running.sasl.password,
+                "listeners": {name: _as_json(each) for name, each in self.files.items()},
+                "clusters": [
+                    {
+                        "cluster_id": cluster.cluster_id,
+                        "nodes": {
+                            str(node): str(address) for node, address in cluster.nodes.items()
+                        },
+                    }
+                    for cluster in running.clusters
+                ],
+            }
+        )
+
+    def as_text(self) -> str:
+        """Return its description for people."""
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        yield f"{self.running.target.id} runs ({self.how})"
+        for name, files in self.files.items():
+            yield f"  {name:<16} {files.bootstrap_servers}"
+            for mechanism, file in zip(files.mechanisms or ("",), files.properties, strict=True):
+                yield f"    {file} {mechanism}".rstrip()
+        for cluster in self.running.clusters:
+            nodes = ", ".join(f"{node} at {address}" for node, address in cluster.nodes.items())
+            yield f"  cluster {cluster.cluster_id}: nodes {nodes}"
+        yield f"  more files for clients, for librdkafka as well: {self.folder}"
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """What a command finds in its environment; the first listener has the plain names."""
+        first = next(iter(self.files.values()))
+        variables = {"KAFKA_CLIENT_FILES": str(self.folder), **_variables(first, "")}
+        for name, files in self.files.items():
+            variables |= _variables(files, f"_{name.upper()}")
+        return variables
+
+
+def _as_json(files: ClientFiles) -> dict[str, object]:
+    return {
+        "bootstrap_servers": files.bootstrap_servers,
+        "sasl_mechanisms": list(files.mechanisms),
+        "properties": list(map(str, files.properties)),
+        "librdkafka_properties": list(map(str, files.librdkafka_properties)),
+    }
+
+
+def _variables(files: ClientFiles, suffix: str) -> dict[str, str]:
+    return {
+        f"KAFKA_BOOTSTRAP_SERVERS{suffix}": files.bootstrap_servers,
+        f"KAFKA_COMMAND_CONFIG{suffix}": str(files.properties[0]),
+    }
 
 
 def target_named(text: str) -> Target:
@@ -194,13 +285,13 @@ def _create_folder(out: Path | None, resources: ExitStack) -> Path:
 
 def _start(
     target: Target, launcher: str, wanted: Sequence[str], folder: Path, resources: ExitStack
-) -> StartedBroker:
+) -> _StartedBroker:
     running = resources.enter_context(launch(target, launcher))
     # Not asked before: only then it is known whether its image could be had.
     _, how = choose_launcher(target, launcher)
     shown = tuple(name for name in target.listeners if name in wanted or not wanted)
     files = write_client_files(running, shown, folder)
-    return StartedBroker(running=running, how=how, folder=folder, files=files)
+    return _StartedBroker(running=running, how=how, folder=folder, files=files)
 
 
 def _wait(running: RunningBroker) -> int:
@@ -217,7 +308,7 @@ def _wait(running: RunningBroker) -> int:
     raise CouldNotTell(printable(f"{running.target.id} has ended: {ended}"))
 
 
-def _run(command: Sequence[str], started: StartedBroker) -> int:
+def _run(command: Sequence[str], started: _StartedBroker) -> int:
     """Run a command next to the broker; return its exit status.
 
     Raises:

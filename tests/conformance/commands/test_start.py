@@ -20,8 +20,7 @@ from confluent_kafka.admin import AdminClient
 from conformance.__main__ import main
 from conformance.commands import start
 from conformance.commands.errors import UnknownName
-from conformance.commands.start import target_named, with_listeners, with_ports
-from conformance.commands.started_broker import SUMMARY
+from conformance.commands.start import SUMMARY, target_named, with_listeners, with_ports
 from fixtures.client.own_connection import ask_api_versions
 from fixtures.client.running_broker import Address, RunningBroker
 from fixtures.kafka_setup.client_properties import ClientFiles, write_client_files
