@@ -21,7 +21,8 @@ GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         "Judge": {name: name for name in ("judge", "matrix", "replay", "learn", "changes")},
         "Read results": {
-            **{name: name for name in ("summary", "diff", "upgrade")},
+            **dict.fromkeys(("summary", "diff"), "results"),
+            "upgrade": "upgrade",
             **dict.fromkeys(("explain", "clauses", "targets", "clients"), "catalogue"),
         },
         "Work with a cluster": {

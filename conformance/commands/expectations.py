@@ -12,6 +12,7 @@ import click
 
 from clauses.catalogue import Role
 from conformance.commands.errors import UnknownName, reported_as
+from conformance.commands.options import FOLDER
 from conformance.failures.stored_failures import NoStoredFailure, StoredFailure, read_failure
 from reports.errors import RunRefused
 from reports.records import VIOLATED_VERDICTS, Verdict
@@ -92,9 +93,7 @@ expires = {(today + timedelta(days=DAYS_UNTIL_STALE)).isoformat()}
 
 
 @click.command()
-@click.argument(
-    "folder", metavar="RUN-FOLDER", type=click.Path(path_type=Path, exists=True, file_okay=False)
-)
+@click.argument("folder", metavar="RUN-FOLDER", type=FOLDER)
 def expectations(folder: Path) -> None:
     """Print declarations for the violations that a run saw.
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
+from conformance.commands.options import PAGES_OPTION
 from conformance.commands.output_console import status_line
-from conformance.commands.pages_option import PAGES_OPTION
 from conformance.commands.spark_jobs import running, spark_job
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from conformance.commands.errors import InvalidFile, reported_as
+from conformance.commands.options import FOLDER, PAGES_OPTION
 from conformance.commands.output_console import status_line
-from conformance.commands.pages_option import PAGES_OPTION
 from conformance.commands.results import blaming_grid
 from reports.errors import StatementWithoutEvidence
 from reports.grid.grid_tables import Grid
@@ -21,9 +21,7 @@ from reports.site.whole_site import build_site, read_tables
 
 
 @click.command()
-@click.argument(
-    "grid", metavar="GRID", type=click.Path(path_type=Path, exists=True, file_okay=False)
-)
+@click.argument("grid", metavar="GRID", type=FOLDER)
 @PAGES_OPTION
 def site(grid: Path, pages: str | None) -> None:
     """Make the site of a grid whose tables a cluster made.

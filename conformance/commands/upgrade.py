@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from conformance.commands.errors import UnknownName, reported_as
+from conformance.commands.options import FOLDER, form_option
 from conformance.commands.output_console import output_console
 from conformance.commands.results import read_results
 from reports.escaping import one_line
@@ -26,17 +27,10 @@ WIDTH_WHEN_PIPED = 80
     "--grid",
     "grid_folder",
     metavar="FOLDER",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    type=FOLDER,
     help="a folder that `grid` wrote: adds clients that were tried with both releases, and rules whose verdict differs",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(("text", "markdown", "json")),
-    default="text",
-    show_default=True,
-    help="how it is printed",
-)
+@form_option("text", "markdown", "json", meaning="how it is printed")
 def upgrade(before: str, after: str, grid_folder: Path | None, form: str) -> None:
     """Show what changes from release A of Apache Kafka to B.
 
