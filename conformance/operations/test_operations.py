@@ -2,11 +2,62 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
+from conformance.assertions.brokers_at_fault import contradictions
+from conformance.assertions.judging import Unjudged
+from conformance.assertions.operation_results import (
+    assert_operates,
+    assert_survives_rerouting,
+    failure_of,
+)
 from conformance.engine.property_judge import JUDGE
-from conformance.operations.trials import client_operates
+from fixtures.recording_proxy.operation import ReroutedPlay, TriedPlay
 from fixtures.under_test.trial import Trial
+from reports.verdict_labels import BROKER_DOUBT
+
+
+def client_operates(trial: Trial) -> None:
+    """Fail unless the operation works, or an error says what the broker lacks.
+
+    Raises:
+        Unjudged: the operation is unsupported, or the client does something else, as it may.
+        AssertionError: the client violates KIP-97, or KIP-1242 if its connections were led elsewhere.
+        HarnessError: the operation could not be tried.
+    """
+    play, operation = trial.play(), trial.chosen.operation
+    if isinstance(play, ReroutedPlay):
+        assert_survives_rerouting(play, operation, knows_ids=trial.chosen.client.cluster_check)
+        return
+    assert isinstance(play, TriedPlay)
+    try:
+        assert_operates(play, operation, falls_back=trial.falls_back)
+    except Unjudged:
+        raise
+    except AssertionError as error:
+        first, _, rest = str(error).partition("\n")
+        error.args = ("\n".join([first, *_doubts(trial, play), rest]),)
+        raise
+
+
+def _doubts(trial: Trial, play: TriedPlay) -> Iterator[str]:
+    """Yield the reasons for which the broker may be at fault, and not the client that fails, each as a line."""
+    operation = trial.chosen.operation
+    failure = failure_of(play, operation, falls_back=trial.falls_back)
+    if not failure:
+        return
+    for contradiction in contradictions(play.recording):
+        yield f"{BROKER_DOUBT}{contradiction}"
+    alike = [
+        client.name
+        for client, other in trial.trials.of_other_libraries(trial.chosen)
+        if isinstance(other, TriedPlay)
+        and failure_of(other, operation, falls_back=operation in client.falls_back) == failure
+    ]
+    if alike:
+        yield f"{BROKER_DOUBT}{', '.join(sorted(set(alike)))} fails alike"
 
 
 @pytest.mark.swept(checks=[client_operates])

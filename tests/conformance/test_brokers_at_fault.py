@@ -18,7 +18,7 @@ from conformance.assertions.brokers_at_fault import (
     slow_answers,
 )
 from conformance.assertions.operation_results import Unsupported
-from conformance.operations.trials import client_operates
+from conformance.operations.test_operations import client_operates
 from fixtures.client.running_broker import Address, RunningBroker
 from fixtures.client_processes.driver_process import DriverResult
 from fixtures.errors import ArtefactUnavailable
