@@ -8,10 +8,9 @@ import pytest
 
 from conformance.engine.planning import chosen_of
 from conformance.failures.stored_failures import NoStoredFailure
-from conformance.roles.broker import BrokerRole
+from conformance.roles.broker import BrokerRole, ProxyRole
 from conformance.roles.client import ClientRole
 from conformance.roles.operation import OperationRole
-from conformance.roles.proxy import ProxyRole
 from conformance.roles.role import RoleInRun
 
 EVERY_ROLE: tuple[type[RoleInRun[Any]], ...] = (OperationRole, ClientRole, ProxyRole, BrokerRole)

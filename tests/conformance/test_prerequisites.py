@@ -11,8 +11,7 @@ from hypothesis.errors import UnsatisfiedAssumption
 from clauses.catalogue import catalogue
 from conformance.assertions.features import FeatureList, assert_features_as_on
 from conformance.mutation.subjects import broker_with as model_broker
-from conformance.roles.broker import NEEDS, BrokerRole
-from conformance.roles.proxy import ProxyRole
+from conformance.roles.broker import NEEDS, BrokerRole, ProxyRole
 from fixtures.client.patience import Patience
 from fixtures.client.running_broker import Address
 from fixtures.errors import HarnessError

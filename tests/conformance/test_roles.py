@@ -14,11 +14,10 @@ from click.testing import CliRunner
 
 from conformance.commands.replay import replay
 from conformance.roles import registry
-from conformance.roles.broker import BrokerRole
+from conformance.roles.broker import BrokerRole, ProxyRole
 from conformance.roles.client import ClientRole
 from conformance.roles.operation import OperationRole
 from conformance.roles.plugin import compare_declarations
-from conformance.roles.proxy import ProxyRole
 from conformance.roles.registry import EVERY_ROLE, role_of, role_of_run, roles_named
 from conformance.roles.role import RoleInRun, property_modules
 from fixtures.choosing.clients import CLIENTS, ChosenClient
