@@ -19,8 +19,7 @@ from conformance.engine.crashes import CrashJudge
 from conformance.engine.drawing import Body
 from conformance.engine.example_limits import ExampleLimits
 from conformance.engine.example_recorder import Difference, ExampleRecorder
-from conformance.engine.failing_examples import FailingExamples, Repeat
-from conformance.engine.further_kinds import FurtherKinds
+from conformance.engine.failing_examples import FailingExamples, FurtherKinds, Repeat
 from conformance.engine.judge import Judge
 from conformance.engine.repeating import FailingExample
 from fixtures.client.patience import Patience

@@ -13,8 +13,7 @@ from clauses.catalogue import Clause, Role
 from clauses.tiers import Tier
 from conformance.assertions.client_moves import newest_api_versions, newest_metadata
 from conformance.engine.drawing import examples_go_to
-from conformance.engine.failing_examples import FailingExamples
-from conformance.engine.further_kinds import FurtherKinds
+from conformance.engine.failing_examples import FailingExamples, FurtherKinds
 from conformance.engine.hypothesis_profiles import client_examples
 from conformance.engine.planning import is_about, note_started
 from conformance.engine.property_judge import JUDGE, PropertyJudge

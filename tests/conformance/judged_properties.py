@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from clauses.catalogue import Clause, catalogue
-from conformance.engine.further_kinds import FurtherKinds
+from conformance.engine.failing_examples import FurtherKinds
 from conformance.engine.property_judge import PropertyJudge
 from fixtures.client.patience import Patience
 from fixtures.errors import BrokerGone, HarnessError

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from clauses.tiers import Tier
 from conformance.engine.drawing import examples_go_to
-from conformance.engine.further_kinds import MOST_ROUNDS, FurtherKinds
+from conformance.engine.failing_examples import MOST_ROUNDS, FurtherKinds
 from conformance.engine.hypothesis_profiles import CLIENT_EXAMPLES, client_examples
 from conformance.roles import client
 from conformance.roles.client import scripts_of
