@@ -15,39 +15,6 @@ so a few attempts must be enough.
 """
 SHARE_OF_PATIENCE = 1 / 3
 """Share of a property's patience that shrinking one failure may use, so that some is left for repeating it."""
-
-
-class Shrinking:
-    """The state of the failure that is being shrunk, if there is one."""
-
-    def __init__(self) -> None:
-        self._since: float | None = None
-        self._failing: set[str] = set()
-
-    @property
-    def is_under_way(self) -> bool:
-        """Whether an example has failed, so that Hypothesis now draws smaller ones."""
-        return self._since is not None
-
-    def failed(self, drawn: str) -> None:
-        """Record the drawn values of an example that failed; the first failure starts the clock."""
-        if self._since is None:
-            self._since = time.monotonic()
-        self._failing.add(drawn)
-
-    def end(self) -> None:
-        """Forget the failure: the next examples are drawn for judging."""
-        self._since = None
-        self._failing.clear()
-
-    def is_over(self, drawn: str, *, patience_left_s: float) -> bool:
-        """Return whether the budget is spent, so that an example is not judged; one that has failed still fails."""
-        if self._since is None or drawn in self._failing:
-            return False
-        budget_s = min(SHRINK_BUDGET_S, patience_left_s * SHARE_OF_PATIENCE)
-        return time.monotonic() - self._since > budget_s
-
-
 SECONDARY_BUDGET_S = 1.0
 """Wall time of a property on a listener that is not a target's first. Some releases take 0.3 s for every request
 that is pipelined over TLS, and seconds for one that is throttled by a quota."""
@@ -77,7 +44,7 @@ class ExampleLimits:
         self._distance_s = distance_s
         self._is_secondary_listener = is_secondary_listener
         self._pinned = pinned
-        self._shrinking = Shrinking()
+        self._failed: set[str] = set()
         self._differences = 0
         self.begin_again()
 
@@ -89,12 +56,13 @@ class ExampleLimits:
 
     def end_shrinking(self) -> None:
         """Count the next examples as drawn for judging."""
-        self._shrinking.end()
+        self._shrinking_since: float | None = None
+        self._failed.clear()
 
     @property
     def phase(self) -> Phase:
         """Why the current example was drawn. The first failure was drawn for judging; examples after it shrink it."""
-        return Phase.SHRINK if self._shrinking.is_under_way else Phase.GENERATE
+        return Phase.GENERATE if self._shrinking_since is None else Phase.SHRINK
 
     def skips(self, drawn: str, *, is_first: bool, patience_left_s: float) -> bool:
         """Count an example, and return whether it is not run.
@@ -108,16 +76,18 @@ class ExampleLimits:
         if self._drawn > self._pinned:
             if self._differences >= ENOUGH_DIFFERENCES:
                 return True
-            if self._is_late() and not is_first and not self._shrinking.is_under_way:
+            if self._is_late() and not is_first and self._shrinking_since is None:
                 self._too_late += 1
                 return True
-        return self._shrinking.is_over(drawn, patience_left_s=patience_left_s)
+        return self._is_shrunk_enough(drawn, patience_left_s)
 
     def found(self, difference: Difference, drawn: str) -> None:
         """Count a difference; an undeclared violation is shrunk from now on."""
         self._differences += not difference.is_binding
         if difference.is_binding and not difference.is_declared:
-            self._shrinking.failed(drawn)
+            if self._shrinking_since is None:
+                self._shrinking_since = time.monotonic()
+            self._failed.add(drawn)
 
     def left_out(self) -> str:
         """Return how many examples were run if time ran out; empty if it did not."""
@@ -125,6 +95,13 @@ class ExampleLimits:
             return ""
         drawn = self._drawn - self._pinned
         return TOO_SLOW.format(run=drawn - self._too_late, drawn=drawn, limit_s=SECONDARY_BUDGET_S)
+
+    def _is_shrunk_enough(self, drawn: str, patience_left_s: float) -> bool:
+        """Return whether the budget is spent; an example that has failed is judged all the same, and still fails."""
+        if self._shrinking_since is None or drawn in self._failed:
+            return False
+        budget_s = min(SHRINK_BUDGET_S, patience_left_s * SHARE_OF_PATIENCE)
+        return time.monotonic() - self._shrinking_since > budget_s
 
     def _is_late(self) -> bool:
         on_the_way_s = (self._drawn - 1) * self._distance_s
