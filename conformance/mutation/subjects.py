@@ -92,21 +92,7 @@ def _in_memory(target: InMemoryTarget) -> InMemoryBroker:
 
 def reference_broker(with_defect: BrokerWith = broker_with) -> Subject:
     """Return the reference broker as a subject; its brokers are in memory unless others are given."""
-
-    @functools.cache
-    def listeners(judged: Property) -> tuple[str, ...]:
-        found = judged.listeners_of(with_defect(""))
-        return found[:1] if judged.is_deep else found
-
-    return Subject(
-        name=REFERENCE,
-        faults=DEFECTS,
-        properties=all_properties,
-        listeners=listeners,
-        at=lambda fault, listener: with_defect(fault).sibling(listener),
-        applies=lambda judged, _: bool(listeners(judged)),
-        is_judged_over_tcp=True,
-    )
+    return _of_broker(REFERENCE, DEFECTS, all_properties, with_defect, is_judged_over_tcp=True)
 
 
 def listeners_in_memory(judged: Property) -> tuple[str, ...]:
@@ -116,19 +102,19 @@ def listeners_in_memory(judged: Property) -> tuple[str, ...]:
 
 def _of_broker(
     name: str,
-    faults: Mapping[str, Fault],
+    faults: Mapping[str, Fault | Defect],
     properties: Callable[[], Mapping[str, Property]],
-    target: Callable[[str], InMemoryTarget],
+    with_fault: BrokerWith,
+    *,
+    is_judged_over_tcp: bool = False,
 ) -> Subject:
-    """Return a model of a broker or proxy; `target` returns it with a fault, or without for an empty name."""
-
-    @functools.cache
-    def with_fault(fault: str) -> InMemoryBroker:
-        return _in_memory(target(fault))
+    """Return a model of a broker or proxy as a subject."""
 
     @functools.cache
     def listeners(judged: Property) -> tuple[str, ...]:
         found = judged.listeners_of(with_fault(""))
+        if is_judged_over_tcp and not judged.is_deep:
+            return found
         return (PLAINTEXT,) if PLAINTEXT in found else found[:1]
 
     return Subject(
@@ -138,7 +124,12 @@ def _of_broker(
         listeners=listeners,
         at=lambda fault, listener: with_fault(fault).sibling(listener),
         applies=lambda judged, _: bool(listeners(judged)),
+        is_judged_over_tcp=is_judged_over_tcp,
     )
+
+
+def _with_fault(target: Callable[[str], InMemoryTarget]) -> BrokerWith:
+    return functools.cache(lambda fault: _in_memory(target(fault)))
 
 
 @functools.cache
@@ -163,13 +154,15 @@ SUBJECTS: Mapping[str, Subject] = {
         applies=_applies_to_client,
         examples_of=lambda judged: client_examples(judged.max_examples),
     ),
-    MODEL_PROXY: _of_broker(MODEL_PROXY, PROXY_FAULTS, proxy_properties, in_memory_proxy),
+    MODEL_PROXY: _of_broker(
+        MODEL_PROXY, PROXY_FAULTS, proxy_properties, _with_fault(in_memory_proxy)
+    ),
     **{
         each.model: _of_broker(
             each.model,
             each.load(each.faults),
             functools.partial(properties_of, each),
-            each.load(each.in_memory),
+            _with_fault(each.load(each.in_memory)),
         )
         for each in proposals()
         if each.model
