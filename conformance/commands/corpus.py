@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -20,14 +17,14 @@ from conformance.corpus.entries import (
     load_corpus,
 )
 from conformance.failures.stored_failures import NoStoredFailure, read_failure
+from conformance.mutation.properties import properties_in
+from conformance.roles.broker import BrokerRole
 from reference_model.judging.stored_inputs import cut_frames
 from strategies.broken_requests import UNASSIGNED_KEYS
-from strategies.hypothesis_adapter import pinned_examples
 from wire.api_keys import API_VERSIONS_KEY
 from wire.exchange import Request
 from wire.frames import SIZE_BYTES
 
-PROPERTIES_FOLDER = Path(__file__).parent.parent / "brokers"
 PINNED_FILE = "pinned_examples.toml"
 HEADER = """# The bytes of every pinned example that is about ApiVersions; `kafka-conformance corpus pin` writes this file.
 
@@ -37,23 +34,17 @@ HEADER = """# The bytes of every pinned example that is about ApiVersions; `kafk
 def pinned_entries() -> tuple[CorpusEntry, ...]:
     """Return an entry for the bytes of each pinned example, in the order of files and tests."""
     entries: dict[bytes, CorpusEntry] = {}
-    for path in sorted(PROPERTIES_FOLDER.glob("test_*.py")):
-        module = import_module(f"conformance.brokers.{path.stem}")
-        for name, test in vars(module).items():
-            for number, data in enumerate(_examples_of(test), start=1):
-                if data not in entries and is_storable(data):
-                    entries[data] = CorpusEntry(
-                        name=f"{name.removeprefix('test_').replace('_', '-')}-{number}",
-                        origin=f"pinned example of {name}",
-                        data=data,
-                    )
+    for judged in properties_in(BrokerRole.folder):
+        for number, values in enumerate(judged.pinned, start=1):
+            requests = [request for value in values.values() for request in _requests_in(value)]
+            data = b"".join(request.data for request in requests)
+            if data not in entries and is_storable(data):
+                entries[data] = CorpusEntry(
+                    name=f"{judged.name.removeprefix('test_').replace('_', '-')}-{number}",
+                    origin=f"pinned example of {judged.name}",
+                    data=data,
+                )
     return tuple(entries.values())
-
-
-def _examples_of(test: Any) -> Iterator[bytes]:
-    for values in pinned_examples(test):
-        requests = [request for value in values.values() for request in _requests_in(value)]
-        yield b"".join(request.data for request in requests)
 
 
 def _requests_in(value: object) -> tuple[Request, ...]:

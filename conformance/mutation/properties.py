@@ -176,29 +176,30 @@ def holds(judged: Property, target: Broker | ClientUnderTest, values: Values) ->
 @functools.cache
 def all_properties() -> Mapping[str, Property]:
     """Return every property of brokers, by name, except those of proxies and of proposals alone."""
-    found = _search(BrokerRole.folder)
+    found = properties_in(BrokerRole.folder)
     return {each.name: each for each in found if not each.is_about_proxies}
 
 
 @functools.cache
 def proxy_properties() -> Mapping[str, Property]:
     """Return every property of proxies alone, by name."""
-    return {each.name: each for each in _search(BrokerRole.folder) if each.is_about_proxies}
+    return {each.name: each for each in properties_in(BrokerRole.folder) if each.is_about_proxies}
 
 
 @functools.cache
 def properties_of(proposal: Proposal) -> Mapping[str, Property]:
     """Return every property of brokers that a proposal brings, by name."""
-    return {each.name: each for each in _search(proposal.properties(BrokerRole.folder.name))}
+    return {each.name: each for each in properties_in(proposal.properties(BrokerRole.folder.name))}
 
 
 @functools.cache
 def client_properties() -> Mapping[str, Property]:
     """Return every property of clients, by name."""
-    return {each.name: each for folder in ClientRole.folders() for each in _search(folder)}
+    return {each.name: each for folder in ClientRole.folders() for each in properties_in(folder)}
 
 
-def _search(folder: Path) -> Iterator[Property]:
+def properties_in(folder: Path) -> Iterator[Property]:
+    """Yield the properties in a folder, in the order of its modules and of their tests."""
     for module in property_modules(folder):
         members = vars(importlib.import_module(module))
         for name, member in members.items():
