@@ -15,11 +15,10 @@ from hypothesis.errors import UnsatisfiedAssumption
 
 from conformance.assertions.items import Item
 from conformance.brokers.test_served_versions import ADVERTISED
-from conformance.commands.replay import replay
+from conformance.commands.replay import replay, role_of_failure, still_fails
 from conformance.failures.stored_failures import StoredFailure, read_failure
 from conformance.roles.broker import NEEDS, BrokerRole, ProxyRole
 from conformance.roles.plugin import options_of_replay
-from conformance.roles.stored_examples import role_of_failure, still_fails
 from conformance.roles.stored_targets import Wanted, target_for
 from fixtures.choosing.listeners import AUTO, TARGETS, ListenerOfTarget
 from fixtures.client.cluster_client import Security

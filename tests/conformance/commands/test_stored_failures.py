@@ -24,7 +24,7 @@ import conformance.clients
 from conformance.assertions.items import Item
 from conformance.commands.errors import USAGE_ERROR
 from conformance.commands.expectations import entries_for, expectations, match_for
-from conformance.commands.replay import replay
+from conformance.commands.replay import NoLongerApplies, replay, still_fails
 from conformance.engine.planning import checks_of
 from conformance.failures.drawn_values import KNOWN, UnreadableValues, read_values
 from conformance.failures.stored_failures import NoStoredFailure, StoredFailure, read_failure
@@ -38,7 +38,6 @@ from conformance.mutation.properties import (
 )
 from conformance.mutation.subjects import broker_with
 from conformance.roles.registry import roles_named
-from conformance.roles.stored_examples import NoLongerApplies, still_fails
 from fixtures.errors import InvalidTargetFile
 from fixtures.registry.targets import load_target
 from fixtures.under_test.in_memory_client import in_memory_client
