@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import click
 
+from clauses.exit_statuses import NOT_JUDGED
 from reports.escaping import printable
-from reports.run.exit_status import ExitStatus
 
 USAGE_ERROR = 4
 """Pytest's exit status for an invalid command line."""
@@ -29,7 +29,7 @@ class InvalidFile(click.ClickException):
 class CouldNotTell(click.ClickException):
     """A target did not start or ended, so there is no result. Exit status 1 would mean that there is one."""
 
-    exit_code = int(ExitStatus.HARNESS_ERROR)
+    exit_code = NOT_JUDGED
 
 
 @contextmanager

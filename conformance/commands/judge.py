@@ -32,14 +32,8 @@ def _declared() -> ModuleType:
     return import_module("conformance.commands.suite_options")
 
 
-class WrongTargets(click.ClickException):
-    """Targets that cannot be judged in one run, or that come after the first option."""
-
-    exit_code = USAGE_ERROR
-
-
-class WrongOptions(click.ClickException):
-    """Options that neither the suite nor pytest has, or values that they do not take."""
+class WrongArguments(click.ClickException):
+    """Targets that cannot be judged in one run or come after the first option, and options that nothing has, or their values."""
 
     exit_code = USAGE_ERROR
 
@@ -56,7 +50,7 @@ class _OneSentence:
             sentence = found.partition("\n")[0] or str(error)
             near = ", ".join(dict.fromkeys(_declared().nearest_options(sentence)))
             hint = f"nearest: {near}; " if near else ""
-            raise WrongOptions(
+            raise WrongArguments(
                 f"{sentence}; {hint}`kafka-conformance judge --help` lists all"
             ) from error
 
@@ -111,19 +105,19 @@ def pytest_arguments(arguments: Sequence[str], *, here: Path) -> list[str]:
         here: folder that gets pytest's cache; the suite's own may be read-only.
 
     Raises:
-        WrongTargets: several addresses are given without their protocols, or one after the options.
+        WrongArguments: several addresses are given without their protocols, or one after the options.
     """
     targets = list(takewhile(lambda argument: not argument.startswith("-"), arguments))
     options = list(arguments[len(targets) :])
     addresses = [target for target in targets if ":" in target]
     if len(addresses) > 1 and not all("://" in address for address in addresses):
-        raise WrongTargets(
+        raise WrongArguments(
             f"one run judges one broker; given: {', '.join(addresses)}. "
             "Write further listeners of the same broker as PROTOCOL://HOST:PORT, such as SSL://localhost:9093"
         )
     for option, value in pairwise(options):
         if option not in _WITH_ADDRESS and _ADDRESS.fullmatch(value):
-            raise WrongTargets(f"targets come before the options: judge {value} {options[0]} ...")
+            raise WrongArguments(f"targets come before the options: judge {value} {options[0]} ...")
     chosen = [
         argument
         for target in targets

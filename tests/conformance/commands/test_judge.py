@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from conformance.__main__ import main
 from conformance.commands import spark_jobs
-from conformance.commands.judge import QUIET, WrongTargets, pytest_arguments
+from conformance.commands.judge import QUIET, WrongArguments, pytest_arguments
 from conformance.commands.suite_options import nearest_options, suite_options
 from conformance.runs.run_identity import SUITE
 from tests.broken_run_folders import NOT_UTF8
@@ -68,7 +68,7 @@ def test_targets_become_options(arguments: list[str], expected: list[str]) -> No
 )
 def test_misplaced_targets_are_refused(arguments: list[str], message: str) -> None:
     """The message says what to write instead."""
-    with pytest.raises(WrongTargets) as refused:
+    with pytest.raises(WrongArguments) as refused:
         pytest_arguments(arguments, here=HERE)
     assert refused.value.message == message
     assert CliRunner().invoke(main, ["judge", *arguments]).exit_code == 4
