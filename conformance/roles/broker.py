@@ -42,7 +42,7 @@ from fixtures.under_test.judged_target import Chosen
 from proposals import provided
 from reference_model.broker.model.scram import SCRAM
 from reference_model.profiles.listeners import PLAINTEXT, SASL_LISTENERS, UPSTREAM
-from reports.run.recorder import RunRecorder
+from reports.plugin import clauses_of
 from reports.run.repeats import Repeats
 from strategies.hypothesis_adapter import max_examples_changed, pinned_examples
 
@@ -161,12 +161,11 @@ class BrokerRole(RoleInRun[Broker]):
         """Return whether it is a listener."""
         return isinstance(chosen, ListenerOfTarget)
 
-    def begin(
-        self, item: pytest.Item, judged: Broker, recorder: RunRecorder, clauses: Iterable[Clause]
-    ) -> None:
+    def begin(self, item: pytest.Item, judged: Broker) -> None:
         """Record how the target was started, and let the property wait for it."""
-        note_started(recorder, judged.target, judged.running.launcher, judged.running.artefacts)
-        judged.begin_property(*(clause.id for clause in clauses))
+        running = judged.running
+        note_started(self.recorder, judged.target, running.launcher, running.artefacts)
+        judged.begin_property(*(clause.id for clause in clauses_of(item)))
 
     @staticmethod
     def why_not_applicable(clause: Clause, needs: Iterable[str], judged: Broker) -> str | None:
@@ -191,17 +190,15 @@ class BrokerRole(RoleInRun[Broker]):
             (NEEDS[name].otherwise for name in needs if not NEEDS[name].is_met(judged)), None
         )
 
-    def judge(
-        self, item: pytest.Item, judged: Broker, recorder: RunRecorder, clauses: tuple[Clause, ...]
-    ) -> Generator[None, Any, Any]:
+    def judge(self, item: pytest.Item, judged: Broker) -> Generator[None, Any, Any]:
         """Judge a property; on listeners after the target's first, draw only a share of its examples."""
         test = item.obj  # type: ignore[attr-defined]
         is_first = judged.listener == judged.target.listeners[0]
         is_secondary = not is_first and item.get_closest_marker(marks.EXHAUSTIVE) is None
         judge = PropertyJudge(
-            recorder,
+            self.recorder,
             judged,
-            clauses,
+            clauses_of(item),
             test.__name__,
             is_secondary_listener=is_secondary,
             distance_s=judged.distance_s,

@@ -34,8 +34,7 @@ from reference_model.clients.rules.first_reaction import NEVER_ASKED, stops_shor
 from reference_model.clients.rules.moves import History
 from reference_model.clients.scripts.recording import Recording
 from reference_model.clients.scripts.script import Script
-from reports.plugin import RECORDER
-from reports.run.recorder import RunRecorder
+from reports.plugin import clauses_of
 from reports.run.repeats import Repeats
 from strategies.cluster_scripts import healthy_cluster
 from strategies.hypothesis_adapter import max_examples_changed, pinned_examples
@@ -161,19 +160,13 @@ class ClientRole(RoleInRun[ClientUnderTest]):
                 "these properties judge clients: choose one with --client or --client-cmd"
             )
 
-    def begin(
-        self,
-        item: pytest.Item,
-        judged: ClientUnderTest,
-        recorder: RunRecorder,
-        clauses: Iterable[Clause],
-    ) -> None:
+    def begin(self, item: pytest.Item, judged: ClientUnderTest) -> None:
         """Before the first property of a client: begin the plays of all of them, if it can be judged.
 
         Raises:
             HarnessError: the client fails with a healthy broker.
         """
-        self._client = judged
+        self._client, recorder = judged, self.recorder
         if note_started(recorder, judged.target, LAUNCHER, judged.artefacts):
             recorder.client_commands[judged.target.id] = judged.client.given
             self._failing = FailingExamples(recorder)
@@ -191,20 +184,14 @@ class ClientRole(RoleInRun[ClientUnderTest]):
         """Return what a client lacks, whatever the clause is; None if it lacks nothing."""
         return unmet_need(needs, judged)
 
-    def judge(
-        self,
-        item: pytest.Item,
-        judged: ClientUnderTest,
-        recorder: RunRecorder,
-        clauses: tuple[Clause, ...],
-    ) -> Generator[None, Any, Any]:
+    def judge(self, item: pytest.Item, judged: ClientUnderTest) -> Generator[None, Any, Any]:
         """Judge a property; after a failure of one kind, draw the rest of its examples to find further kinds."""
         test = item.obj  # type: ignore[attr-defined]
         pinned = len(pinned_examples(test))
         judge = PropertyJudge(
-            recorder,
+            self.recorder,
             judged,
-            clauses,
+            clauses_of(item),
             test.__name__,
             pinned=pinned,
             further_kinds=FurtherKinds(pinned=pinned),
@@ -235,10 +222,9 @@ class ClientRole(RoleInRun[ClientUnderTest]):
         # They may take longer than one property may; each play has a limit of its own.
         item.ihook.pytest_timeout_cancel_timer(item=item)
         failing.repeat(partial(self.repeat, client))
-        recorder = self.config.stash[RECORDER]
-        for key in recorder.cells:
+        for key in self.recorder.cells:
             if key.target == client.target.id:
-                recorder.write_failures(key)
+                self.recorder.write_failures(key)
 
     @staticmethod
     @contextmanager

@@ -29,8 +29,8 @@ from fixtures.scripted_broker.playing import PlayPool
 from fixtures.under_test.judged_target import Chosen
 from fixtures.under_test.trial import ChosenTrial, Trial, Trials
 from reference_model.profiles.listeners import BROKER_LISTENERS
+from reports.plugin import clauses_of
 from reports.records import OPERATION
-from reports.run.recorder import RunRecorder
 from reports.run.repeats import Repeats
 
 
@@ -64,11 +64,10 @@ class OperationRole(RoleInRun[Trial]):
         if not with_operations <= chosen:
             self.config.stash[PARTLY] = True
 
-    def begin(
-        self, item: pytest.Item, judged: Trial, recorder: RunRecorder, clauses: Iterable[Clause]
-    ) -> None:
+    def begin(self, item: pytest.Item, judged: Trial) -> None:
         """Before the first operation on a release: begin the trials of all of them."""
-        if note_started(recorder, judged.target, judged.trials.broker.launcher, judged.artefacts):
+        launcher = judged.trials.broker.launcher
+        if note_started(self.recorder, judged.target, launcher, judged.artefacts):
             for chosen in self.choose():
                 if chosen.target.id == judged.target.id and chosen.why_not_applicable is None:
                     # The error is reported when this trial is judged.
@@ -80,12 +79,10 @@ class OperationRole(RoleInRun[Trial]):
         """Return why an operation cannot be tried with the target; None if it can."""
         return judged.chosen.why_not_applicable
 
-    def judge(
-        self, item: pytest.Item, judged: Trial, recorder: RunRecorder, clauses: tuple[Clause, ...]
-    ) -> Generator[None, Any, Any]:
+    def judge(self, item: pytest.Item, judged: Trial) -> Generator[None, Any, Any]:
         """Judge one operation."""
         test = item.obj  # type: ignore[attr-defined]
-        judge = PropertyJudge(recorder, judged, clauses, test.__name__)
+        judge = PropertyJudge(self.recorder, judged, clauses_of(item), test.__name__)
         JUDGE.set(judge)
         try:
             result = yield

@@ -194,12 +194,12 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     judged = item.funcargs[role.parameter]  # type: ignore[attr-defined]
     needs = [need for mark in item.iter_markers(marks.NEEDS) for need in mark.args]
     try:
-        role.begin(item, judged, recorder, clauses)
+        role.begin(item, judged)
         reasons = [role.why_not_applicable(clause, needs, judged) for clause in clauses]
         for clause in clauses:
             label_result(clause, chosen_of(item).id)
         if not any(reasons):
-            yield from role.judge(item, judged, recorder, clauses)
+            yield from role.judge(item, judged)
             return
     except NoCredentials as lack:
         reasons = [str(lack)] * len(clauses)

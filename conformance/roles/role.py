@@ -27,6 +27,7 @@ from conformance.runs.run_identity import SUITE
 from fixtures.registry.targets import Target
 from fixtures.under_test.judged_target import Chosen, JudgedTarget
 from proposals import proposals
+from reports.plugin import RECORDER
 from reports.run.recorder import RunRecorder
 from reports.run.repeats import Repeats
 
@@ -79,6 +80,11 @@ class RoleInRun(ABC, Generic[Judged]):
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
 
+    @property
+    def recorder(self) -> RunRecorder:
+        """The recorder of the run, once its cells are planned."""
+        return self.config.stash[RECORDER]
+
     @classmethod
     def folders(cls) -> tuple[Path, ...]:
         """Return the folder of the role's properties, and those of proposals that have some."""
@@ -123,9 +129,7 @@ class RoleInRun(ABC, Generic[Judged]):
         """
 
     @abstractmethod
-    def begin(
-        self, item: pytest.Item, judged: Judged, recorder: RunRecorder, clauses: Iterable[Clause]
-    ) -> None:
+    def begin(self, item: pytest.Item, judged: Judged) -> None:
         """Begin a property; before the first one of a target, also record how the target was started.
 
         Raises:
@@ -143,9 +147,7 @@ class RoleInRun(ABC, Generic[Judged]):
         """
 
     @abstractmethod
-    def judge(
-        self, item: pytest.Item, judged: Judged, recorder: RunRecorder, clauses: tuple[Clause, ...]
-    ) -> Generator[None, Any, Any]:
+    def judge(self, item: pytest.Item, judged: Judged) -> Generator[None, Any, Any]:
         """Judge a property: `yield` runs its test, as in a wrapper of `pytest_runtest_call`."""
 
     @abstractmethod

@@ -30,7 +30,7 @@ from fixtures.under_test.in_memory import InMemoryBroker, in_memory_target
 from fixtures.under_test.judged_target import Chosen
 from reference_model.faults.broker import DEFECTS
 from reference_model.profiles.listeners import PLAINTEXT
-from reports.run.recorder import RunRecorder
+from reports.plugin import clauses_of
 from reports.run.repeats import Repeats
 
 
@@ -67,15 +67,10 @@ class ToyRole(RoleInRun[InMemoryBroker]):
         """Return whether it is a model."""
         return isinstance(chosen, ChosenToy)
 
-    def begin(
-        self,
-        item: pytest.Item,
-        judged: InMemoryBroker,
-        recorder: RunRecorder,
-        clauses: Iterable[Clause],
-    ) -> None:
+    def begin(self, item: pytest.Item, judged: InMemoryBroker) -> None:
         """Record how the model was started."""
-        note_started(recorder, judged.target, judged.running.launcher, judged.running.artefacts)
+        running = judged.running
+        note_started(self.recorder, judged.target, running.launcher, running.artefacts)
 
     @staticmethod
     def why_not_applicable(
@@ -83,16 +78,10 @@ class ToyRole(RoleInRun[InMemoryBroker]):
     ) -> str | None:
         """Return nothing: every clause applies."""
 
-    def judge(
-        self,
-        item: pytest.Item,
-        judged: InMemoryBroker,
-        recorder: RunRecorder,
-        clauses: tuple[Clause, ...],
-    ) -> Generator[None, Any, Any]:
+    def judge(self, item: pytest.Item, judged: InMemoryBroker) -> Generator[None, Any, Any]:
         """Judge a property."""
         test = item.obj  # type: ignore[attr-defined]
-        judge = PropertyJudge(recorder, judged, clauses, test.__name__)
+        judge = PropertyJudge(self.recorder, judged, clauses_of(item), test.__name__)
         JUDGE.set(judge)
         with examples_go_to(judge.judge, test):
             yield
