@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
-from types import MappingProxyType
 
 import click
 
@@ -17,30 +16,28 @@ from proposals import proposed_commands
 from reports.distribution import suite_version
 from reports.suite_command import SuiteCommand, check_working_folder
 
-GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
-    {
-        "Judge": {name: name for name in ("judge", "matrix", "replay", "learn", "changes")},
-        "Read results": {
-            **dict.fromkeys(("summary", "diff"), "results"),
-            "upgrade": "upgrade",
-            **dict.fromkeys(("explain", "clauses", "targets", "clients"), "catalogue"),
-        },
-        "Work with a cluster": {
-            "api-versions": "api_versions",
-            **{name: name for name in ("watch", "start")},
-            "reference-broker": "reference_broker",
-        },
-        "Publish": {
-            **{name: name for name in ("grid", "site", "verify")},
-            **dict.fromkeys(("rejudge", "roll-up", "py-files"), "spark_jobs"),
-        },
-        "Maintain the suite": {
-            **{name: name for name in ("mutation", "corpus", "expectations")},
-            **dict.fromkeys(("pin-artefacts", "record-tables"), "pinning"),
-            **proposed_commands(),
-        },
-    }
-)
+GROUPS: Mapping[str, Mapping[str, str]] = {
+    "Judge": {name: name for name in ("judge", "matrix", "replay", "learn", "changes")},
+    "Read results": {
+        **dict.fromkeys(("summary", "diff"), "results"),
+        "upgrade": "upgrade",
+        **dict.fromkeys(("explain", "clauses", "targets", "clients"), "catalogue"),
+    },
+    "Work with a cluster": {
+        "api-versions": "api_versions",
+        **{name: name for name in ("watch", "start")},
+        "reference-broker": "reference_broker",
+    },
+    "Publish": {
+        **{name: name for name in ("grid", "site", "verify")},
+        **dict.fromkeys(("rejudge", "roll-up", "py-files"), "spark_jobs"),
+    },
+    "Maintain the suite": {
+        **{name: name for name in ("mutation", "corpus", "expectations")},
+        **dict.fromkeys(("pin-artefacts", "record-tables"), "pinning"),
+        **proposed_commands(),
+    },
+}
 """The groups of commands in the order of the help; for each command the module that defines it, of `conformance.commands` if nothing else is said."""
 COMMANDS = {
     name: module if "." in module else f"conformance.commands.{module}"

@@ -12,7 +12,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from conformance.assertions.model_agreement import has_refused_size
@@ -97,118 +96,112 @@ _TAGGED_FIELDS: Tails = {
     "number of at least 2^31": lambda field: field.tag >= 2**31,
     "value of at least 128 bytes": lambda field: len(field.data) >= FIRST_TWO_BYTE_SIZE,
 }
-DIMENSIONS: Mapping[str, Tails] = MappingProxyType(
-    {
-        "correlation id": {
-            "negative": lambda value: value < 0,
-            "smallest": lambda value: value == INT32_MIN,
-            "largest": lambda value: value == INT32_MAX,
-        },
-        "version": {
-            "negative": lambda value: value < 0,
-            "above 255": lambda value: value > 255,
-            "smallest": lambda value: value == INT16_MIN,
-            "largest": lambda value: value == INT16_MAX,
-        },
-        "distance above the highest version": {
-            "one": lambda value: value == 1,
-            "the same low byte": lambda value: value % 256 == 0,
-            "to the largest version": lambda value: value >= INT16_MAX - NEWEST_VERSION,
-        },
-        "client id": {
-            "null": lambda value: value is None,
-            "empty": lambda value: value == "",
-            "at least 128 bytes": lambda value: len((value or "").encode()) >= 128,
-            "at least 32,000 bytes": lambda value: len((value or "").encode()) >= 32_000,
-            "next to the size of a buffer": _has_size_of_buffer,
-        },
-        "compact client id": {
-            "length in two bytes": lambda value: len(value) + 1 >= FIRST_TWO_BYTE_SIZE,
-        },
-        "software": {
-            "name of one character": lambda value: len(value.name) == 1,
-            "name of at least 128 bytes": lambda value: len(value.name.encode()) >= 128,
-            "version of at least 128 bytes": lambda value: len(value.version.encode()) >= 128,
-            "of a well-known client": lambda value: value in KNOWN_CLIENTS,
-            "name next to the size of a buffer": lambda value: _has_size_of_buffer(value.name),
-            "illegal one of at least 300 bytes": lambda value: _longest_illegal(value) >= 300,
-            "illegal one of 32767 bytes": lambda value: _longest_illegal(value) == INT16_MAX,
-        },
-        "tag in the header": _TAGGED_FIELDS,
-        "tag in the body": _TAGGED_FIELDS,
-        "node id": {
-            "next to 2^8": lambda value: abs(value) in EDGES[:3],
-            "next to 2^16": lambda value: abs(value) in EDGES[3:],
-            "above 2^16": lambda value: abs(value) > max(EDGES),
-        },
-        "cluster id": {variant: partial(operator.eq, variant) for variant in CLUSTER_ID_VARIANTS},
-        "trailing bytes": {"any": bool, "64 KiB": lambda value: value >= 1 << 16},
-        "tag section": {
-            "as many fields as every release takes": lambda value: value.number == MOST_TAGS_SERVED,
-            "one field more": lambda value: value.number == MOST_TAGS_SERVED + 1,
-            "65,536 bytes": lambda value: len(value.section) == LARGEST_TAG_SECTION,
-        },
-        "header of another API": {"with tags": lambda value: value.section != NO_TAGS},
-        "body": {"any bytes in a served version": bool},
-        "malformation": {
-            **{kind: _says(kind) for kind in (ODD_LENGTH, BEYOND_THE_FRAME, TOO_LONG, NOT_TEXT)},
-            **{
-                f"{kind} the cluster id": _says(kind, CLUSTER_ID) for kind in (ODD_LENGTH, NOT_TEXT)
-            },
-            **{f"header v{version}": _says(f"with header v{version}") for version in (1, 2, 3)},
-            "header v2 on v0": _says("v0 with header v2"),
-            "newest version with the body of v3": _says(f"v{NEWEST_VERSION} with", "body of v3"),
-            "v3 with the newest body": _says("v3 with", f"body of v{NEWEST_VERSION}"),
-            "cut in the client id of v0 to v2": CUT_CLIENT_ID.__contains__,
-            "two at once": _says("; "),
-            **{protocol: _says(protocol) for protocol in OTHER_PROTOCOLS},
-        },
-        "cut request": {
-            "a frame follows": lambda data: not has_refused_size(_after_frame(data)),
-            "a refused size follows": lambda data: has_refused_size(_after_frame(data)),
-        },
-        "pipeline": {
-            "40 requests": lambda sent: sent.length >= 40,
-            "equal correlation ids": lambda sent: sent.ids < sent.length,
-        },
-        "requests of a connection": {"at least 50": lambda count: count >= 50},
-        "pause in ms": {
-            "at least 300": lambda value: value >= 300,
-            "at least 3000": lambda value: value >= 3000,
-        },
-        "other connections": {
-            "at least 20": lambda count: count >= 20,
-        },
-        "reset": {"any": bool},
-        "write": {
-            "a malformed request before others": lambda sent: any(
-                isinstance(each, Request) and each.broken for each in sent[:-1]
-            ),
-            "several APIs": lambda sent: len({each.api_key for each in _requests_in(sent)}) > 1,
-            "requests and steps of SASL": lambda sent: 0 < len(_requests_in(sent)) < len(sent),
-            "a broken step of SASL": lambda sent: any(
-                each.broken and each.api_key in SASL_KEYS for each in _requests_in(sent)
-            ),
-        },
-    }
-)
+DIMENSIONS: Mapping[str, Tails] = {
+    "correlation id": {
+        "negative": lambda value: value < 0,
+        "smallest": lambda value: value == INT32_MIN,
+        "largest": lambda value: value == INT32_MAX,
+    },
+    "version": {
+        "negative": lambda value: value < 0,
+        "above 255": lambda value: value > 255,
+        "smallest": lambda value: value == INT16_MIN,
+        "largest": lambda value: value == INT16_MAX,
+    },
+    "distance above the highest version": {
+        "one": lambda value: value == 1,
+        "the same low byte": lambda value: value % 256 == 0,
+        "to the largest version": lambda value: value >= INT16_MAX - NEWEST_VERSION,
+    },
+    "client id": {
+        "null": lambda value: value is None,
+        "empty": lambda value: value == "",
+        "at least 128 bytes": lambda value: len((value or "").encode()) >= 128,
+        "at least 32,000 bytes": lambda value: len((value or "").encode()) >= 32_000,
+        "next to the size of a buffer": _has_size_of_buffer,
+    },
+    "compact client id": {
+        "length in two bytes": lambda value: len(value) + 1 >= FIRST_TWO_BYTE_SIZE,
+    },
+    "software": {
+        "name of one character": lambda value: len(value.name) == 1,
+        "name of at least 128 bytes": lambda value: len(value.name.encode()) >= 128,
+        "version of at least 128 bytes": lambda value: len(value.version.encode()) >= 128,
+        "of a well-known client": lambda value: value in KNOWN_CLIENTS,
+        "name next to the size of a buffer": lambda value: _has_size_of_buffer(value.name),
+        "illegal one of at least 300 bytes": lambda value: _longest_illegal(value) >= 300,
+        "illegal one of 32767 bytes": lambda value: _longest_illegal(value) == INT16_MAX,
+    },
+    "tag in the header": _TAGGED_FIELDS,
+    "tag in the body": _TAGGED_FIELDS,
+    "node id": {
+        "next to 2^8": lambda value: abs(value) in EDGES[:3],
+        "next to 2^16": lambda value: abs(value) in EDGES[3:],
+        "above 2^16": lambda value: abs(value) > max(EDGES),
+    },
+    "cluster id": {variant: partial(operator.eq, variant) for variant in CLUSTER_ID_VARIANTS},
+    "trailing bytes": {"any": bool, "64 KiB": lambda value: value >= 1 << 16},
+    "tag section": {
+        "as many fields as every release takes": lambda value: value.number == MOST_TAGS_SERVED,
+        "one field more": lambda value: value.number == MOST_TAGS_SERVED + 1,
+        "65,536 bytes": lambda value: len(value.section) == LARGEST_TAG_SECTION,
+    },
+    "header of another API": {"with tags": lambda value: value.section != NO_TAGS},
+    "body": {"any bytes in a served version": bool},
+    "malformation": {
+        **{kind: _says(kind) for kind in (ODD_LENGTH, BEYOND_THE_FRAME, TOO_LONG, NOT_TEXT)},
+        **{f"{kind} the cluster id": _says(kind, CLUSTER_ID) for kind in (ODD_LENGTH, NOT_TEXT)},
+        **{f"header v{version}": _says(f"with header v{version}") for version in (1, 2, 3)},
+        "header v2 on v0": _says("v0 with header v2"),
+        "newest version with the body of v3": _says(f"v{NEWEST_VERSION} with", "body of v3"),
+        "v3 with the newest body": _says("v3 with", f"body of v{NEWEST_VERSION}"),
+        "cut in the client id of v0 to v2": CUT_CLIENT_ID.__contains__,
+        "two at once": _says("; "),
+        **{protocol: _says(protocol) for protocol in OTHER_PROTOCOLS},
+    },
+    "cut request": {
+        "a frame follows": lambda data: not has_refused_size(_after_frame(data)),
+        "a refused size follows": lambda data: has_refused_size(_after_frame(data)),
+    },
+    "pipeline": {
+        "40 requests": lambda sent: sent.length >= 40,
+        "equal correlation ids": lambda sent: sent.ids < sent.length,
+    },
+    "requests of a connection": {"at least 50": lambda count: count >= 50},
+    "pause in ms": {
+        "at least 300": lambda value: value >= 300,
+        "at least 3000": lambda value: value >= 3000,
+    },
+    "other connections": {
+        "at least 20": lambda count: count >= 20,
+    },
+    "reset": {"any": bool},
+    "write": {
+        "a malformed request before others": lambda sent: any(
+            isinstance(each, Request) and each.broken for each in sent[:-1]
+        ),
+        "several APIs": lambda sent: len({each.api_key for each in _requests_in(sent)}) > 1,
+        "requests and steps of SASL": lambda sent: 0 < len(_requests_in(sent)) < len(sent),
+        "a broken step of SASL": lambda sent: any(
+            each.broken and each.api_key in SASL_KEYS for each in _requests_in(sent)
+        ),
+    },
+}
 """The dimensions in which requests vary, and the tails of each. A node id is the one sent, or its distance from the right one."""
 
-_DIMENSION_OF_PARAMETER: Mapping[str, str] = MappingProxyType(
-    {
-        "client_id": "client id",
-        "offset": "node id",
-        "variant": "cluster id",
-        "version": "version",
-        "pauses_ms": "pause in ms",
-        "idle_ms": "pause in ms",
-        "unused": "other connections",
-        "unfinished": "other connections",
-        "served": "other connections",
-        "resets": "reset",
-        "versions": "version",
-    }
-)
+_DIMENSION_OF_PARAMETER: Mapping[str, str] = {
+    "client_id": "client id",
+    "offset": "node id",
+    "variant": "cluster id",
+    "version": "version",
+    "pauses_ms": "pause in ms",
+    "idle_ms": "pause in ms",
+    "unused": "other connections",
+    "unfinished": "other connections",
+    "served": "other connections",
+    "resets": "reset",
+    "versions": "version",
+}
 """What parameters of properties are, of which the property itself makes requests."""
 
 
