@@ -203,19 +203,6 @@ def kills_by_property(blames: Iterable[Blame], properties: Collection[str]) -> d
     }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counted:
-    """The result of one property for its defects and some of the seeds.
-
-    Attributes:
-        pinned: the defects that a pinned example catches.
-        examples: by seed and defect, the number of generated examples to the kill.
-    """
-
-    pinned: Collection[str]
-    examples: Mapping[int, Mapping[str, int | None]]
-
-
 def counted_kills(
     catches: Sequence[Catch], *, seeds: int, jobs: int, quick: bool = False
 ) -> list[Kill]:
@@ -241,9 +228,9 @@ def counted_kills(
             for part in _parts(seeds_of(SUBJECTS[REFERENCE], name, seeds))
         ]
         for name, future in counting:
-            counted = future.result()
-            pinned |= {(name, defect) for defect in counted.pinned}
-            killed |= {(name, seed): counts for seed, counts in counted.examples.items()}
+            by_pinned, examples = future.result()
+            pinned |= {(name, defect) for defect in by_pinned}
+            killed |= {(name, seed): counts for seed, counts in examples.items()}
     kills = []
     for catch in catches:
         is_pinned = any((name, catch.defect) in pinned for name in catch.properties)
@@ -266,8 +253,12 @@ def _parts(seeds: range) -> Iterator[range]:
 
 def count_on_brokers(
     property_name: str, defects: Sequence[str], seeds: Sequence[int], quick: bool = False
-) -> Counted:
-    """Start the plain reference broker and those with the defects, and count the examples for each seed that shares them."""
+) -> tuple[Collection[str], Mapping[int, Mapping[str, int | None]]]:
+    """Start the plain reference broker and those with the defects, and count the examples for each seed that shares them.
+
+    Returns:
+        The defects that a pinned example catches; and by seed and defect, the number of generated examples to the kill.
+    """
     targets = {target.id: target for target in reference_targets()}
     with ExitStack() as running:
 
@@ -282,10 +273,7 @@ def count_on_brokers(
         subject = reference_broker(brokers.__getitem__)
         pinned = caught_by_pinned(subject, property_name, defects)
         left = [each for each in defects if not (quick and each in pinned)]
-        return Counted(
-            pinned=pinned,
-            examples={
-                seed: examples_to_kill(subject, property_name, left, seed)
-                for seed in (seeds if left else ())
-            },
-        )
+        counted = seeds if left else ()
+        return pinned, {
+            seed: examples_to_kill(subject, property_name, left, seed) for seed in counted
+        }

@@ -15,7 +15,6 @@ from conformance.mutation import over_tcp
 from conformance.mutation.over_tcp import (
     SAMPLE,
     Catch,
-    Counted,
     Run,
     count_on_brokers,
     counted_kills,
@@ -87,21 +86,22 @@ TO_SOME = "client-certificates-are-not-asked-for-in-a-crowd"
 def test_seeds_are_counted_one_by_one() -> None:
     """A defect in every answer takes one example, a rarer one takes more; pinned examples catch both."""
     seeds = range(1, 6)
-    counted = count_on_brokers(PROPERTY, [TO_ALL, TO_SOME], seeds)
-    assert counted.pinned == {TO_ALL, TO_SOME}
-    assert {counted.examples[seed][TO_ALL] for seed in seeds} == {1}
-    assert max(counted.examples[seed][TO_SOME] or len(seeds) for seed in seeds) > 1
-    quick = count_on_brokers(PROPERTY, [TO_ALL], seeds, quick=True)
-    assert (quick.pinned, quick.examples) == ({TO_ALL}, {})
+    pinned, examples = count_on_brokers(PROPERTY, [TO_ALL, TO_SOME], seeds)
+    assert pinned == {TO_ALL, TO_SOME}
+    assert {examples[seed][TO_ALL] for seed in seeds} == {1}
+    assert max(examples[seed][TO_SOME] or len(seeds) for seed in seeds) > 1
+    assert count_on_brokers(PROPERTY, [TO_ALL], seeds, quick=True) == ({TO_ALL}, {})
 
 
 def test_parts_of_the_seeds_are_put_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """More seeds than one set of brokers is used for are counted in parts; what nothing caught survives every seed."""
     parts: list[Sequence[int]] = []
 
-    def count(_: str, __: Sequence[str], seeds: Sequence[int], quick: bool) -> Counted:
+    def count(
+        _: str, __: Sequence[str], seeds: Sequence[int], quick: bool
+    ) -> tuple[set[str], dict[int, dict[str, int]]]:
         parts.append(seeds)
-        return Counted(pinned={TO_ALL}, examples={seed: {TO_ALL: seed} for seed in seeds})
+        return {TO_ALL}, {seed: {TO_ALL: seed} for seed in seeds}
 
     def pool(jobs: int, **_: Any) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(1)
