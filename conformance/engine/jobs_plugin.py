@@ -83,12 +83,11 @@ def _is_given(config: pytest.Config) -> bool:
 
 def _can_be_shared(session: pytest.Session) -> bool:
     is_over = session.testsfailed or session.config.option.collectonly
-    return not is_over and bool(session.items) and all(map(_judges_a_listener, session.items))
-
-
-def _judges_a_listener(item: pytest.Item) -> bool:
-    """Return whether an item is a property of a listener: an operation of a client has processes of its own."""
-    return is_judged(item) and isinstance(chosen_of(item), ListenerOfTarget)
+    # An operation of a client has processes of its own.
+    are_of_listeners = all(
+        is_judged(item) and isinstance(chosen_of(item), ListenerOfTarget) for item in session.items
+    )
+    return not is_over and bool(session.items) and are_of_listeners
 
 
 def _prepare(first: pytest.Item, given: int | None) -> int:

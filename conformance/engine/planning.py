@@ -92,7 +92,7 @@ def planned_run(
     # Rows of operations are not in the catalogue; they stay in the order in which they are tried.
     in_order = sorted(cells, key=lambda key: order.get(key.clause, 0))
     named = dict.fromkeys(key.clause for key in in_order)
-    targets = _targets(judged)
+    targets = list({(target := chosen_of(item).target).id: target for item in judged}.values())
     recorder.plan(
         (cells[key] for key in in_order),
         [clause_facts(clause_or_row(id_), role=role) for id_ in named],
@@ -112,11 +112,6 @@ def _cells_of(items: Iterable[pytest.Item]) -> dict[CellKey, tuple[PlannedCell, 
         for clause in clauses_of(item)
         for planned in [_plan(clause, chosen_of(item))]
     }
-
-
-def _targets(items: Iterable[pytest.Item]) -> list[Target]:
-    """Return the targets of items, without duplicates."""
-    return list({(target := chosen_of(item).target).id: target for item in items}.values())
 
 
 def _plan(clause: Clause, listener: Chosen) -> PlannedCell:

@@ -172,7 +172,9 @@ class Shares:
         except KeyboardInterrupt:
             # First, because recording takes seconds on a machine on which they are still busy.
             self._end_all()
-            self._keep_unfinished()
+            # What was sent about properties that were not taken.
+            for result in self._results[self._taken :]:
+                self._record(result)
             raise
         finally:
             self._end_all()
@@ -295,11 +297,6 @@ class Shares:
             )
             hook.pytest_runtest_logreport(report=report)
         hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
-
-    def _keep_unfinished(self) -> None:
-        """Record what was sent about properties that were not taken, because the run was interrupted."""
-        for result in self._results[self._taken :]:
-            self._record(result)
 
 
 def _waits(values: Mapping[str, Any]) -> int:
