@@ -139,13 +139,9 @@ def target_named(text: str) -> Target:
     """
     if text.startswith("Script("):
         return scripted_target(_script(text))
-    script = scripted_name(text)
-    if script is not None:
-        return _named_script(script)
-    return selected_target(text)
-
-
-def _named_script(name: str) -> Target:
+    name = scripted_name(text)
+    if name is None:
+        return selected_target(text)
     if name not in NAMED_SCRIPTS:
         raise UnknownName(
             f"no script is named {name!r}; {nearest_names(name, NAMED_SCRIPTS)}"

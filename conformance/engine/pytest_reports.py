@@ -30,7 +30,10 @@ def explain(
     """Keep the evidence of a property's failures, and change pytest's report so that only gating violations are failed."""
     if call.when == "call":
         # Even if nothing failed: informational differences have evidence too.
-        _keep_evidence(recorder, keys)
+        for key in keys:
+            recorder.write_failures(key)
+            for failure in recorder.cells[key].failures.values():
+                attach_failure(failure)
     if call.excinfo is None:
         return
     if isinstance(call.excinfo.value, ClientNotInstallable):
@@ -42,13 +45,6 @@ def explain(
         _report_violations(report, violated, strict=strict)
     else:
         _report_problem(report, recorder, keys, property_name, call.excinfo.value)
-
-
-def _keep_evidence(recorder: RunRecorder, keys: list[CellKey]) -> None:
-    for key in keys:
-        recorder.write_failures(key)
-        for failure in recorder.cells[key].failures.values():
-            attach_failure(failure)
 
 
 def _report_violations(report: pytest.TestReport, cells: list[Cell], *, strict: bool) -> None:

@@ -132,9 +132,7 @@ def _with_fault(target: Callable[[str], InMemoryTarget]) -> BrokerWith:
     return functools.cache(lambda fault: _in_memory(target(fault)))
 
 
-@functools.cache
-def _client(fault: str) -> ClientUnderTest:
-    return in_memory_client(fault)
+_client = functools.cache(in_memory_client)
 
 
 @functools.cache

@@ -122,7 +122,7 @@ def fewest_examples(
     """Return, seed by seed, how many examples the fastest of the given properties took; None if none caught it."""
     names = tuple(property_names)
     return tuple(
-        _fewest(_count(killed, name, seed, fault) for name in names)
+        min(filter(None, (_count(killed, name, seed, fault) for name in names)), default=None)
         for seed in range(FIRST_SEED, FIRST_SEED + seeds)
     )
 
@@ -131,10 +131,6 @@ def _count(killed: Killed, name: str, seed: int, fault: str) -> int | None:
     # A property that draws nothing was tried with one seed, which stands for all.
     counts = killed.get((name, seed)) or killed.get((name, FIRST_SEED), {})
     return counts.get(fault)
-
-
-def _fewest(counts: Iterable[int | None]) -> int | None:
-    return min((count for count in counts if count is not None), default=None)
 
 
 class _Judging:

@@ -6,7 +6,7 @@ It plans the cells, has the role of the run judge each property, and keeps the e
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Generator, Iterable
+from collections.abc import Collection, Generator
 from pathlib import Path
 
 import pytest
@@ -105,7 +105,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 seed=_seed(config),
                 whole=is_whole,
                 corrects=config.getoption("--corrects"),
-                pinned_examples=_pinned_examples(judged),
+                pinned_examples={
+                    _name_of(item): len(pinned_examples(item.obj))  # type: ignore[attr-defined]
+                    for item in judged
+                },
             ),
             tier=name,
             role=role_of(judged[0]).name,
@@ -126,14 +129,6 @@ def options_of_replay(config: pytest.Config) -> tuple[str, ...]:
         for word in (option, value)
     )
     return (*words, *(["--even-remote"] if judges_elsewhere(config) else []))
-
-
-def _pinned_examples(items: Iterable[pytest.Item]) -> dict[str, int]:
-    """Count the pinned examples of each property; they run first, on every target."""
-    return {
-        _name_of(item): len(pinned_examples(item.obj))  # type: ignore[attr-defined]
-        for item in items
-    }
 
 
 def pytest_deselected(items: list[pytest.Item]) -> None:
