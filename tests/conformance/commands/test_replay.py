@@ -25,8 +25,7 @@ from conformance.failures.stored_failures import NoStoredFailure
 from conformance.roles import operation as operation_module
 from fixtures.client.running_broker import Address, RunningBroker, RunningCluster
 from fixtures.client_processes.driver_process import DriverResult
-from fixtures.recording_proxy.operation import TriedPlay
-from fixtures.recording_proxy.rerouting import ReroutedPlay
+from fixtures.recording_proxy.operation import ReroutedPlay, TriedPlay
 from fixtures.under_test import trial as trial_module
 from reference_model.clients.scripts.recording import Recording, SeenConnection
 from reference_model.clients.scripts.steps import steps_of
