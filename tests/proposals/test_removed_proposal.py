@@ -18,7 +18,7 @@ NOT_COPIED = shutil.ignore_patterns(
     *(".git", ".hypothesis", ".*_cache", ".nox", ".venv", "__pycache__", "dist", "report", "*.pyc")
 )
 ABOUT_PROPOSALS = (
-    *("tests/conformance/test_client_needs.py", "tests/documents/test_documents.py"),
+    *("tests/conformance/test_client_properties.py", "tests/documents/test_documents.py"),
     "tests/reference_model/clients/test_scripted_connection.py",
 )
 """Tests that name what there is only with proposals: needs, commands and versions."""
