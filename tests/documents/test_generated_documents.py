@@ -1,14 +1,17 @@
-"""The documents that follow from code agree with it."""
+"""The documents that follow from code, and the lists of the others, agree with it."""
 
 from __future__ import annotations
 
 import csv
+import re
 
 import pytest
 
+from fixtures.tiers import EXPECTED, Kind
 from reference_model.profiles.profile import FOLDER
 from reports.site.advertised import RECORDED_COLUMNS
 from tests.conformance.suite_runs import REPOSITORY
+from wire.read_only import READ_ONLY, ReadOnlyApi
 from workflows.documents.__main__ import DOCUMENTS, document
 from workflows.documents.reference_lists import VARIABLES
 
@@ -33,3 +36,47 @@ def test_variable_is_read_by_the_suite(name: str) -> None:
     files = (path for folder in folders for path in (REPOSITORY / folder).rglob("*.*"))
     texts = (path.read_text("utf-8") for path in files if path.suffix in (".py", ".j2", ".sh"))
     assert any(name in text for text in texts)
+
+
+_NAMED = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
+PAGE = REPOSITORY / "docs" / "security.md"
+
+
+def test_every_row_names_a_test_that_exists() -> None:
+    """A row without one, or with one that was renamed, is a sentence that nothing shows."""
+    rows = [
+        line
+        for line in PAGE.read_text(encoding="utf-8").splitlines()
+        if line.startswith("| ") and "shown by" not in line
+    ]
+    assert len(rows) > 30
+    for row in rows:
+        named = _NAMED.findall(row)
+        assert named, row
+        for path, name in named:
+            text = (REPOSITORY / path).read_text(encoding="utf-8")
+            assert f"def {name}(" in text, f"{path}::{name}"
+
+
+def test_document_has_the_list_of_the_gate() -> None:
+    """Every API of the list is in the table, in the order of the keys, with what it reads; and no other one."""
+    text = (REPOSITORY / "docs" / "what-it-sends.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\w+) \| (\d+) \| (.+) \|$", text, re.MULTILINE)
+    assert [(int(key), ReadOnlyApi(name, reads)) for name, key, reads in rows] == sorted(
+        READ_ONLY.items()
+    )
+
+
+def test_document_has_the_figures_that_runs_announce() -> None:
+    """The table's figures are those of the line before a run; gentle runs are no row of it."""
+    text = (REPOSITORY / "docs" / "what-it-sends.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `--(\S+)(?: --tier (\w+))?` \| ([\d,]+) \| ([\d,]+) \|$", text, re.M)
+    found = {
+        (tier or "standard", kind): tuple(int(each.replace(",", "")) for each in figures)
+        for kind, tier, *figures in rows
+    }
+    assert found == {
+        (amount, kind): figures
+        for (amount, kind), figures in EXPECTED.items()
+        if kind is not Kind.WELL_FORMED
+    }
