@@ -1,10 +1,16 @@
-"""Targets that cannot be judged, or only in part: exit status 10, the reason once, and what to do."""
+"""Targets that cannot be judged, or only in part: exit status 10, the reason once, and what to do.
+
+And targets that violate everything: the run ends in bounded time, with verdicts. `benchmarks.hostile_targets` judges more of them, and
+compares what each costs with the cost of a healthy one.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import socket
 import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -17,20 +23,26 @@ from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage, Tampering
 from reference_model.profiles.profile import KIP_TEXT, NEWEST_RELEASE, profile_of
 from reports.records import Verdict
+from tests.conformance import tls_target
 from tests.conformance.fake_targets import (
     LOOPBACK,
     Behaviour,
     FakeTarget,
+    answer_bombs,
+    answer_garbage,
     answer_http,
     answer_nothing,
     behaviour_of,
     behind_tls,
     close_at_once,
+    flood,
     reference_broker,
     serve,
     trickling,
+    turning,
+    turning_behind_tls,
 )
-from tests.conformance.suite_runs import await_line, children_of, finish, start_suite
+from tests.conformance.suite_runs import SuiteRun, await_line, children_of, finish, start_suite
 from wire.exchange import Outcome
 
 HARNESS_ERROR = 10
@@ -175,3 +187,60 @@ def test_broker_that_dies_leaves_what_was_judged(tmp_path: Path) -> None:
     explained = run.output[run.output.index("= verdicts =") :]
     assert explained.count(reason) == 1
     assert "Traceback" not in run.output
+
+
+V0_SERVED = "KIP-35.v0-always-served"
+ONE_PROPERTY = ("-k", "test_v0_is_served")
+HOSTILE: Mapping[str, tuple[Behaviour, Sequence[str]]] = {
+    # Enough for cells in doubt that have the same cause.
+    "flooding": (flood, ("-k", "test_v0_is_served or key or feature or pipelined")),
+    "garbage": (answer_garbage, ONE_PROPERTY),
+    "bombs": (answer_bombs, ONE_PROPERTY),
+    "silent": (answer_nothing, ONE_PROPERTY),
+}
+"""Targets that turn hostile, and which properties judge them; `benchmarks.hostile_targets` has a complete run of most."""
+TLS_CLOSING = "tls-closing"
+ON_TLS = ("-p", tls_target.__name__, "--listener", "ssl", *ONE_PROPERTY)
+"""Complete runs on such listeners belong to the benchmark."""
+
+
+@pytest.fixture(scope="module")
+def hostile_runs(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, SuiteRun]:
+    """A smoke run against each; those with TLS run later, because the wait for a handshake is shorter."""
+    runs = tmp_path_factory.mktemp("runs")
+    plain = {name: (turning(behaviour), options) for name, (behaviour, options) in HOSTILE.items()}
+    tls = {TLS_CLOSING: (turning_behind_tls(behind_tls(close_at_once)), ON_TLS)}
+    return {**_judged_at_once(plain, runs), **_judged_at_once(tls, runs)}
+
+
+def _judged_at_once(
+    targets: Mapping[str, tuple[Behaviour, Sequence[str]]], runs: Path
+) -> dict[str, SuiteRun]:
+    """Judge all targets at the same time, because most of the time is waiting."""
+    with ExitStack() as stack:
+        started = {}
+        for name, (behaviour, options) in targets.items():
+            target = stack.enter_context(serve(behaviour))
+            started[name] = start_suite(
+                *("--bootstrap-server", target.address, "--tier", "smoke", *options),
+                runs=runs / name,
+            )
+            stack.callback(started[name].kill)
+        return {name: finish(process) for name, process in started.items()}
+
+
+@pytest.mark.slow
+@pytest.mark.nightly  # Five runs
+@pytest.mark.parametrize("name", [*HOSTILE, TLS_CLOSING])
+def test_hostile_target_gets_verdicts(name: str, hostile_runs: Mapping[str, SuiteRun]) -> None:
+    """A target that turns hostile violates one clause, which every cell in doubt names as the cause."""
+    run = hostile_runs[name]
+    assert run.status == 1, run.output
+    verdicts = {clause: verdict for (_, clause), verdict in run.verdicts().items()}
+    assert verdicts[V0_SERVED] is Verdict.VIOLATES
+    for cell in run.header["planned_cells"]:
+        if verdicts[cell["clause"]] in (Verdict.INCONCLUSIVE, Verdict.NOT_RUN):
+            # It is in doubt only because no response is readable.
+            assert f"judged by {V0_SERVED}" in cell["reason"], cell["clause"]
+    assert "a bug in this suite" not in run.output
+    assert run.header["footer"]["exit_status"] == 1
