@@ -13,14 +13,17 @@ import pytest
 from reports.exports import links
 from tests.conformance.suite_runs import REPOSITORY
 from tests.documents.documents import (
+    CONSOLE_SCRIPT,
     DOCUMENTS,
+    SUITE,
     anchors_of,
     blocks_of,
+    faults_of,
     inline_code_of,
     links_of,
     name_of,
+    simple_commands,
 )
-from tests.documents.named_commands import CONSOLE_SCRIPT, SUITE, faults_of, simple_commands
 
 TIME_LIMIT_S = 300
 CACHES = shutil.ignore_patterns(

@@ -11,7 +11,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from tests.conformance.suite_runs import REPOSITORY
-from tests.documents.named_commands import faults_of, simple_commands
+from tests.documents.documents import faults_of, simple_commands
 from tests.programs import require_program
 from tests.workflows.fake_gh import FakeGh
 from tests.workflows.test_the_night import Runner
