@@ -11,8 +11,7 @@ import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
@@ -30,60 +29,28 @@ MEMORY_BYTES = 1 << 30
 BROKER, JAVA = "fixtures.model_processes.server", "java"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandStage:
-    """One command.
-
-    Attributes:
-        arguments: what follows `kafka-conformance`; {out} is the folder that it writes, {runs} and {grid} are what it reads.
-        under_way: part of the command line of a process that it starts: a fault in the middle comes then.
-    """
-
-    arguments: Sequence[str]
-    under_way: str
-
-
 STAGES = {
-    "judge": CommandStage(
-        arguments=("judge", "reference", "--listener", "plaintext", "--runs", "{out}"),
-        under_way=BROKER,
+    "judge": ("judge reference --listener plaintext --runs {out}", BROKER),
+    "matrix": ("matrix reference --tier smoke --runs {out}", BROKER),
+    "clients": (
+        "judge --client kafka-python-3.0.12 --tier smoke --runs {out}",
+        "clients/kafka-python-3.0.12-",
     ),
-    "matrix": CommandStage(
-        arguments=("matrix", "reference", "--tier", "smoke", "--runs", "{out}"), under_way=BROKER
+    "operations": (
+        "judge apache-kafka-4.4.0 --client kafka-python-3.0.12 --launcher process --runs {out}",
+        "kafka.Kafka",
     ),
-    "clients": CommandStage(
-        arguments=(
-            "judge",
-            "--client",
-            "kafka-python-3.0.12",
-            "--tier",
-            "smoke",
-            "--runs",
-            "{out}",
-        ),
-        under_way="clients/kafka-python-3.0.12-",
+    "grid": ("grid {runs} --out {out}/grid", JAVA),
+    "verify": ("verify {grid} {runs}", JAVA),
+    "watch": (
+        "watch --bootstrap-server {bootstrap} --listen 127.0.0.1:0 --for apache-kafka-4.4.0 "
+        "--out {out}/report -- sleep 1.5",
+        "sleep",
     ),
-    "operations": CommandStage(
-        arguments=(
-            *("judge", "apache-kafka-4.4.0", "--client", "kafka-python-3.0.12"),
-            *("--launcher", "process", "--runs", "{out}"),
-        ),
-        under_way="kafka.Kafka",
-    ),
-    "grid": CommandStage(arguments=("grid", "{runs}", "--out", "{out}/grid"), under_way=JAVA),
-    "verify": CommandStage(arguments=("verify", "{grid}", "{runs}"), under_way=JAVA),
-    "watch": CommandStage(
-        arguments=(
-            *("watch", "--bootstrap-server", "{bootstrap}", "--listen", "127.0.0.1:0"),
-            *("--for", "apache-kafka-4.4.0", "--out", "{out}/report", "--", "sleep", "1.5"),
-        ),
-        under_way="sleep",
-    ),
-    "learn": CommandStage(
-        arguments=("learn", "reference", "--listener", "sasl_plaintext", "--out", "{out}/machines"),
-        under_way=BROKER,
-    ),
+    "learn": ("learn reference --listener sasl_plaintext --out {out}/machines", BROKER),
 }
+"""By name: what follows `kafka-conformance`, where {out} is the folder that the command writes, and {runs} and {grid} are what it
+reads; and part of the command line of a process that it starts: a fault in the middle comes then."""
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +94,7 @@ def test_ended_command_cleans_up(name: str, made: dict[str, str], tmp_path: Path
 @pytest.mark.parametrize("name", STAGES)
 def test_lack_of_memory_is_no_verdict(name: str, made: dict[str, str], tmp_path: Path) -> None:
     """Java does not start in so little memory; what needs none may end well."""
-    process = _start(name, made, tmp_path, tmp_path / "out", memory_bytes=MEMORY_BYTES)
+    process = _start(name, made, tmp_path, memory_bytes=MEMORY_BYTES)
     status, output = _end_of(process, tmp_path)
     needs_java = name in ("operations", "grid", "verify")
     # The client has defects of its own.
@@ -142,12 +109,12 @@ def _fault_under_way(
     name: str, number: signal.Signals, made: dict[str, str], folder: Path
 ) -> tuple[int, str]:
     """Start a command, send it a signal when it is under way; return its exit status and output."""
-    process = _start(name, made, folder, folder / "out")
+    process = _start(name, made, folder)
     family: list[psutil.Process] = []
 
     def is_under_way() -> bool:
         family[:] = psutil.Process(process.pid).children(recursive=True)
-        return any(STAGES[name].under_way in " ".join(_line_of(each)) for each in family)
+        return any(STAGES[name][1] in " ".join(_line_of(each)) for each in family)
 
     assert poll_until(is_under_way, True, limit_s=AT_MOST_S), f"{name} never started what it needs"
     process.send_signal(number)
@@ -158,9 +125,9 @@ def _fault_under_way(
 
 
 def _start(
-    name: str, made: dict[str, str], folder: Path, out: Path, *, memory_bytes: int | None = None
+    name: str, made: dict[str, str], folder: Path, *, memory_bytes: int | None = None
 ) -> subprocess.Popen[str]:
-    arguments = [each.format(out=out, **made) for each in STAGES[name].arguments]
+    arguments = [each.format(out=folder / "out", **made) for each in STAGES[name][0].split()]
     (folder / "temporary").mkdir()
     return _command(*arguments, temporary=folder / "temporary", memory_bytes=memory_bytes)
 
