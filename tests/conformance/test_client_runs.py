@@ -143,17 +143,9 @@ def test_check_plays_the_healthy_script_alone(
 ) -> None:
     """It prints what was seen, judges nothing and leaves no run folder."""
     runs = tmp_path / "runs"
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        str(Path(SUITE).absolute()),
-        "--runs",
-        str(runs),
-        "--client-check",
-    ]
+    command = [sys.executable, "-m", "pytest", str(Path(SUITE).absolute()), "--client-check"]
     done = subprocess.run(
-        [*command, *options],
+        [*command, "--runs", str(runs), *options],
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -119,17 +119,19 @@ def silenced_run(runs: Path) -> Iterator[tuple[subprocess.Popen[str], list[psuti
     asked = threading.Event()
     with serve(silent(asked)) as target:
         process = start_suite(
-            "--bootstrap-server",
-            target.address,
-            "--jobs",
-            "2",
-            "--tier",
-            "smoke",
+            *("--bootstrap-server", target.address, "--jobs", "2", "--tier", "smoke"),
             runs=runs,
             suite=SILENCED_SUITE,
         )
         assert asked.wait(TIME_LIMIT_S)
         yield process, shares_of(process)
+
+
+def item(test: object, *marked: str) -> Any:
+    """Return the part of a pytest item that is used, with these marks."""
+    return SimpleNamespace(
+        config=None, session=None, obj=test, get_closest_marker=lambda name: name in marked or None
+    )
 
 
 def test_interrupt_ends_the_processes_before_it_records_what_they_sent(
@@ -150,11 +152,8 @@ def test_interrupt_ends_the_processes_before_it_records_what_they_sent(
     )
     monkeypatch.setattr(Shares, "_receive", interrupted)
     monkeypatch.setattr(Shares, "_record", lambda *_: done.append("recorded"))
-    item = SimpleNamespace(
-        config=None, session=None, obj=None, get_closest_marker=lambda _: None, nodeid=""
-    )
     with pytest.raises(KeyboardInterrupt):
-        Shares([item], jobs=1).judge()  # type: ignore[list-item]
+        Shares([item(None)], jobs=1).judge()
     assert done == ["killed", "recorded"]
 
 
@@ -173,15 +172,6 @@ def has_a_long_one(values: list[int]) -> None:
 
 def test_longest_properties_are_begun_first() -> None:
     """One that is begun last, and whose examples wait one after the other, would keep the run waiting for minutes."""
-
-    def item(test: object, *names: str) -> Any:
-        return SimpleNamespace(
-            config=None,
-            session=None,
-            obj=test,
-            get_closest_marker=lambda name: name in names or None,
-        )
-
     items = [
         item(has_two),
         item(has_a_long_one),
@@ -206,10 +196,7 @@ def test_process_that_ends_between_two_properties_is_replaced() -> None:
         def _replace(self, share: _Share) -> None:
             replaced.append(share.property_index)
 
-    item = SimpleNamespace(
-        config=None, session=None, obj=has_two, get_closest_marker=lambda _: None, nodeid=""
-    )
-    shares = UnreplacedShares([item, item], jobs=1)  # type: ignore[list-item]
+    shares = UnreplacedShares([item(has_two)] * 2, jobs=1)
     ours, theirs = multiprocessing.Pipe()
     theirs.send((DONE, None))
     theirs.close()

@@ -157,15 +157,8 @@ def test_violation_carries_its_evidence(name: str, defects_run: SuiteRun) -> Non
 def test_every_pinned_example_is_run_without_any_time_left(tmp_path: Path) -> None:
     """A run passes the number of a property's pinned examples on, and only drawn ones are dropped."""
     run = run_suite(
-        *(
-            "--broker",
-            "reference",
-            "--listener",
-            "sasl_plaintext",
-            "-k",
-            "test_illegal_name_is_refused",
-        ),
-        *("-p", "tests.conformance.no_time"),
+        *("--broker", "reference", "--listener", "sasl_plaintext"),
+        *("-k", "test_illegal_name_is_refused", "-p", "tests.conformance.no_time"),
         runs=tmp_path,
         suite=["conformance/brokers/test_client_software.py"],
     )
