@@ -13,16 +13,17 @@ import pytest
 
 from clauses import marks
 from clauses.catalogue import catalogue
-from conformance.engine.expectations import drop_unneeded, unmatched_expectations
 from conformance.engine.hypothesis_profiles import load_profile, own_seed, recorded_seed
 from conformance.engine.planning import (
     checks_of,
     chosen_of,
+    drop_unneeded,
     is_about,
     is_judged,
     is_left_out,
     is_malformed_alone,
     planned_run,
+    unmatched_expectations,
 )
 from conformance.engine.pytest_reports import explain
 from conformance.roles.registry import EVERY_ROLE, role_of, role_of_run, roles_of

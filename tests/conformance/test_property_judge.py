@@ -16,7 +16,7 @@ from clauses.catalogue import Clause
 from conformance.assertions.judging import Unjudged
 from conformance.engine import example_limits
 from conformance.engine.example_limits import SECONDARY_BUDGET_S
-from conformance.engine.expectations import (
+from conformance.engine.planning import (
     drop_unneeded,
     stale_expectations,
     unmatched_expectations,
