@@ -19,8 +19,7 @@ from reports.suite_command import SuiteCommand, check_working_folder
 GROUPS: Mapping[str, Mapping[str, str]] = {
     "Judge": {name: name for name in ("judge", "matrix", "replay", "learn", "changes")},
     "Read results": {
-        **dict.fromkeys(("summary", "diff"), "results"),
-        "upgrade": "upgrade",
+        **dict.fromkeys(("summary", "diff", "upgrade"), "results"),
         **dict.fromkeys(("explain", "clauses", "targets", "clients"), "catalogue"),
     },
     "Work with a cluster": {

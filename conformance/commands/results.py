@@ -1,4 +1,4 @@
-"""`summary` and `diff`: what a run or a grid found, and what changed from one to another.
+"""`summary`, `diff` and `upgrade`: what a run or a grid found, what changed from one to another, and what changes between releases.
 
 Users name run folders and folders of grids; if one cannot be read, this says why.
 """
@@ -14,12 +14,12 @@ from pathlib import Path
 import click
 import pyarrow as pa
 
-from conformance.commands.errors import InvalidFile
+from conformance.commands.errors import InvalidFile, UnknownName, reported_as
 from conformance.commands.options import FOLDER, PAGES_OPTION, form_option
 from conformance.commands.output_console import output_console
 from reports.disk_faults import DISK_FAULTS
 from reports.errors import RunRefused
-from reports.escaping import printable
+from reports.escaping import one_line, printable
 from reports.exports.comparison import ChangeKind, GridComparison, compare
 from reports.exports.comparison_texts import (
     comparison_document,
@@ -38,6 +38,9 @@ from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import KeptFailure, read_history_tables
 from reports.records import HEADER_FILE, TABLES_FOLDER
 from reports.run.exit_status import ExitStatus
+from reports.upgrade.ends import UnknownRelease, ends_named
+from reports.upgrade.texts import sections_of, upgrade_document, upgrade_markdown
+from reports.upgrade.upgrade import Upgrade, upgrade_between
 
 
 @contextmanager
@@ -131,7 +134,8 @@ def _neither(path: Path) -> str:
     return f"{path} is neither a run folder (no {HEADER_FILE}) nor a grid's folder (no {TABLES_FOLDER}/)"
 
 
-WIDTH_WHEN_PIPED = 200
+WIDTH_OF_TABLES = 200
+"""Columns if the output is piped."""
 _WORSE = (ChangeKind.REGRESSED, ChangeKind.NEWLY_FLAKY, ChangeKind.NEW)
 
 
@@ -164,7 +168,7 @@ def diff(before: Path, after: Path, form: str, pages: str | None) -> None:
     elif form == "markdown":
         click.echo(comparison_markdown(comparison, names), nl=False)
     else:
-        _print(comparison, names)
+        _print_comparison(comparison, names)
     raise SystemExit(_status_of(comparison))
 
 
@@ -190,9 +194,9 @@ def _new_violations(
     )
 
 
-def _print(comparison: GridComparison, names: tuple[str, str]) -> None:
+def _print_comparison(comparison: GridComparison, names: tuple[str, str]) -> None:
     """Print the comparison; the most serious table comes last, where a terminal user looks first."""
-    console = output_console(piped_width=WIDTH_WHEN_PIPED)
+    console = output_console(piped_width=WIDTH_OF_TABLES)
     click.echo(f"from {names[0]} to {names[1]}")
     for line in release_lines(comparison):
         click.echo(printable(line))
@@ -235,3 +239,49 @@ def summary(path: Path, form: str, pages: str | None) -> None:
         "violations": violation_documents(violations_of(folded, results.failures, pages=before)),
     }
     click.echo(json.dumps(document, indent=1))
+
+
+WIDTH_OF_TEXTS = 80
+"""Columns if the output is piped."""
+
+
+@click.command()
+@click.argument("before", metavar="A")
+@click.argument("after", metavar="B")
+@click.option(
+    "--grid",
+    "grid_folder",
+    metavar="FOLDER",
+    type=FOLDER,
+    help="a folder that `grid` wrote: adds clients that were tried with both releases, and rules whose verdict differs",
+)
+@form_option("text", "markdown", "json", meaning="how it is printed")
+def upgrade(before: str, after: str, grid_folder: Path | None, form: str) -> None:
+    """Show what changes from release A of Apache Kafka to B.
+
+    That is requests, features, clients, and what stands in between.
+
+    A and B are releases such as 2.3.1, lines such as 2.3, or ids such as apache-kafka-2.3.1; 3.9.2-zookeeper is the last release with ZooKeeper.
+    The versions of requests are recorded; no broker is started. The exit status is 0, and 4 for a name that is unknown.
+    """
+    with reported_as(UnknownName, UnknownRelease):
+        ends = ends_named(before, after)
+    grid = None if grid_folder is None else FoldedGrid(read_results(grid_folder).grid)
+    found = upgrade_between(*ends, grid)
+    if form == "json":
+        click.echo(json.dumps(upgrade_document(found), indent=1))
+    elif form == "markdown":
+        click.echo(upgrade_markdown(found), nl=False)
+    else:
+        _print_upgrade(found)
+
+
+def _print_upgrade(found: Upgrade) -> None:
+    console = output_console(piped_width=WIDTH_OF_TEXTS)
+    console.print(found.title, style="bold")
+    console.print(found.in_short)
+    for section in sections_of(found):
+        console.print()
+        console.print(section.title, style="bold")
+        for line in section.lines:
+            console.print(one_line(str(line)))
