@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from functools import cache
 from pathlib import Path
 
 import click
@@ -175,20 +174,11 @@ def explain(clause_id: str) -> None:
 
 def properties_of(clause_id: str) -> Iterator[str]:
     """Yield the tests that carry a clause's mark, as file, test and docstring."""
-    for described, clauses in _marked_properties():
-        if clause_id in clauses:
-            yield described
-
-
-@cache
-def _marked_properties() -> tuple[tuple[str, set[object]], ...]:
-    return tuple(
-        (f"{path.name}::{node.name}: {ast.get_docstring(node)}", _marked_clauses(node))
-        for folder in PROPERTIES
-        for path in sorted(folder.glob("**/test_*.py"))
-        for node in ast.parse(path.read_text()).body
-        if isinstance(node, ast.FunctionDef)
-    )
+    for folder in PROPERTIES:
+        for path in sorted(folder.glob("**/test_*.py")):
+            for node in ast.parse(path.read_text()).body:
+                if isinstance(node, ast.FunctionDef) and clause_id in _marked_clauses(node):
+                    yield f"{path.name}::{node.name}: {ast.get_docstring(node)}"
 
 
 def _marked_clauses(function: ast.FunctionDef) -> set[object]:
