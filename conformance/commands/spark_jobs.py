@@ -78,7 +78,10 @@ def running(
                 process.wait()
         finally:
             if process is not None:
-                _kill_group(process)
+                kill_process_group(process.pid)
+                process.wait()
+                if process.stdout is not None:
+                    process.stdout.close()
 
 
 def _with_packages(environment: Mapping[str, str]) -> dict[str, str]:
@@ -92,13 +95,6 @@ def _with_packages(environment: Mapping[str, str]) -> dict[str, str]:
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
         "PYTHONSAFEPATH": "1",
     }
-
-
-def _kill_group(process: subprocess.Popen[str]) -> None:
-    kill_process_group(process.pid)
-    process.wait()
-    if process.stdout is not None:
-        process.stdout.close()
 
 
 def status_of(command: Sequence[str], words: str) -> int:

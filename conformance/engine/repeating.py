@@ -139,7 +139,6 @@ class Repeater:
 
     def __init__(self, spare: SpareTarget, *, tier: Tier) -> None:
         self._budget_s = TARGET_BUDGET_S[tier]
-        self.target = spare.target
         self._spare = spare
         self._spent_s = 0.0
 

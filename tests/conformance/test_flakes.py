@@ -102,7 +102,6 @@ class FakeSpare:
     """Provides a broker that was started earlier, or none."""
 
     def __init__(self, broker: Broker | None, *, starts: bool = True) -> None:
-        self.target = None
         self._broker = broker
         self._starts = starts
 
