@@ -102,8 +102,27 @@ class Sweep(NamedTuple):
     check: Check
 
     def judge_all(self, judge: Judge, broker: Broker) -> None:
-        """Check every item of a target; see `sweep`."""
-        sweep(judge, broker, self.items(broker), self.check)
+        """Check every item of a target, and pass each result to the judge.
+
+        Raises:
+            AssertionError: the first failure, if any failure is binding.
+            HarnessError: the sweep could not be completed.
+        """
+        failed, trouble = _check_all(judge, broker, self.items(broker), self.check)
+        for alike in _alike(failed):
+            message = message_of([each.item for each in alike], alike[0].problem)
+            # The smallest item comes last, because only a failure's last example is kept.
+            for each in reversed(alike):
+                again = partial(check_item, check=self.check)
+                example = FailingExample(again, {"broker": broker, "item": each.item})
+                kind = TargetEnded if isinstance(each.problem, CrashingItem) else AssertionError
+                judge.differs(kind(message), each.steps, example)
+        if trouble is not None and failed and isinstance(trouble, OutOfPatience):
+            judge.leaves_out(OUT_OF_PATIENCE)
+        elif trouble is not None:
+            # Everything judged before this point has been recorded.
+            raise trouble
+        judge.raise_first()
 
     def judge_again(self, broker: Broker, item: Item) -> None:
         """Check one item alone, if the target has it: tables differ between targets.
@@ -119,30 +138,6 @@ class Sweep(NamedTuple):
             raise HarnessError(f"{item.name} is not requested, because {why_skipped(broker)}")
         else:
             raise UnsatisfiedAssumption
-
-
-def sweep(judge: Judge, broker: Broker, items: Iterable[Item], check: Check) -> None:
-    """Check every item and pass each result to the judge.
-
-    Raises:
-        AssertionError: the first failure, if any failure is binding.
-        HarnessError: the sweep could not be completed.
-    """
-    failed, trouble = _check_all(judge, broker, items, check)
-    for alike in _alike(failed):
-        message = message_of([each.item for each in alike], alike[0].problem)
-        # The smallest item comes last, because only a failure's last example is kept.
-        for each in reversed(alike):
-            again = partial(check_item, check=check)
-            example = FailingExample(again, {"broker": broker, "item": each.item})
-            kind = TargetEnded if isinstance(each.problem, CrashingItem) else AssertionError
-            judge.differs(kind(message), each.steps, example)
-    if trouble is not None and failed and isinstance(trouble, OutOfPatience):
-        judge.leaves_out(OUT_OF_PATIENCE)
-    elif trouble is not None:
-        # Everything judged before this point has been recorded.
-        raise trouble
-    judge.raise_first()
 
 
 def _check_all(

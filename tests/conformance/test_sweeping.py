@@ -20,7 +20,7 @@ from conformance.assertions.judging import JudgedElsewhere, Unjudged
 from conformance.brokers import test_version_sweep
 from conformance.brokers.test_version_sweep import BATCH, MOST_FAILED, ask_all
 from conformance.engine.property_judge import PropertyJudge
-from conformance.engine.sweeping import AT_ONCE, SILENT_ITEMS, sweep, tried_ahead
+from conformance.engine.sweeping import AT_ONCE, SILENT_ITEMS, Sweep, tried_ahead
 from fixtures.cleanup.ending_signals import Interrupts
 from fixtures.client.connection import Connection
 from fixtures.errors import BrokerGone, HarnessError, OutOfPatience
@@ -125,7 +125,7 @@ def run(outcomes: dict[Item, str], items: Sequence[Item] = ITEMS) -> tuple[Recor
         return exchange
 
     try:
-        sweep(judge, broker, items, check)  # type: ignore[arg-type]
+        Sweep(lambda _: items, check).judge_all(judge, broker)  # type: ignore[arg-type]
     except (AssertionError, HarnessError) as error:
         return judge, type(error).__name__ + f": {error}"
     return judge, ""
@@ -220,7 +220,7 @@ def test_an_item_is_checked_again_if_the_target_was_away() -> None:
             raise Problem("closed", "details") from ValueError("closed")
         return exchange
 
-    sweep(judge, broker, ITEMS, check)  # type: ignore[arg-type]
+    Sweep(lambda _: ITEMS, check).judge_all(judge, broker)  # type: ignore[arg-type]
     assert (judge.conforming, judge.failures) == (len(ITEMS), [])
 
 
@@ -234,7 +234,7 @@ def test_an_end_that_comes_a_moment_after_the_answer_is_a_crash() -> None:
         return broker.note(Outcome.ANSWER)
 
     with pytest.raises(AssertionError):
-        sweep(judge, broker, ITEMS, check)  # type: ignore[arg-type]
+        Sweep(lambda _: ITEMS, check).judge_all(judge, broker)  # type: ignore[arg-type]
     message = "Produce v1: this request crashes the target: it ended\nit ended"
     assert judge.failures == [(message, ITEMS[1])]
 
