@@ -6,5 +6,4 @@ pytest_plugins = [
     "conformance.engine.run_ends",
     "conformance.roles.plugin",
     "conformance.engine.jobs_plugin",
-    "conformance.engine.client_check",
 ]

@@ -1,4 +1,8 @@
-"""Clients: what a property may require of one, and how it is judged by what it does to scripted brokers."""
+"""Clients: what a property may require of one, and how it is judged by what it does to scripted brokers.
+
+With the option `--client-check`, the healthy script is played alone and what was seen is printed, before anything is judged. A run
+with `--client-cmd` does the same first, and ends if the command does not even start.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +11,13 @@ from contextlib import closing, contextmanager
 from functools import partial
 from typing import Any
 
+import click
 import pytest
 
 from clauses.catalogue import Clause, Role
 from clauses.tiers import Tier
 from conformance.assertions.client_moves import newest_api_versions, newest_metadata
+from conformance.assertions.play_summary import quoted_errors, summary
 from conformance.engine.drawing import examples_go_to
 from conformance.engine.failing_examples import FailingExamples, FurtherKinds
 from conformance.engine.hypothesis_profiles import client_examples
@@ -23,18 +29,21 @@ from conformance.failures.stored_failures import StoredFailure
 from conformance.roles.role import Need, RoleInRun, unmet_by_suite
 from conformance.roles.stored_targets import Wanted, client_for
 from conformance.runs.run_identity import SUITE
-from fixtures.choosing.clients import CLIENTS, ChosenClient, tries_operations
+from fixtures.choosing.clients import CHECK, CLIENTS, ChosenClient, chosen_clients, tries_operations
 from fixtures.cleanup.ending_signals import INTERRUPTS
-from fixtures.scripted_broker.playing import PlayPool
+from fixtures.errors import HarnessError
+from fixtures.scripted_broker.playing import Play, PlayPool
 from fixtures.tiers import tier_in
-from fixtures.under_test.client import LAUNCHER, ClientUnderTest, client_under_test
+from fixtures.under_test.client import COULD_NOT_START, LAUNCHER, ClientUnderTest, client_under_test
 from fixtures.under_test.judged_target import Chosen
 from proposals import provided
 from reference_model.clients.rules.first_reaction import NEVER_ASKED, stops_short
 from reference_model.clients.rules.moves import History
 from reference_model.clients.scripts.recording import Recording
-from reference_model.clients.scripts.script import Script
+from reference_model.clients.scripts.script import HEALTHY_SCRIPT, Script
+from reports.escaping import printable
 from reports.plugin import clauses_of
+from reports.run.exit_status import ExitStatus
 from reports.run.repeats import Repeats
 from strategies.cluster_scripts import healthy_cluster
 from strategies.hypothesis_adapter import max_examples_changed, pinned_examples
@@ -268,3 +277,58 @@ def scripts_of(
         with max_examples_changed(test, count), examples_go_to(collect, test):
             test(client=client)
     return tuple(found)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    """Check the chosen clients in place of a run, if the option is given; return the gravest exit status."""
+    chosen = chosen_clients(config)
+    if not config.getoption(CHECK):
+        return _unable_to_start(config, chosen)
+    if not chosen:
+        raise pytest.UsageError(f"{CHECK} needs a client: choose one with --client or --client-cmd")
+    with closing(PlayPool(1)) as pool:
+        statuses = [_check(each, pool) for each in chosen]
+    return min(statuses, key=[ExitStatus.HARNESS_ERROR, ExitStatus.INCOMPLETE, 0].index)
+
+
+def _unable_to_start(config: pytest.Config, chosen: Sequence[ChosenClient]) -> int | None:
+    """Return the exit status if the only client is a command that does not start; otherwise None."""
+    is_command = config.getoption("--client-cmd") is not None and len(chosen) == 1
+    if not is_command or config.option.collectonly or config.option.help:
+        return None
+    try:
+        with closing(PlayPool(1)) as pool, client_under_test(chosen[0].client, pool) as client:
+            play = client.plays.of(HEALTHY_SCRIPT)
+    except HarnessError:
+        # The run says so in its cells.
+        return None
+    if play.recording.all_connections or play.result.exit_status not in COULD_NOT_START:
+        return None
+    said = f"{chosen[0].id} does not start, so nothing was judged: {play.result.summary}"
+    click.echo(printable(said))
+    return ExitStatus.HARNESS_ERROR
+
+
+def _check(chosen: ChosenClient, pool: PlayPool) -> int:
+    try:
+        with client_under_test(chosen.client, pool) as client:
+            play = client.healthy
+    except HarnessError as error:
+        click.echo(printable(str(error)))
+        return ExitStatus.HARNESS_ERROR
+    for line in _seen_lines(chosen.id, play):
+        click.echo(printable(line))
+    return ExitStatus.INCOMPLETE if stops_short(play.recording) else 0
+
+
+def _seen_lines(name: str, play: Play) -> Iterator[str]:
+    """Yield what was seen of a client in the play of a healthy broker."""
+    yield f"{name} works with a healthy broker: {summary(play)}"
+    short = stops_short(play.recording)
+    if short:
+        yield f"But {short}."
+    for move in History(play.recording).moves:
+        ids = "; gives the ids of KIP-1242" if any(move.gives_ids) else ""
+        yield f"  {move}{ids}"
+    yield from quoted_errors(play.result).splitlines()
