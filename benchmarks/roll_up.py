@@ -46,12 +46,10 @@ from benchmarks.synthetic_runs import night, write_runs
 from reports.records import TABLES_FOLDER
 from reports.site.whole_site import build_site, read_tables
 from reports.suite_command import SuiteCommand
-from spark_aggregation.history.facts import facts_of
-from spark_aggregation.history.ingest import ingest
+from spark_aggregation.history.facts import facts_of, ingest
 from spark_aggregation.history.state import empty_state, fold
-from spark_aggregation.history.tables_from_facts import shown
 from spark_aggregation.reading.frames import checkpointed_together
-from spark_aggregation.run_roll_up import RollUpRequest, aggregate
+from spark_aggregation.run_roll_up import RollUpRequest, aggregate, shown
 from spark_aggregation.session import start_session
 from spark_aggregation.tables.cell_tables import grid_cells
 from spark_aggregation.tables.transitions import cell_ages

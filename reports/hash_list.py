@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+from reports.run_limits import HASHED_PARTS
 
 HASH_LIST = "SHA256SUMS"
 _LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
@@ -24,26 +26,24 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def hashes_of(folder: Path, parts: Iterable[str] = (".",)) -> Mapping[str, str]:
-    """Hash files of a folder at any depth, or of those parts of it that exist, except hidden ones and the list itself.
+def hashes_of(folder: Path) -> Mapping[str, str]:
+    """Hash files of a folder at any depth, except hidden ones and the list itself.
 
     Returns:
         A map from name below `folder`, with slashes, to SHA-256, sorted by name.
     """
-    found = {name: sha256_of(path) for name, path in files_of(folder, parts) if path.is_file()}
+    found = {name: sha256_of(path) for name, path in files_of(folder) if path.is_file()}
     return dict(sorted(found.items()))
 
 
-def files_of(folder: Path, parts: Iterable[str] = (".",)) -> Iterator[tuple[str, Path]]:
+def files_of(folder: Path) -> Iterator[tuple[str, Path]]:
     """Yield the name and the path of what `hashes_of` hashes, and of links, wherever they lead."""
-    for part in parts:
-        root = folder / part
-        for path in [root] if root.is_file() else root.rglob("*"):
-            name = path.relative_to(folder)
-            hidden = any(piece.startswith(".") for piece in name.parts)
-            is_listed = path.is_symlink() or path.is_file()
-            if is_listed and not hidden and name.as_posix() != HASH_LIST:
-                yield name.as_posix(), path
+    for path in folder.rglob("*"):
+        name = path.relative_to(folder)
+        hidden = any(piece.startswith(".") for piece in name.parts)
+        is_listed = path.is_symlink() or path.is_file()
+        if is_listed and not hidden and name.as_posix() != HASH_LIST:
+            yield name.as_posix(), path
 
 
 def write_hash_list(folder: Path) -> None:
@@ -83,3 +83,52 @@ def altered_files(folder: Path, expected: Mapping[str, str]) -> Iterator[tuple[s
             yield name, "is missing"
         elif sha256_of(path) != digest:
             yield name, "has changed"
+
+
+class WrittenFiles:
+    """Writes the files of one run folder below `HASHED_PARTS`, and finds out whether anything else writes there.
+
+    A judged client runs as the user who judges it, so it can write wherever that user can. What the suite writes is hashed
+    before it is on disk. The footer has these hashes, so a run whose files somebody else has changed is refused by name.
+
+    Attributes:
+        hashes: maps the name of each written file, below the folder and with slashes, to the SHA-256 of what was written.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.hashes: dict[str, str] = {}
+        self._folder = folder
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write one complete file, replacing an earlier one of this run; its name below the folder has slashes.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        path = self._folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_suffix(".unfinished")
+        unfinished.write_bytes(data)
+        unfinished.rename(path)
+        self.hashes[name] = hashlib.sha256(data).hexdigest()
+
+    def foreign_changes(self) -> Iterator[str]:
+        """Yield what somebody else did to the folder: "NAME has changed", "NAME is missing" or "NAME was added"."""
+        for name, what in altered_files(self._folder, self.hashes):
+            yield f"{name} {what}"
+        for name in unlisted_files(self._folder, self.hashes):
+            yield f"{name} was added"
+
+
+def unlisted_files(folder: Path, listed: Mapping[str, str]) -> list[str]:
+    """Return the sorted names of files below `HASHED_PARTS` of a run folder that its footer does not list.
+
+    Hidden and empty ones count, and so do links and pipes.
+    """
+    found = set()
+    for part in HASHED_PARTS:
+        root = folder / part
+        for path in (root, *root.rglob("*")):
+            if path.is_symlink() or (path.exists() and not path.is_dir()):
+                found.add(path.relative_to(folder).as_posix())
+    return sorted(found - listed.keys())

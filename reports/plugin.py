@@ -21,9 +21,8 @@ from reports.record_paths import fault_of_runs
 from reports.records import VERDICTS_WITH_FAILURES, Verdict
 from reports.run.exit_status import ENDED_EARLY, ExitStatus, exit_status_of
 from reports.run.recorder import RunRecorder
-from reports.run.run_summary import summary_markdown
 from reports.run.run_writer import load
-from reports.run.terminal import MARKUP, verdict_table
+from reports.run.terminal import MARKUP, summary_markdown, verdict_table
 from reports.run.terminal_failures import failure_lines
 from reports.verdict_labels import SYMBOLS, WORDS
 

@@ -1,4 +1,4 @@
-"""The two lists next to a roll-up's tables: run folders that do not count, and notices about some that do."""
+"""Run folders that do not count: the error of whoever reads one, and two lists next to a roll-up's tables, of these and of notices about others."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from reports.record_paths import shown_path
+from reports.records import RunRefusal
 from wire.foreign_json import read_foreign_json
 
 REFUSED_FILE = "refused.json"
@@ -18,6 +20,23 @@ MOST_NAMED = 20
 """Clauses or targets that a reason names."""
 TESTS_FAILED = 1
 """Exit status of every run with a violation that gates."""
+
+
+class RunRefused(Exception):
+    """A run folder is refused: it does not count.
+
+    Attributes:
+        detail: the reason as a sentence.
+    """
+
+    def __init__(self, folder: Path, refusal: RunRefusal, detail: str) -> None:
+        super().__init__(folder, refusal, detail)
+        self.folder = folder
+        self.refusal = refusal
+        self.detail = detail
+
+    def __str__(self) -> str:
+        return f"{shown_path(self.folder)}: {self.detail}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -55,7 +55,7 @@ def fault_of_files(folder: Path) -> tuple[RunRefusal, str] | None:
     if unusable := fault_of_absolute_path(folder, called="its path"):
         return RunRefusal.UNUSABLE_NAME, unusable
     size, unseen = 0, []
-    for files, (path, status) in enumerate(_content(folder), start=1):
+    for files, (path, status) in enumerate(content_of(folder), start=1):
         name = path.relative_to(folder).as_posix()
         is_folder = stat.S_ISDIR(status.st_mode)
         if unusable := fault_of_path(name):
@@ -111,7 +111,7 @@ def kind_of(status: os.stat_result) -> str:
     return "a link" if stat.S_ISLNK(status.st_mode) else "a pipe, socket or device"
 
 
-def _content(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
+def content_of(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
     """Yield everything in a folder, at any depth, with its status; links are not followed."""
     for parent, folders, files in os.walk(folder):
         for name in (*folders, *files):

@@ -1,4 +1,4 @@
-"""How every command of the suite ends: 1 is a result, such as a violation, and no fault ends a command with it."""
+"""How every command of the suite ends: 1 is a result, such as a violation, and no fault of a disk or of ours ends a command with it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, TextIO
 
 import click
 
 from clauses.exit_statuses import INTERRUPTED, NOT_JUDGED
-from reports.disk_faults import DISK_FAULTS, sentence_of
 from reports.job_log import commands_stopped
 
 
@@ -26,6 +26,10 @@ class CannotWork(click.ClickException):
 
 
 NO_WORKING_FOLDER = CannotWork("the working folder does not exist any more; change to another")
+DISK_FAULTS = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO}
+)
+"""Numbers of errors of a disk or folder that a command was given, or of the temporary files."""
 _NO_BUGS = DISK_FAULTS | {
     *(errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG),
     *(errno.EMFILE, errno.ENFILE, errno.ESTALE, errno.ENOTCONN),
@@ -163,3 +167,27 @@ def _has_working_folder() -> bool:
         return bool(Path.cwd())
     except FileNotFoundError:
         return False
+
+
+def sentence_of(error: OSError) -> str:
+    """Return which file or folder an error of `DISK_FAULTS` names, if any, and the system's words for it."""
+    assert error.errno is not None
+    prefix = f"{error.filename}: " if error.filename else ""
+    return f"{prefix}{os.strerror(error.errno)}"
+
+
+def check_writable(folder: Path) -> None:
+    """Write a file where a folder is or will be.
+
+    Raises:
+        OSError: nothing can be written there; it names the folder nearest to it that exists.
+    """
+    existing = next(
+        each for each in (folder.absolute(), *folder.absolute().parents) if each.is_dir()
+    )
+    try:
+        with TemporaryFile(dir=existing):
+            pass
+    except OSError as error:
+        # The system's error names the temporary file, and not the folder that was given.
+        raise OSError(error.errno, error.strerror, str(existing)) from error

@@ -9,9 +9,8 @@ from contextlib import contextmanager
 
 import click
 
-from reports.disk_faults import DISK_FAULTS, sentence_of
 from reports.record_paths import fault_of_absolute_path
-from reports.suite_command import CannotWork
+from reports.suite_command import DISK_FAULTS, CannotWork, sentence_of
 
 
 class RollUpError(click.ClickException):

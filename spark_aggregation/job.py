@@ -17,16 +17,15 @@ from pathlib import Path
 
 import click
 
-from reports.disk_faults import check_writable
 from reports.refused_runs import RunLists
-from reports.suite_command import SuiteCommand
+from reports.suite_command import SuiteCommand, check_writable
 from spark_aggregation.errors import (
     RollUpError,
     SparkUnavailable,
     check_path,
     disk_faults_explained,
 )
-from spark_aggregation.reading.screening import screened
+from spark_aggregation.reading.run_files import screened
 from spark_aggregation.reading.storage import Storage, is_small, is_uri
 from spark_aggregation.run_roll_up import RollUpRequest, RollUpResult, aggregate
 from spark_aggregation.session import start_session

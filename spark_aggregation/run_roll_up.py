@@ -16,15 +16,17 @@ from clauses.catalogue import catalogue
 from reports.records import INPUTS_SHA256, TABLES_FOLDER
 from reports.refused_runs import NoticedRun, RefusedRun, RunLists
 from spark_aggregation.errors import HistoryMoved
-from spark_aggregation.history.facts import Facts, facts_of
+from spark_aggregation.history.facts import Facts, Ingested, changed_clauses, facts_of, ingest
 from spark_aggregation.history.history import Batch, RunHistory, batches_of
-from spark_aggregation.history.ingest import Ingested, changed_clauses, ingest
 from spark_aggregation.history.state import State, empty_state, fold
-from spark_aggregation.history.tables_from_facts import roll_up, shown
-from spark_aggregation.reading.frames import checkpointed, checkpointed_together, for_each
+from spark_aggregation.reading.frames import as_table, checkpointed, checkpointed_together, for_each
 from spark_aggregation.reading.storage import Storage, is_uri, local_path
+from spark_aggregation.tables import cell_tables, count_tables
+from spark_aggregation.tables.evidence import neighbours, shown_failures, shown_machines
 from spark_aggregation.tables.given_reports import GivenTables, given_tables
+from spark_aggregation.tables.run_selection import shown_runs
 from spark_aggregation.tables.table_schemas import TABLES
+from spark_aggregation.tables.transitions import cell_ages
 
 LOCK_FILE = ".writer.lock"
 
@@ -231,7 +233,8 @@ def write_tables(
     def write(name: str) -> None:
         path = out.uri(TABLES_FOLDER, f"{name}.parquet")
         first = TABLES[name].fieldNames()[0]
-        table = tables[name]().withMetadata(first, {INPUTS_SHA256: inputs[name]})
+        table = as_table(tables[name](), TABLES[name])
+        table = table.withMetadata(first, {INPUTS_SHA256: inputs[name]})
         table.coalesce(1).write.mode("overwrite").parquet(path)
 
     for_each(write, tables)
@@ -274,3 +277,60 @@ def _catalogue_of_today() -> Column:
         for clause in catalogue()
     }
     return F.from_json(F.lit(json.dumps(clauses)), _CATALOGUE)
+
+
+def shown(state: State) -> tuple[State, DataFrame]:
+    """Choose the run that the grid shows in each column; see `run_selection.shown_runs`.
+
+    Returns:
+        The state, checkpointed, because several tables use it, and because the next roll-up removes the files of the state
+        from which this one was made; and the chosen runs.
+    """
+    often_used = checkpointed_together(
+        {
+            **state.by_name(),
+            "chosen": shown_runs(state.columns, state.runs),
+        },
+        whole=True,
+    )
+    chosen = often_used.pop("chosen")
+    return replace(state, **often_used), chosen
+
+
+def roll_up(state: State, chosen: DataFrame, facts: Facts) -> Mapping[str, Callable[[], DataFrame]]:
+    """Make the tables that come from runs; `given_reports` makes the others.
+
+    Args:
+        state: the cumulative state of all runs.
+        chosen: as `shown` returns them.
+        facts: those of at least the runs that the grid shows.
+
+    Returns:
+        The tables by name, with the columns that `table_schemas.TABLES` names and others. Each is made when its function is
+        called. Making one takes as long as writing it, and several can be made at once.
+    """
+    often_used = checkpointed_together(
+        {
+            "cells": cell_tables.grid_cells(facts.cells, chosen, cell_ages(state.transitions)),
+            "targets": cell_tables.grid_targets(facts.headers, chosen),
+        },
+        whole=True,
+    )
+    cells, targets = often_used["cells"], often_used["targets"]
+    kept = state.runs.where("kept")
+    return {
+        "cells": lambda: cells,
+        "targets": lambda: targets,
+        "clauses": lambda: cell_tables.grid_clauses(facts.headers, chosen),
+        "runs": lambda: cell_tables.grid_runs(state.runs, chosen),
+        "transitions": lambda: state.transitions,
+        "release_steps": lambda: cell_tables.release_steps(cells, targets),
+        "flakes": lambda: count_tables.flake_rates(state.flaky, state.columns, state.runs),
+        "coverage": lambda: count_tables.coverage(chosen, facts.reached),
+        "latency": lambda: count_tables.latency(chosen, facts.latencies),
+        "speed": lambda: state.speed.join(kept.select("run_id"), on="run_id", how="left_semi"),
+        "failures": lambda: shown_failures(cells, facts.failures),
+        "machines": lambda: shown_machines(facts.machines, targets),
+        "neighbours": lambda: neighbours(cells, facts.examples, targets),
+        "inputs": lambda: kept,
+    }

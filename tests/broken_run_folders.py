@@ -191,7 +191,9 @@ def _compress_with_another_method(folder: Path) -> None:
 
 def write_hashes(folder: Path) -> None:
     """Write the current hashes of a run's files into its footer."""
-    _change_footer(files=dict(hashes_of(folder, HASHED_PARTS)))(folder)
+    hashes = hashes_of(folder).items()
+    files = {name: digest for name, digest in hashes if name.partition("/")[0] in HASHED_PARTS}
+    _change_footer(files=files)(folder)
 
 
 def _write_other_rows_after_hashing(folder: Path) -> None:

@@ -19,8 +19,7 @@ from pathlib import Path
 import click
 
 from reports.records import HEADER_FILE, UNSETTLED_VERDICTS, VIOLATED_VERDICTS
-from reports.run.run_folder import Header, complete_runs
-from reports.run.run_verdicts import run_verdicts
+from reports.run.run_folder import Header, complete_runs, run_verdicts
 from reports.suite_command import SuiteCommand
 
 VIOLATED, INCONCLUSIVE, NEITHER = "violated", "inconclusive", "neither violated nor inconclusive"

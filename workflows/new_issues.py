@@ -14,8 +14,7 @@ from pathlib import Path
 
 import click
 
-from reports.exports.issue_texts import marker
-from reports.exports.violations import ViolatedClause, violations_of
+from reports.exports.issues import ViolatedClause, marker, violations_of
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_tables import Grid
 from reports.grid.grid_view import FoldedGrid

@@ -19,8 +19,7 @@ import pytest
 
 from reports.records import HEADER_FILE, OPERATION, UNSETTLED_VERDICTS
 from reports.run.exit_status import ExitStatus
-from reports.run.run_folder import Header, complete_runs
-from reports.run.run_verdicts import run_verdicts
+from reports.run.run_folder import Header, complete_runs, run_verdicts
 from reports.suite_command import SuiteCommand
 from reports.verdict_labels import counted
 from workflows.github import write_summary

@@ -31,10 +31,9 @@ from conformance.watch.prediction import (
 from conformance.watch.request_stream import RequestHead, RequestHeaders
 from conformance.watch.sightings import ClientIdentity, Sightings
 from reference_model.profiles.version_tables import ranges_of
-from reports.errors import RunRefused
 from reports.records import HEADER_FILE, OPERATION, SOUND_VERDICTS, VERDICTS_WITH_FAILURES
-from reports.run.run_folder import EXCHANGE_FILES, Header, read_run_header
-from reports.run.run_verdicts import run_verdicts
+from reports.refused_runs import RunRefused
+from reports.run.run_folder import EXCHANGE_FILES, Header, read_run_header, run_verdicts
 from reports.suite_command import SuiteCommand
 from reports.verdict_labels import counted
 

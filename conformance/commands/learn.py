@@ -38,8 +38,7 @@ from fixtures.under_test.restartable_broker import LaunchedTarget
 from reference_model.profiles.listeners import LISTENERS
 from reports.escaping import printable
 from reports.machines.learned import Learned, as_json
-from reports.machines.machine import distinguishing_words
-from reports.machines.pictures import as_dot, as_mermaid, as_table, in_one_line
+from reports.machines.machine import as_dot, as_mermaid, as_table, distinguishing_words, in_one_line
 from reports.site.machine_pages import write_learned
 
 PATIENCE_S = 60.0

@@ -37,8 +37,7 @@ from reports.record_paths import fault_of_runs
 from reports.records import FACTS_FILE, HEADER_FILE, OPERATION, UNEXPECTED_VERDICTS, Verdict
 from reports.run.exit_status import ExitStatus
 from reports.run.judged_examples import CellKey
-from reports.run.run_folder import read_run_header
-from reports.run.run_verdicts import run_verdicts
+from reports.run.run_folder import read_run_header, run_verdicts
 from reports.run.terminal import shortened
 from reports.verdict_labels import SYMBOLS, WORDS, verdict_word
 

@@ -17,8 +17,6 @@ import pyarrow as pa
 from conformance.commands.errors import InvalidFile, UnknownName, reported_as
 from conformance.commands.options import FOLDER, PAGES_OPTION, form_option
 from conformance.commands.output_console import output_console
-from reports.disk_faults import DISK_FAULTS
-from reports.errors import RunRefused
 from reports.escaping import one_line, printable
 from reports.exports.comparison import ChangeKind, GridComparison, compare
 from reports.exports.comparison_texts import (
@@ -27,9 +25,9 @@ from reports.exports.comparison_texts import (
     comparison_tables,
     release_lines,
 )
+from reports.exports.issues import ViolatedClause, violation_documents, violations_of
+from reports.exports.markdown_texts import summary_markdown
 from reports.exports.single_run import failures_of_run, grid_of_run
-from reports.exports.summary import summary_markdown
-from reports.exports.violations import ViolatedClause, violation_documents, violations_of
 from reports.grid.addresses import HOME
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_summary import summarise
@@ -37,10 +35,11 @@ from reports.grid.grid_tables import Grid
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import KeptFailure, read_history_tables
 from reports.records import HEADER_FILE, TABLES_FOLDER
+from reports.refused_runs import RunRefused
 from reports.run.exit_status import ExitStatus
-from reports.upgrade.ends import UnknownRelease, ends_named
+from reports.suite_command import DISK_FAULTS
 from reports.upgrade.texts import sections_of, upgrade_document, upgrade_markdown
-from reports.upgrade.upgrade import Upgrade, upgrade_between
+from reports.upgrade.upgrade import UnknownRelease, Upgrade, ends_named, upgrade_between
 
 
 @contextmanager

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 
 from conformance.engine.example_recorder import Signatures
 from conformance.engine.repeating import FailingExample
+from reports.repeats import Repeats
 from reports.run.recorder import RunRecorder
-from reports.run.repeats import Repeats
 
 Repeat = Callable[[Sequence[FailingExample]], Sequence[Repeats | None]]
 """Repeats examples without those that ran before them, and returns how often each failed; None if it cannot be repeated."""

@@ -23,8 +23,7 @@ from reports.plugin import clauses_of
 from reports.records import BROKEN_VERDICTS, PlannedCell, Verdict
 from reports.run.judged_examples import CellKey
 from reports.run.recorder import RunRecorder
-from reports.run.run_writer import RunWriter, clause_facts
-from reports.run.target_facts import NOT_STARTED
+from reports.run.run_writer import NOT_STARTED, RunWriter, clause_facts
 
 StoredCheck = Callable[..., None]
 """Judges input that is not drawn: it takes the target, and the values that are stored with a failure."""

@@ -21,7 +21,7 @@ from conformance.engine.drawing import Body, run_body
 from fixtures.errors import HarnessError, OutOfPatience
 from fixtures.under_test.broker import Broker, SpareTarget
 from fixtures.under_test.judged_target import JudgedTarget
-from reports.run.repeats import Repeats, Tally
+from reports.repeats import Repeats, Tally
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 from wire.exchange import probe_request
 

@@ -21,7 +21,7 @@ from fixtures.scripted_broker.playing import PLAYS_AT_A_TIME, Play
 from fixtures.under_test.client import ClientUnderTest
 from fixtures.under_test.trial import Trial
 from reference_model.clients.scripts.script import Script
-from reports.run.repeats import Repeats, Tally
+from reports.repeats import Repeats, Tally
 
 PLAYS_IF_ALL_FAIL = 2
 """Repeats if all of them fail; they come one after the other, and each may take as long as its script, or an operation, may."""

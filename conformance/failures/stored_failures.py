@@ -9,8 +9,8 @@ from typing import Any
 
 from clauses.catalogue import Role
 from conformance.corpus.entries import CorpusEntry
-from reports.failure_classes import stored_leave_open
 from reports.records import FACTS_FILE, HEADER_FILE, Verdict
+from reports.repeats import stored_leave_open
 from wire.foreign_json import read_foreign_json
 
 _TEXTS = ("signature", "clause", "property_name", "target", "listener", "message", "example")

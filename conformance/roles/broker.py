@@ -43,7 +43,7 @@ from proposals import provided
 from reference_model.broker.model.scram import SCRAM
 from reference_model.profiles.listeners import PLAINTEXT, SASL_LISTENERS, UPSTREAM
 from reports.plugin import clauses_of
-from reports.run.repeats import Repeats
+from reports.repeats import Repeats
 from strategies.hypothesis_adapter import max_examples_changed, pinned_examples
 
 MORE_THAN_READING = "more_than_reading"

@@ -31,7 +31,7 @@ from fixtures.under_test.trial import ChosenTrial, Trial, Trials
 from reference_model.profiles.listeners import BROKER_LISTENERS
 from reports.plugin import clauses_of
 from reports.records import OPERATION
-from reports.run.repeats import Repeats
+from reports.repeats import Repeats
 
 
 class OperationRole(RoleInRun[Trial]):

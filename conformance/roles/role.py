@@ -28,8 +28,8 @@ from fixtures.registry.targets import Target
 from fixtures.under_test.judged_target import Chosen, JudgedTarget
 from proposals import proposals
 from reports.plugin import RECORDER
+from reports.repeats import Repeats
 from reports.run.recorder import RunRecorder
-from reports.run.repeats import Repeats
 
 FAILED_ELSEWHERE = pytest.StashKey[Collection[str]]()
 """Clauses that an example of the property violated, other than the property's own."""

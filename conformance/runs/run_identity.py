@@ -11,7 +11,7 @@ import pytest
 from fixtures.artefacts.kafka_home import HOME
 from fixtures.registry.clients import CLIENT_FILE, CLIENTS_FOLDER
 from fixtures.registry.targets import BROKERS_FOLDER, Target
-from reports.run.target_facts import TargetFacts
+from reports.run.run_writer import TargetFacts
 
 SUITE = Path(__file__).resolve().parents[1]
 PARTIAL_OPTIONS = ("listener", "ignore", "ignore_glob", "lf")

@@ -18,8 +18,7 @@ from fixtures.registry.targets import Target
 from reports.plugin import RUN_FOLDER_FILE, run_folder_in
 from reports.records import HEADER_FILE, OPERATION, UNSETTLED_VERDICTS
 from reports.run.exit_status import ExitStatus
-from reports.run.run_folder import Header, complete_runs
-from reports.run.run_verdicts import run_verdicts
+from reports.run.run_folder import Header, complete_runs, run_verdicts
 from reports.run.run_writer import suite_facts
 
 LAST_LINES = 12

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clauses.catalogue import Clause, catalogue
-from reports.exports.table_files import write_tables
-from reports.intervals import wilson_interval
-from reports.site.advertised import exported_table, rows_in
+from reports.exports.writing import write_tables
+from reports.repeats import wilson_interval
+from reports.site.release_pages import exported_table, rows_in
 from reports.site.rendering import Site
 
 DISCOVERY = "discovery"

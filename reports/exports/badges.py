@@ -14,7 +14,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from clauses.catalogue import Level
 from reports.escaping import cut, one_line, xml_text
-from reports.exports.links import BADGE_OF_ALL, badge_of_source, badge_of_target
+from reports.grid.addresses import BADGE_OF_ALL, badge_of_source, badge_of_target
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.products import BrokenRules, Product
 from reports.records import OPERATION, UNEXPECTED_VERDICTS, Verdict

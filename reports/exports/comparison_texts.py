@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
 from reports.escaping import cut, html_text, markdown_text, one_line
-from reports.exports.bounded_text import BoundedText
 from reports.exports.comparison import TITLES, CellChange, ChangeKind, GridComparison
-from reports.exports.summary import MOST_BYTES
-from reports.exports.violations import ViolatedClause, violation_documents
+from reports.exports.issues import ViolatedClause, violation_documents
+from reports.exports.markdown_texts import MOST_BYTES, BoundedText
 from reports.grid.grid_view import verdict_text
 from reports.records import Verdict
 
@@ -57,59 +57,39 @@ class ChangeRow:
 
 
 def rows_of(comparison: GridComparison, kind: ChangeKind) -> list[ChangeRow]:
-    """Return the changes of one kind as rows, with similar changes grouped."""
+    """Return the changes of one kind as rows: similar ones share a row, and all new or gone cells of a target that has many of them."""
     changes = comparison.of_kind(kind)
-    whole = _whole_targets(changes) if kind in LONG_KINDS else {}
-    grouped: dict[tuple[str, str, str, Verdict | None, Verdict | None], list[CellChange]] = {}
+    of_target = Counter(change.target for change in changes)
+    alike: dict[tuple[object, ...], list[CellChange]] = {}
+    whole: dict[str, list[CellChange]] = {}
     for change in changes:
-        if change.target not in whole:
-            key = (change.clause, change.level, change.target, change.before, change.after)
-            grouped.setdefault(key, []).append(change)
-    return [
-        *(
-            ChangeRow(
-                clause=clause,
-                level=level,
-                target=target,
-                listeners=tuple(change.listener for change in alike),
-                before=before,
-                after=after,
-                why=alike[0].why,
-                cells=len(alike),
-            )
-            for (clause, level, target, before, after), alike in grouped.items()
-        ),
-        *(
-            ChangeRow(
-                clause="(all clauses)",
-                level="",
-                target=target,
-                listeners=listeners,
-                before=None,
-                after=None,
-                why=why,
-                cells=cells,
-            )
-            for target, (cells, why, listeners) in whole.items()
-        ),
-    ]
+        if kind in LONG_KINDS and of_target[change.target] > _MANY_CELLS:
+            whole.setdefault(change.target, []).append(change)
+        else:
+            key = (change.clause, change.target, change.before, change.after)
+            alike.setdefault(key, []).append(change)
+    return [*map(_row_of, alike.values()), *map(_row_of_target, whole.values())]
 
 
-def _whole_targets(
-    changes: Sequence[CellChange],
-) -> Mapping[str, tuple[int, str, tuple[str, ...]]]:
-    """Map each target with many new or gone cells to their number, a short description, and their listeners."""
-    by_target: dict[str, list[CellChange]] = {}
-    for change in changes:
-        by_target.setdefault(change.target, []).append(change)
-    whole = {}
-    for target, cells in by_target.items():
-        violated = sum((each.after or each.before) is Verdict.VIOLATES for each in cells)
-        if len(cells) > _MANY_CELLS:
-            words = f"{len(cells)} cells"
-            words = f"{words}, {violated} violated" if violated else words
-            whole[target] = len(cells), words, tuple(dict.fromkeys(each.listener for each in cells))
-    return whole
+def _row_of(changes: Sequence[CellChange]) -> ChangeRow:
+    first = changes[0]
+    return ChangeRow(
+        clause=first.clause,
+        level=first.level,
+        target=first.target,
+        listeners=tuple(dict.fromkeys(change.listener for change in changes)),
+        before=first.before,
+        after=first.after,
+        why=first.why,
+        cells=len(changes),
+    )
+
+
+def _row_of_target(changes: Sequence[CellChange]) -> ChangeRow:
+    violated = sum((each.after or each.before) is Verdict.VIOLATES for each in changes)
+    words = f"{len(changes)} cells{f', {violated} violated' if violated else ''}"
+    row = _row_of(changes)
+    return replace(row, clause="(all clauses)", level="", before=None, after=None, why=words)
 
 
 def comparison_tables(comparison: GridComparison, *, width: int) -> Iterator[Table]:
@@ -129,13 +109,11 @@ def comparison_tables(comparison: GridComparison, *, width: int) -> Iterator[Tab
             table.add_column(name, overflow="fold")
         for row in rows:
             texts = [cut(one_line(text), _LONGEST_WHY) for text in _row_texts(row)]
-            pairs = ("\n".join(filter(None, pair)) for pair in _pairs(texts))
+            pairs = (
+                "\n".join(filter(None, pair)) for pair in zip(texts[::2], texts[1::2], strict=True)
+            )
             table.add_row(*(Text(text) for text in (texts if is_wide else pairs)))
         yield table
-
-
-def _pairs(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
-    return zip(texts[::2], texts[1::2], strict=True)
 
 
 def _row_texts(row: ChangeRow) -> tuple[str, ...]:
@@ -166,18 +144,16 @@ def comparison_markdown(comparison: GridComparison, names: tuple[str, str]) -> s
 def _add_rows(bounded: BoundedText, kind: ChangeKind, rows: Sequence[ChangeRow]) -> None:
     if not rows:
         return
-    is_folded = len(rows) > _FOLDED_FROM or kind in LONG_KINDS
-    title = html_text(f"{TITLES[kind]}: {sum(row.cells for row in rows):,}")
-    opening = f"<details><summary>{title}</summary>" if is_folded else f"**{title}**"
-    head = ["| clause | level | target | listeners | verdict | why |", "|---|---|---|---|---|---|"]
-    if not bounded.add(["", opening, "", *head]):
-        return
-    for row in rows:
-        texts = (row.clause, row.level, row.target, ", ".join(row.listeners), row.step, row.why)
-        bounded.add([f"| {' | '.join(markdown_text(text) for text in texts)} |"])
-    if is_folded:
-        bounded.close("")
-        bounded.close("</details>")
+    columns = (
+        (row.clause, row.level, row.target, ", ".join(row.listeners), row.step, row.why)
+        for row in rows
+    )
+    bounded.add_rows(
+        html_text(f"{TITLES[kind]}: {sum(row.cells for row in rows):,}"),
+        (f"| {' | '.join(map(markdown_text, texts))} |" for texts in columns),
+        is_folded=len(rows) > _FOLDED_FROM or kind in LONG_KINDS,
+        head=[f"| {' | '.join(_COLUMNS)} |", "|---|---|---|---|---|---|"],
+    )
 
 
 def release_lines(comparison: GridComparison) -> list[str]:

@@ -15,8 +15,8 @@ from xml.etree import ElementTree as ET
 
 from reports.distribution import DISTRIBUTION
 from reports.escaping import one_line, xml_text
-from reports.exports.links import FEED
 from reports.grid import addresses
+from reports.grid.addresses import FEED
 from reports.grid.grid_summary import GridSummary
 from reports.grid.grid_view import FoldedGrid, verdict_text
 from reports.grid.history_tables import Transition

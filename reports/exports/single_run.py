@@ -13,7 +13,6 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from reports.errors import RunRefused
 from reports.grid.grid_tables import (
     CellFailure,
     Grid,
@@ -34,9 +33,9 @@ from reports.records import (
     RunRefusal,
     Verdict,
 )
+from reports.refused_runs import RunRefused
 from reports.run.judged_examples import CellKey
-from reports.run.run_folder import Header, read_run_header
-from reports.run.run_verdicts import verdict_of
+from reports.run.run_folder import Header, read_run_header, verdict_of
 from wire.foreign_json import read_foreign_json
 
 _KEYS = ["clause", "target", "listener", "phase", "verdict", "failure_signature"]

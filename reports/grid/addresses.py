@@ -1,9 +1,10 @@
-"""Addresses of the site's pages: stable and safe, whatever characters a target or a run puts into a name."""
+"""Addresses of pages and exports below a grid's folder: stable and safe, whatever characters a target or a run puts into a name."""
 
 from __future__ import annotations
 
 import hashlib
 import re
+from dataclasses import dataclass
 from datetime import date
 from urllib.parse import quote
 
@@ -21,6 +22,16 @@ STATIC = (STYLE_SHEET, SCRIPT, ICON)
 CARD = "card.png"
 """The picture of the site that a link to it shows elsewhere."""
 SEARCH = "search.js"
+EXPORTS = "exports"
+FEED = f"{EXPORTS}/changes.atom"
+JUNIT = f"{EXPORTS}/junit.xml"
+ALLURE_RESULTS = f"{EXPORTS}/allure-results.zip"
+VIOLATIONS = f"{EXPORTS}/violations.json"
+SUMMARY = f"{EXPORTS}/summary.md"
+TABLE_SCHEMA = f"{EXPORTS}/table_schema.json"
+BADGE_OF_ALL = f"{EXPORTS}/badges/all"
+"""Without its suffix: `.json` is the shields.io endpoint, `.svg` the picture; likewise for every other badge."""
+FORMS = (("CSV", "csv"), ("JSON", "json"), ("Markdown", "md"))
 _SAFE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,119}")
 _UNSAFE_CHARACTERS = re.compile(r"[^A-Za-z0-9_-]+")
 _DIGITS = 8
@@ -111,3 +122,44 @@ def machine_picture(name: str) -> str:
 def root_of(address: str) -> str:
     """Return the relative path from a page to the site's root: "" or "../" as often as needed."""
     return "../" * address.count("/")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportLink:
+    """One export of one table: its address from the grid's folder, and the name of its form."""
+
+    table: str
+    form: str
+    address: str
+
+
+def table_address(table: str, ending: str) -> str:
+    """Return the address of one form of a table."""
+    return f"{EXPORTS}/{file_name(table)}.{ending}"
+
+
+def links_of(*tables: str) -> tuple[ExportLink, ...]:
+    """Return the links to show next to some tables: each table in every form.
+
+    Args:
+        *tables: names of tables, as in the roll-up's folder; `grid` is the complete grid.
+    """
+    return tuple(
+        ExportLink(
+            table=table,
+            form=form,
+            address=f"grid.{ending}" if table == "grid" else table_address(table, ending),
+        )
+        for table in tables
+        for form, ending in FORMS
+    )
+
+
+def badge_of_target(target: str) -> str:
+    """Return the address of a target's badge, without its suffix."""
+    return f"{EXPORTS}/badges/targets/{file_name(target)}"
+
+
+def badge_of_source(source: str) -> str:
+    """Return the address of a source's badge, without its suffix."""
+    return f"{EXPORTS}/badges/sources/{file_name(source)}"

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 
 from reference_model.profiles.known_apis import label_of
 from reports.escaping import cut, one_line
+from reports.grid import addresses
 from reports.grid.grid_tables import GridClause
 from reports.grid.grid_view import TargetColumn
-from reports.grid.history_tables import KeptFailure
+from reports.grid.history_tables import KeptFailure, stored_facts
 from reports.verdict_labels import CRASH_KINDS, some_of
-from wire.foreign_json import read_foreign_json
 
 _LONGEST_TITLE = 180
 _LONGEST_MESSAGE = 90
@@ -78,6 +78,13 @@ class Evidence:
     def message(self) -> str:
         """The first line of the failure's message; empty if no failure is stored."""
         return one_line(self.failure.message.partition("\n")[0]) if self.failure else ""
+
+    @property
+    def page(self) -> str:
+        """The address of the page about it, from the site's root: that of the failure, or of the cell if none is stored."""
+        if self.failure is not None:
+            return addresses.failure_page(self.failure.signature)
+        return addresses.cell_page(self.clause.clause, self.target.target, self.listener)
 
     @property
     def operation(self) -> str:
@@ -185,9 +192,8 @@ def request_of(failure: KeptFailure) -> str:
 def stored_requests(failure: KeptFailure) -> Sequence[str]:
     """Return the bytes that a failure sent, each as hexadecimal digits."""
     try:
-        sent = read_foreign_json(failure.facts)["sent"]
-        return [str(each["data"]) for each in sent]
-    except (ValueError, KeyError, TypeError):
+        return [str(each["data"]) for each in stored_facts(failure)["sent"]]
+    except (KeyError, TypeError):
         return []
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from reference_model.profiles.profile import APACHE_KAFKA
-from reports.grid.grid_limits import check_lists
 from reports.grid.grid_tables import (
     CellFailure,
     Grid,
@@ -21,8 +20,7 @@ from reports.grid.grid_tables import (
 )
 from reports.grid.history_tables import read_history_table
 from reports.grid.ranges import grid_ranges
-from reports.grid.row_keys import ROW_KEYS
-from reports.grid.table_rows import inputs_sha256, read_rows
+from reports.grid.table_rows import ROW_KEYS, check_lists, inputs_sha256, read_rows
 from reports.records import TABLES_FOLDER, Verdict
 from reports.refused_runs import read_run_lists
 from reports.verdict_labels import CRASH_KINDS
@@ -105,18 +103,15 @@ def _target_values(values: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _cell_values(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    previous = values.get("previous_verdict")
     return {
         "verdict": Verdict(values["verdict"]),
-        "previous_verdict": _optional_verdict(values.get("previous_verdict")),
+        "previous_verdict": None if previous is None else Verdict(previous),
         "failures": violations_first(
             CellFailure(**{**failure, "verdict": Verdict(failure["verdict"])})
             for failure in values["failures"]
         ),
     }
-
-
-def _optional_verdict(text: str | None) -> Verdict | None:
-    return None if text is None else Verdict(text)
 
 
 def _in_column_order(targets: Iterable[GridTarget]) -> list[GridTarget]:

@@ -13,10 +13,9 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from reports.failure_classes import stored_leave_open
-from reports.grid.row_keys import ROW_KEYS
-from reports.grid.table_rows import read_rows
+from reports.grid.table_rows import ROW_KEYS, read_rows
 from reports.records import NOT_RECORDED, TABLES_FOLDER, Verdict
+from reports.repeats import stored_leave_open
 from wire.foreign_json import read_foreign_json
 
 
@@ -191,9 +190,18 @@ class Neighbour:
 def leaves_open(failure: KeptFailure) -> bool:
     """Return whether the repeats of a failure leave open whether the target is at fault: it is no evidence then."""
     try:
-        return stored_leave_open(read_foreign_json(failure.facts).get("repeats"))
-    except (ValueError, AttributeError):
+        return stored_leave_open(stored_facts(failure).get("repeats"))
+    except AttributeError:
         return False
+
+
+def stored_facts(failure: KeptFailure) -> Mapping[str, Any]:
+    """Return the content of a failure's `failure.json`; nothing if none is stored, or no object."""
+    try:
+        facts = read_foreign_json(failure.facts)
+    except ValueError:
+        return {}
+    return facts if isinstance(facts, dict) else {}
 
 
 def failures_by_run(failures: Iterable[KeptFailure]) -> dict[tuple[str, str], KeptFailure]:

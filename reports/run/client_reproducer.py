@@ -47,7 +47,8 @@ def play_data(script: Script, steps: Sequence[Step]) -> Mapping[str, Any]:
         "sasl": script.listener in SASL_LISTENERS,
         "cluster_id": CLUSTER_ID,
         "nodes": nodes,
-        "recorded": list(_recorded(steps)),
+        # Equal requests in a row are one text, which ends with how many there are.
+        "recorded": [f"{line} {len(list(equal))}" for line, equal in groupby(_lines(steps))],
         "tables": list(tables),
     }
 
@@ -142,13 +143,8 @@ def _index_of(table: Table, tables: dict[str, int]) -> int:
     return tables.setdefault(_written(table), len(tables))
 
 
-def _recorded(steps: Sequence[Step]) -> Iterator[str]:
-    """Yield the requests as the script has them: connection, API, version, range given, what came, how often in a row."""
-    for line, equal in groupby(_lines(steps)):
-        yield f"{line} {len(list(equal))}"
-
-
 def _lines(steps: Sequence[Step]) -> Iterator[str]:
+    """Yield the requests as the script has them: connection, API, version, range given, what came."""
     given: dict[int, ReadResponse] = {}
     for step in steps:
         for exchange in step.exchanges:

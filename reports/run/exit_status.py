@@ -8,8 +8,7 @@ import pytest
 
 from clauses.exit_statuses import NOT_JUDGED
 from reports.records import VIOLATED_VERDICTS, Verdict, gates
-from reports.run.recorder import RunRecorder
-from reports.run.vacuous_clients import vacuous_clients
+from reports.run.recorder import RunRecorder, vacuous_clients
 
 
 class ExitStatus(enum.IntEnum):

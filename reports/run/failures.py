@@ -26,12 +26,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from clauses.catalogue import Role
 from reference_model.clients.scripts.script import Script
 from reports.records import CAPTURE_FILE, DUMP_FILE, FACTS_FILE, OPERATION, REPRODUCER_FILE
+from reports.repeats import Repeats, repeat_facts
 from reports.run.client_reproducer import play_data, render_client_reproducer
-from reports.run.exchange_dump import render_exchange, render_play, sentinel_word
-from reports.run.hex_dump import layout_of_answer
+from reports.run.hex_dump import layout_of_answer, render_exchange, render_play, sentinel_word
 from reports.run.hidden_token_steps import A_TOKEN, hidden_tokens
 from reports.run.packet_capture import render_capture
-from reports.run.repeats import Repeats, repeat_facts
 from reports.verdict_labels import CRASH_KINDS
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import ApiVersionsResponse

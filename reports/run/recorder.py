@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from clauses.catalogue import Role
+from clauses.catalogue import Level, Role
+from reports.escaping import printable
 from reports.records import (
     NOTHING,
     OPERATION,
@@ -19,6 +20,7 @@ from reports.records import (
     cell_verdict,
     failure_verdict,
 )
+from reports.repeats import Repeats, settled
 from reports.run.failures import Failure, failure_files
 from reports.run.judged_examples import (
     CellKey,
@@ -28,9 +30,10 @@ from reports.run.judged_examples import (
     latency_bucket,
     replaces,
 )
-from reports.run.repeats import Repeats, settled
-from reports.run.run_writer import RunWriter
-from reports.run.target_facts import TargetFacts
+from reports.run.run_writer import RunWriter, TargetFacts
+
+NOT_CHOSEN = "none of those that were chosen applies to it"
+"""Why no MUST was judged of a client that did what clauses are about."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -353,3 +356,16 @@ class RunRecorder:
         ]
         self.writer.header["planned_cells"] = cells
         self.writer.header["targets"] = [facts.entry() for facts in self.targets.values()]
+
+
+def vacuous_clients(recorder: RunRecorder) -> dict[str, str]:
+    """Return a sentence for each client to which no MUST of the plan applied, by its id: its run is no success."""
+    musts: dict[str, set[Verdict]] = {}
+    for key, cell in recorder.cells.items():
+        if recorder.role == Role.CLIENT and cell.level == Level.MUST:
+            musts.setdefault(key.target, set()).add(cell.verdict)
+    return {
+        target: f"No MUST was judged of {printable(target)}: {recorder.stopped_short.get(target) or NOT_CHOSEN}."
+        for target, verdicts in musts.items()
+        if verdicts == {Verdict.NOT_APPLICABLE}
+    }

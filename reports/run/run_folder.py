@@ -1,38 +1,46 @@
-"""Reads one local run folder, or refuses it by name.
+"""Reads one local run folder, or refuses it by name: its header, and the verdict of each planned cell, folded from its rows.
 
-The roll-up applies the same rules to many folders on any file system (`spark_aggregation.history.ingest`). A test
+The roll-up applies the same rules to many folders on any file system (`spark_aggregation.reading.refusals`). A test
 checks that both agree on every fault.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from jsonschema import Draft202012Validator
 
+from clauses.catalogue import Role
 from reports.arrow_schemas import has_columns
-from reports.errors import RunRefused
-from reports.hash_list import altered_files
+from reports.hash_list import altered_files, unlisted_files
 from reports.records import (
     CLOCKS_DIFFER_BY_H,
     EXAMPLE_FIELDS,
+    EXAMPLE_VERDICTS,
     EXCHANGE_FIELDS,
+    GATING_LEVELS,
     HEADER_FILE,
     RECORD_SCHEMA_VERSION,
     REFUSAL_OF_UNKNOWN,
     Column,
+    ColumnType,
+    Phase,
     RunRefusal,
+    Verdict,
+    cell_verdict,
 )
-from reports.run.row_faults import fault_of_rows
-from reports.run.written_files import unlisted_files
+from reports.refused_runs import MOST_NAMED, TESTS_FAILED, RunRefused
+from reports.run.judged_examples import CellKey
 from reports.run_limits import excess_of, fault_of_files, is_hidden
 from wire.foreign_json import read_foreign_json
 
@@ -40,6 +48,7 @@ EXCHANGE_FILES = "exchanges/*.parquet"
 _ROW_TABLES = {"examples": EXAMPLE_FIELDS, "exchanges": EXCHANGE_FIELDS}
 
 Header = Mapping[str, Any]
+_Fault = tuple[RunRefusal, str]
 
 
 @cache
@@ -62,29 +71,8 @@ def read_run_header(folder: Path) -> Header:
     if refused := fault_of_files(folder):
         raise RunRefused(folder, *refused)
     header = _parse(folder)
-    version = header.get("record_schema_version")
-    if version != RECORD_SCHEMA_VERSION:
-        found = "missing" if version is None else version
-        detail = f"record_schema_version is {found}; this version of the suite reads only {RECORD_SCHEMA_VERSION}"
-        raise RunRefused(folder, RunRefusal.FOREIGN_SCHEMA, detail)
-    for fault in _header_faults(header):
-        detail = f"run.json does not follow its schema: {fault}"
-        raise RunRefused(folder, RunRefusal.INVALID_HEADER, detail)
-    _check_cells(folder, header)
-    if "footer" not in header:
-        detail = "run.json has no footer: the run did not end"
-        raise RunRefused(folder, RunRefusal.CUT_OFF, detail)
-    if contradiction := fault_of_times(header["started_at"], header["footer"]["finished_at"]):
-        raise RunRefused(folder, RunRefusal.CONTRADICTION, contradiction)
-    _check_rows(folder, header["footer"])
-    _check_files(folder, header["footer"].get("files") or {})
-    readable = [
-        path
-        for path in _files_of(folder / "examples")
-        if _rows_of(path, EXAMPLE_FIELDS) is not None
-    ]
-    if refused := fault_of_rows(header, readable):
-        raise RunRefused(folder, *refused)
+    for fault in _faults(folder, header):
+        raise RunRefused(folder, *fault)
     return header
 
 
@@ -113,11 +101,34 @@ def _parse(folder: Path) -> Header:
     return header
 
 
+def _faults(folder: Path, header: Header) -> Iterator[_Fault]:
+    """Yield why a run does not count. Each check relies on those before it, so only the first reason is meant to be used."""
+    version = header.get("record_schema_version")
+    if version != RECORD_SCHEMA_VERSION:
+        found = "missing" if version is None else version
+        detail = f"record_schema_version is {found}; this version of the suite reads only {RECORD_SCHEMA_VERSION}"
+        yield RunRefusal.FOREIGN_SCHEMA, detail
+    for fault in _header_faults(header):
+        yield RunRefusal.INVALID_HEADER, f"run.json does not follow its schema: {fault}"
+    yield from _unlisted_cells(header)
+    if "footer" not in header:
+        yield RunRefusal.CUT_OFF, "run.json has no footer: the run did not end"
+    footer = header["footer"]
+    if contradiction := fault_of_times(header["started_at"], footer["finished_at"]):
+        yield RunRefusal.CONTRADICTION, contradiction
+    yield from _count_faults(folder, footer)
+    hashes = footer.get("files") or {}
+    changes = [f"{name} {what}" for name, what in altered_files(folder, hashes)]
+    if hashes:
+        changes += [f"{name} was added" for name in unlisted_files(folder, hashes)]
+    for change in changes:
+        yield RunRefusal.CHANGED_FILE, f"{change} since the run was written"
+    yield from _row_faults(folder, header)
+
+
 def _header_faults(header: Header) -> Iterator[str]:
     for error in Draft202012Validator(run_schema()).iter_errors(header):
         yield f"{error.json_path}: {error.message}"
-        # The checks below rely on a valid structure.
-        return
     times = {"started_at": header["started_at"], **header.get("footer", {})}
     for name in ("started_at", "finished_at"):
         try:
@@ -137,44 +148,31 @@ def fault_of_times(started_at: str, finished_at: str) -> str | None:
     return f"it finished before it started, at {started_at}" if finished < started else None
 
 
-def _check_cells(folder: Path, header: Header) -> None:
+def _unlisted_cells(header: Header) -> Iterator[_Fault]:
     for name, refusal in REFUSAL_OF_UNKNOWN.items():
         listed = {entry["id"] for entry in header[f"{name}s"]}
         unknown = sorted({cell[name] for cell in header["planned_cells"]} - listed)
         if unknown:
-            detail = (
-                f"it has cells of a {name} that its run.json does not list: {', '.join(unknown)}"
-            )
-            raise RunRefused(folder, refusal, detail)
+            found = ", ".join(unknown)
+            yield refusal, f"it has cells of a {name} that its run.json does not list: {found}"
 
 
-def _check_rows(folder: Path, footer: Mapping[str, int]) -> None:
+def _count_faults(folder: Path, footer: Mapping[str, int]) -> Iterator[_Fault]:
     expected = {name: footer[f"{name.removesuffix('s')}_rows"] for name in _ROW_TABLES}
     rows = {name: _rows_by_file(folder / name, name) for name in _ROW_TABLES}
     found = {name: sum(filter(None, files.values())) for name, files in rows.items()}
-    if found != expected:
-        damaged = [
-            path for files in rows.values() for path, count in files.items() if count is None
-        ]
-        if damaged:
-            detail = (
-                f"{', '.join(damaged)}: not readable as Parquet, or a column is missing or has another "
-                "type"
-            )
-            raise RunRefused(folder, RunRefusal.DAMAGED_FILE, detail)
-        detail = (
-            f"the footer counts {expected['examples']} example rows and {expected['exchanges']} exchange "
-            f"rows, but only {found['examples']} and {found['exchanges']} are readable"
-        )
-        raise RunRefused(folder, RunRefusal.ROW_COUNT_DIFFERS, detail)
-
-
-def _check_files(folder: Path, hashes: Mapping[str, str]) -> None:
-    changes = [f"{name} {what}" for name, what in altered_files(folder, hashes)]
-    if hashes:
-        changes += [f"{name} was added" for name in unlisted_files(folder, hashes)]
-    for change in changes:
-        raise RunRefused(folder, RunRefusal.CHANGED_FILE, f"{change} since the run was written")
+    if found == expected:
+        return
+    if damaged := [
+        path for files in rows.values() for path, count in files.items() if count is None
+    ]:
+        reason = "not readable as Parquet, or a column is missing or has another type"
+        yield RunRefusal.DAMAGED_FILE, f"{', '.join(damaged)}: {reason}"
+    yield (
+        RunRefusal.ROW_COUNT_DIFFERS,
+        f"the footer counts {expected['examples']} example rows and {expected['exchanges']} exchange "
+        f"rows, but only {found['examples']} and {found['exchanges']} are readable",
+    )
 
 
 def _rows_by_file(folder: Path, table: str) -> Mapping[str, int | None]:
@@ -201,3 +199,139 @@ def _rows_of(path: Path, columns: Sequence[Column]) -> int | None:
             return file.metadata.num_rows if has_columns(file.schema_arrow, columns) else None
     except (OSError, pa.ArrowException):
         return None
+
+
+class _RowKind(NamedTuple):
+    """What the rules look at in a row; None where a row has nothing."""
+
+    run_id: str | None
+    clause: str | None
+    target: str | None
+    listener: str | None
+    client: str | None
+    verdict: str | None
+    phase: str | None
+
+
+def _kinds_in(file: Path) -> tuple[int, Mapping[_RowKind, int]]:
+    """Return how many rows lack something that every row has, and of the others how many are of each kind."""
+    schema = pq.read_schema(file)
+    columns = [field for field in EXAMPLE_FIELDS if field.name in schema.names]
+    # As numbers of a dictionary: a text that many rows repeat is in memory once.
+    texts = [field.name for field in columns if field.type is ColumnType.STRING]
+    table = pq.read_table(
+        file, columns=[field.name for field in columns], read_dictionary=texts
+    ).unify_dictionaries()
+    rows = table.num_rows
+    for field in columns:
+        if not field.nullable:
+            table = table.filter(pc.is_valid(table[field.name]))
+    grouped = table.group_by(_RowKind._fields).aggregate([([], "count_all")])
+    kinds = [grouped[name].to_pylist() for name in _RowKind._fields]
+    counts = grouped["count_all"].to_pylist()
+    return rows - table.num_rows, {
+        _RowKind(*values): count
+        for values, count in zip(zip(*kinds, strict=True), counts, strict=True)
+    }
+
+
+def _row_faults(folder: Path, header: Header) -> Iterator[_Fault]:
+    """Yield why the example rows cannot be those of the run."""
+    incomplete, kinds = 0, Counter[_RowKind]()
+    for file in _files_of(folder / "examples"):
+        if _rows_of(file, EXAMPLE_FIELDS) is not None:
+            missing, found = _kinds_in(file)
+            incomplete += missing
+            kinds.update(found)
+    cells = {
+        (cell["clause"], cell["target"], cell["listener"]): cell for cell in header["planned_cells"]
+    }
+    cell_of = {kind: cells.get((kind.clause, kind.target, kind.listener)) for kind in kinds}
+    for name, refusal in REFUSAL_OF_UNKNOWN.items():
+        listed = {entry["id"] for entry in header[f"{name}s"]}
+        unlisted = {getattr(kind, name) for kind, cell in cell_of.items() if cell is None} - listed
+        if unlisted:
+            names = _named(unlisted)
+            yield refusal, f"it has rows of a {name} that its run.json does not list: {names}"
+    wrong = incomplete + sum(
+        rows
+        for kind, rows in kinds.items()
+        if cell_of[kind] is None
+        or kind.run_id != header["run_id"]
+        or kind.verdict not in EXAMPLE_VERDICTS
+        or kind.phase not in tuple(Phase)
+    )
+    if wrong:
+        yield (
+            RunRefusal.INVALID_ROWS,
+            f"{wrong} example rows do not follow the record schema or belong to no planned cell",
+        )
+    yield from ((RunRefusal.CONTRADICTION, reason) for reason in _contradictions(header, cell_of))
+
+
+def _contradictions(
+    header: Mapping[str, Any], cell_of: Mapping[_RowKind, Mapping[str, Any] | None]
+) -> Iterator[str]:
+    of_brokers = any(clause["role"] == Role.BROKER.value for clause in header["clauses"])
+    with_client = {kind.client is not None for kind in cell_of}
+    if of_brokers and True in with_client:
+        yield "its clauses are those of brokers, but its rows name clients"
+    if not of_brokers and False in with_client:
+        yield "its clauses are those of clients, but it has rows that name no client"
+    status = header["footer"]["exit_status"]
+    gating = {clause["id"] for clause in header["clauses"] if clause["level"] in GATING_LEVELS}
+    violated = {
+        str(kind.clause)
+        for kind, cell in cell_of.items()
+        if kind.verdict == Verdict.VIOLATES
+        and kind.phase == Phase.GENERATE
+        and not (cell and _is_excused(cell))
+    }
+    # The other way round is no contradiction: a run also ends with 1 because a declared violation is gone, or because a test
+    # that belongs to no cell failed.
+    if status != TESTS_FAILED and violated & gating:
+        yield f"its exit status is {status}, but it has violations of {_named(violated & gating)}"
+
+
+def _is_excused(cell: Mapping[str, Any]) -> bool:
+    """Return whether violations of a cell leave the exit status as it is."""
+    return (
+        not cell["applicable"]
+        or bool(cell["known_violation"])
+        or cell.get("flaky") is not None
+        or bool(cell.get("unproven"))
+    )
+
+
+def _named(ids: Iterable[Any]) -> str:
+    return ", ".join(sorted(map(str, ids))[:MOST_NAMED])
+
+
+_COLUMNS = ["clause", "target", "listener", "verdict", "phase"]
+
+
+def run_verdicts(folder: Path, header: Header) -> Mapping[CellKey, Verdict]:
+    """Return the verdict of each planned cell of a run, given its folder and its header."""
+    judged: dict[CellKey, set[Verdict]] = {}
+    for part in sorted(folder.glob("examples/*.parquet")):
+        rows = pq.read_table(part, columns=_COLUMNS).group_by(_COLUMNS).aggregate([])
+        for row in rows.to_pylist():
+            if row["phase"] == Phase.GENERATE.value:
+                key = CellKey(row["clause"], row["target"], row["listener"])
+                judged.setdefault(key, set()).add(Verdict(row["verdict"]))
+    return {
+        key: verdict_of(cell, judged.get(key, set()))
+        for cell in header["planned_cells"]
+        for key in [CellKey(cell["clause"], cell["target"], cell["listener"])]
+    }
+
+
+def verdict_of(planned: Mapping[str, Any], verdicts: Collection[Verdict]) -> Verdict:
+    """Return the verdict of a planned cell, as a header has it, given those of its examples."""
+    return cell_verdict(
+        verdicts,
+        applicable=planned["applicable"],
+        known_violation=bool(planned["known_violation"]),
+        flaky=planned.get("flaky") is not None,
+        unproven=bool(planned.get("unproven")),
+    )

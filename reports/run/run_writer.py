@@ -9,6 +9,7 @@ that, and the run ends after the current property.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import io
 import json
@@ -17,6 +18,7 @@ import platform
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from importlib.metadata import version
@@ -29,6 +31,7 @@ import pyarrow.parquet as pq
 from clauses.catalogue import Catalogue, Clause
 from reports.arrow_schemas import arrow_schema, dictionary_columns
 from reports.distribution import suite_commit, suite_version
+from reports.hash_list import WrittenFiles
 from reports.records import (
     ANSWER_FIELDS,
     EXAMPLE_FIELDS,
@@ -38,7 +41,6 @@ from reports.records import (
     RECORD_SCHEMA_VERSION,
     Column,
 )
-from reports.run.written_files import WrittenFiles
 
 ROWS_PER_PART = 20_000
 BYTES_PER_PART = 2**23
@@ -142,6 +144,47 @@ def clause_facts(clause: Clause, *, role: str) -> Row:
         "location": clause.location,
         "meaning": clause.meaning,
     }
+
+
+NOT_STARTED = "none"
+"""The launcher of a target that has not been started."""
+_SELDOM = ("language", "like", "folder", "commit")
+"""Facts that an entry leaves out if there is nothing to say."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetFacts:
+    """What a run records about a target: its identity and, separately, how it was launched.
+
+    Attributes:
+        id: the registry's id.
+        implementation: family of the target.
+        launcher: how it was started.
+        artefacts: the pinned artefacts that ran, name to SHA-256.
+        file_sha256: hash of its file in the registry; None if it has none.
+        language: the language of a client library; None for any other target.
+        like: id of the release that it is judged like; None if it is judged as itself.
+        folder: folder of a build of one's own; None for any other target.
+        commit: Kafka's commit that was built, as far as the build says it; None for any other target.
+
+    An entry leaves out the last four if they are None.
+    """
+
+    id: str
+    implementation: str
+    release: str
+    launcher: str
+    artefacts: dict[str, str]
+    file_sha256: str | None = None
+    language: str | None = None
+    like: str | None = None
+    folder: str | None = None
+    commit: str | None = None
+
+    def entry(self) -> dict[str, Any]:
+        """Return the target's entry in a run's header."""
+        entry = dataclasses.asdict(self)
+        return {key: value for key, value in entry.items() if key not in _SELDOM or value}
 
 
 def load() -> float:

@@ -12,8 +12,8 @@ from reports.grid.grid_tables import GridRun
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.products import BrokenRules, Product, those_counted
 from reports.records import OPERATION, SOUND_VERDICTS, UNSETTLED_VERDICTS, Verdict
+from reports.site.release_pages import releases_in
 from reports.site.rendering import Site
-from reports.site.upgrade_pages import releases_in
 from reports.verdict_labels import CRASHES, SYMBOLS, counted, some_of
 
 _MOST_TITLES = 3
@@ -106,7 +106,9 @@ def _with_tier(run_ids: Sequence[str], runs: Mapping[str, GridRun], noun: str) -
 
 def _groups(products: Sequence[Product]) -> Iterator[Cards]:
     worst_first = sorted(products, key=lambda each: (-each.broken.must, -sum_of(each.broken)))
-    kafka = [each for each in worst_first if _is_apache_kafka(each)]
+    kafka = [
+        each for each in worst_first if each.column and each.column.implementation == APACHE_KAFKA
+    ]
     if kafka:
         page = addresses.role_page(Role.BROKER)
         card = _kafka_card(kafka, page)
@@ -127,10 +129,6 @@ def _groups(products: Sequence[Product]) -> Iterator[Cards]:
 def sum_of(broken: BrokenRules) -> int:
     """Return how many rules are broken, whatever their level."""
     return sum(number for _, number in broken.levels)
-
-
-def _is_apache_kafka(product: Product) -> bool:
-    return product.column is not None and product.column.implementation == APACHE_KAFKA
 
 
 def _card(product: Product) -> Card:

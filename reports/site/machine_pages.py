@@ -18,8 +18,17 @@ from reports.grid import addresses
 from reports.grid.grid_view import listener_order
 from reports.grid.history_tables import HistoryTables, KeptMachine
 from reports.machines.learned import LONGEST_JSON, Learned, from_json
-from reports.machines.machine import Machine, Word, distinguishing_word
-from reports.machines.pictures import as_dot, as_svg, in_one_line, is_end, name_of_state, rows_of
+from reports.machines.machine import (
+    Machine,
+    Word,
+    as_dot,
+    as_svg,
+    distinguishing_word,
+    in_one_line,
+    is_end,
+    name_of_state,
+    rows_of,
+)
 from reports.site.rendering import NOT_IN_HTML, Site, copy_static, render_alone
 from wire.foreign_json import read_foreign_json
 

@@ -16,9 +16,8 @@ from markupsafe import Markup, escape
 import proposals
 from clauses.catalogue import REFERENCE, source_url
 from reference_model.profiles.profile import APACHE_KAFKA
-from reports.exports import links
-from reports.exports.links import ExportLink, links_of
 from reports.grid import addresses
+from reports.grid.addresses import ExportLink, links_of
 from reports.grid.grid_tables import GridCell
 from reports.grid.grid_view import FoldedCell, FoldedGrid, reason_text, role_word, verdict_text
 from reports.grid.history_tables import HistoryTables
@@ -145,7 +144,6 @@ def template_environment() -> Environment:
     )
     environment.globals |= {
         "addresses": addresses,
-        "links": links,
         "pages": (),
         "reason_text": reason_text,
         "role_word": role_word,
@@ -169,7 +167,9 @@ def linked(text: str) -> Markup:
     """Turn the web addresses in a text into links that show their last part; everything else is escaped."""
     pieces = _WEB_ADDRESS.split(text)
     return Markup("").join(
-        Markup('<a href="{}" rel="noreferrer">{}</a>').format(piece, _last_part(piece))
+        Markup('<a href="{}" rel="noreferrer">{}</a>').format(
+            piece, piece.rstrip("/").rpartition("/")[2] or piece
+        )
         if index % 2
         else escape(piece)
         for index, piece in enumerate(pieces)
@@ -191,10 +191,6 @@ def sourced(location: str) -> Markup:
 def without_links(text: str) -> str:
     """Remove the web addresses from a text: the reasons of two releases may differ only in these."""
     return _WEB_ADDRESS.sub("", text)
-
-
-def _last_part(address: str) -> str:
-    return address.rstrip("/").rpartition("/")[2] or address
 
 
 def empty_folders(out_dir: Path) -> None:

@@ -23,8 +23,7 @@ from reports.grid.grid_view import (
 )
 from reports.grid.ranges import short_statement
 from reports.records import OPERATION, Verdict
-from reports.site.grid_columns import Block, blocks_of, worst_of
-from reports.site.grid_filters import BLANK, filters_of, style_rules
+from reports.site.grid_columns import BLANK, Block, blocks_of, filters_of, style_rules, worst_of
 from reports.site.rendering import Site
 from reports.verdict_labels import SYMBOLS, percent
 

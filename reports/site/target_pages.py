@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from reports.exports.issue_texts import issue_body, issue_title, reported_of
+from reports.exports.issues import issue_body, issue_title, reported_of
 from reports.grid import addresses
 from reports.grid.bugs import Bug, Evidence
 from reports.grid.grid_tables import GridClause, GridRun
@@ -24,9 +24,9 @@ from reports.grid.grid_view import (
 from reports.grid.products import Product, library_of, owner_of
 from reports.records import OPERATION, UNSETTLED_VERDICTS, WORST_FIRST, Verdict
 from reports.site.drill_down import in_order, page_of
-from reports.site.evidence import script_addresses
+from reports.site.failure_pages import script_addresses
+from reports.site.release_pages import neighbours_of, releases_in
 from reports.site.rendering import Site
-from reports.site.upgrade_pages import neighbours_of, releases_in
 from reports.verdict_labels import counted, verdict_word
 
 _LONGEST_SHOWN = 24 * 1024
@@ -202,16 +202,12 @@ def _evidence(bug: Bug) -> Iterable[tuple[str, str]]:
     """Yield each failure's page, and what distinguishes it: rule, or operation and release, and listener."""
     found: dict[str, str] = {}
     for each in bug.evidence:
-        if each.failure is None:
-            page = addresses.cell_page(each.clause.clause, each.target.target, each.listener)
-        else:
-            page = addresses.failure_page(each.failure.signature)
         words = (
             f"{each.operation} with {each.target.name}"
             if each.is_operation
             else f"{each.clause.clause}, {each.listener}"
         )
-        found.setdefault(page, words)
+        found.setdefault(each.page, words)
     seen: Counter[str] = Counter()
     for page, words in found.items():
         seen[words] += 1

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 
 from proposals import provided
-from reports.errors import StatementWithoutEvidence
 from reports.exports.writing import write_exports
 from reports.grid import addresses
 from reports.grid.grid_reading import read_grid
@@ -18,19 +17,16 @@ from reports.grid.grid_tables import Grid, GridCell
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import HistoryTables, leaves_open, read_history_tables
 from reports.records import OPERATION, VERDICTS_WITH_FAILURES, Verdict
-from reports.site.advertised import write_advertised
-from reports.site.change_pages import write_releases
-from reports.site.changes import write_changes
-from reports.site.clause_pages import write_clauses
+from reports.site.changes import write_changes, write_releases
+from reports.site.clause_pages import write_clauses, write_rules
 from reports.site.drill_down import write_cells
 from reports.site.failure_pages import write_failures
 from reports.site.home import write_home
 from reports.site.machine_pages import draw_machines, write_machines
+from reports.site.release_pages import releases_in, write_advertised, write_upgrades
 from reports.site.rendering import NOT_IN_HTML, Site, empty_folders
 from reports.site.role_grids import write_role_grids
-from reports.site.rules import write_rules
 from reports.site.target_pages import reports_of, write_targets
-from reports.site.upgrade_pages import releases_in, write_upgrades
 from reports.site.why import write_why
 
 _LONGEST_MESSAGE = 100
@@ -121,6 +117,15 @@ _NEED_A_NOTE = (
     *(Verdict.NOT_APPLICABLE, Verdict.INCONCLUSIVE),
     *(Verdict.KNOWN_VIOLATION, Verdict.UNEXPECTED_PASS),
 )
+
+
+class StatementWithoutEvidence(Exception):
+    """A range statement has exceptions that no note explains or no stored failure shows, one sentence for each cell."""
+
+    def __init__(self, faults: Sequence[str]) -> None:
+        super().__init__(
+            f"{len(faults)} cells of range statements without evidence: {'; '.join(faults[:5])}"
+        )
 
 
 def check_statements(grid: Grid, history: HistoryTables) -> None:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from reference_model.profiles.profile import APACHE_KAFKA
-from reports.exports import links
-from reports.exports.links import BADGE_OF_ALL, badge_of_source
 from reports.grid import addresses
-from reports.grid.grid_tables import Grid, GridClause
+from reports.grid.addresses import BADGE_OF_ALL, badge_of_source
+from reports.grid.grid_tables import Grid
 from reports.grid.grid_view import FoldedGrid, TargetColumn, listener_order
-from reports.grid.history_tables import Latency, MutationScore, Speed
+from reports.grid.history_tables import Latency, Speed
 from reports.records import OPERATION, UNSETTLED_VERDICTS, WORST_FIRST, Verdict
 from reports.run.judged_examples import LATENCY_BUCKETS_PER_OCTAVE
+from reports.site.drill_down import by_clause
 from reports.site.rendering import MOST_RUNS, Site
 
 _QUANTILES = (0.5, 0.95, 0.99)
@@ -167,6 +167,7 @@ def write_why(site: Site) -> None:
     runs = [run for index, run in enumerate(grid.runs) if run.in_grid or index < MOST_RUNS]
     names = {column.target: column.name for column in site.folded.columns}
     defects = site.history.mutation or ()
+    of_clause = by_clause(defects) or {}
     site.render(
         addresses.WHY,
         "why",
@@ -174,7 +175,11 @@ def write_why(site: Site) -> None:
         few=FEW_EXAMPLES,
         defects=len({row.defect for row in defects}),
         certain=len({row.defect for row in defects if row.certain}),
-        defects_of=_defects_by_clause(grid.clauses, defects),
+        defects_of=[
+            (clause, of_clause[clause.clause])
+            for clause in grid.clauses
+            if clause.clause in of_clause
+        ],
         meanings=[(verdict, _MEANINGS[verdict]) for verdict in WORST_FIRST],
         has_operations=OPERATION in site.folded.by_role,
         runs=runs,
@@ -186,22 +191,13 @@ def write_why(site: Site) -> None:
         files=[
             (title, address)
             for title, address in (
-                ("JUnit XML", links.JUNIT),
-                ("Allure results", links.ALLURE_RESULTS),
-                ("violations as JSON", links.VIOLATIONS),
-                ("summary for a pull request", links.SUMMARY),
-                ("changes as an Atom feed", links.FEED),
-                ("schema of the JSON tables", links.TABLE_SCHEMA),
+                ("JUnit XML", addresses.JUNIT),
+                ("Allure results", addresses.ALLURE_RESULTS),
+                ("violations as JSON", addresses.VIOLATIONS),
+                ("summary for a pull request", addresses.SUMMARY),
+                ("changes as an Atom feed", addresses.FEED),
+                ("schema of the JSON tables", addresses.TABLE_SCHEMA),
             )
             if (site.out_dir / address).exists()
         ],
     )
-
-
-def _defects_by_clause(
-    clauses: Sequence[GridClause], rows: Sequence[MutationScore]
-) -> list[tuple[GridClause, list[MutationScore]]]:
-    grouped: dict[str, list[MutationScore]] = {}
-    for row in rows:
-        grouped.setdefault(row.clause, []).append(row)
-    return [(clause, grouped[clause.clause]) for clause in clauses if clause.clause in grouped]

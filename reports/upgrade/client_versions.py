@@ -6,17 +6,21 @@ knows. Clients and brokers of one release know the same versions. Source: KIP-97
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
-from reference_model.profiles.profile import RECORDED_RELEASES, release_order
+from reference_model.profiles.profile import APACHE_KAFKA, RECORDED_RELEASES, line_of, release_order
 from reference_model.profiles.release_tables import recorded_release
 from reference_model.profiles.version_tables import Ranges, served_ranges
-from reports.grid.grid_view import FoldedGrid
-from reports.records import SOUND_VERDICTS
-from reports.upgrade.kafka_statement import is_partly_supported, is_supported, supported_clients
-from reports.upgrade.tried_operations import tried_operations
+from reports.grid.grid_view import FoldedGrid, ListenerCell
+from reports.records import OPERATION, SOUND_VERDICTS
+from reports.upgrade.way import (
+    FIRST_WITHOUT_OLD_VERSIONS,
+    LAST_BEFORE,
+    OLDEST_WITH_IT,
+    has_old_versions,
+)
 from wire.api_keys import (
     FETCH_KEY,
     FIND_COORDINATOR_KEY,
@@ -45,6 +49,8 @@ NEEDED_KEYS = (
     SYNC_GROUP_KEY,
 )
 """Produce, Fetch, ListOffsets, Metadata, and what a member of a group sends."""
+FIRST_FOR_OLDER_BROKERS = "0.10.2"
+"""The first release whose clients speak with brokers that are older than they are (KIP-97)."""
 LIBRARY = "kafka-clients-"
 TRIED = "consume-in-group"
 """The operation that needs all of these requests: it writes a record, and reads it in a group."""
@@ -85,6 +91,30 @@ class ServedClients:
     beyond: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     tried: tuple[TriedVersion, ...] = ()
+
+
+def is_supported(client: str, broker: str) -> bool:
+    """Return whether Apache Kafka supports its own client of one release with a broker of another."""
+    older = min(client, broker, key=release_order)
+    if not (has_old_versions(client) and has_old_versions(broker)):
+        return release_order(older) >= release_order(OLDEST_WITH_IT)
+    is_newer = line_of(client) > line_of(broker)
+    return not is_newer or release_order(client) >= release_order(FIRST_FOR_OLDER_BROKERS)
+
+
+def supported_clients(broker: str) -> str:
+    """Return in words which of its own clients Apache Kafka supports with a release of brokers: "of 2.1 and newer"."""
+    if not has_old_versions(broker):
+        return f"of {OLDEST_WITH_IT} and newer"
+    if is_supported(FIRST_WITHOUT_OLD_VERSIONS, broker):
+        return "of every release"
+    return f"up to {LAST_BEFORE}"
+
+
+def is_partly_supported(client: str, broker: str) -> bool:
+    """Return whether the compatibility tables call a client only partly compatible: 2.1 to 2.8 with brokers from 4.0 on."""
+    is_of_2 = line_of(client)[0] == line_of(OLDEST_WITH_IT)[0]
+    return is_of_2 and not has_old_versions(broker) and is_supported(client, broker)
 
 
 @cache
@@ -147,3 +177,45 @@ def _tried(grid: FoldedGrid) -> Mapping[str, Sequence[TriedVersion]]:
     for clients in found.values():
         clients.sort(key=lambda each: release_order(each.client))
     return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriedOperation:
+    """One operation of one client, and how it went.
+
+    Attributes:
+        client: the client: "confluent-kafka-2.16.1".
+        operation: the operation: "consume-in-group".
+        by_target: the cell of each release's target that it was tried with.
+        by_release: the same by release; of a release with two kinds of quorum that with the usual one, if it was tried.
+    """
+
+    client: str
+    operation: str
+    by_target: Mapping[str, ListenerCell]
+    by_release: Mapping[str, ListenerCell]
+
+
+@lru_cache(maxsize=1)
+def tried_operations(grid: FoldedGrid) -> tuple[TriedOperation, ...]:
+    """Return each operation of a grid that was tried with a release of Apache Kafka, in the order of the grid."""
+    operations = grid.by_role.get(OPERATION)
+    return () if operations is None else tuple(_operations(operations))
+
+
+def _operations(operations: FoldedGrid) -> Iterator[TriedOperation]:
+    for row, cells in operations.cells.items():
+        client, _, operation = row.rpartition(".")
+        by_target: dict[str, ListenerCell] = {}
+        by_release: dict[str, ListenerCell] = {}
+        for column, cell in zip(operations.columns, cells, strict=True):
+            if column.implementation == APACHE_KAFKA and cell.worst.row is not None:
+                by_target[column.target] = cell.worst
+                release = column.listeners[0].release
+                # The columns of a release with an unusual quorum, whose id says so, come first.
+                if release not in by_release or column.target == f"{APACHE_KAFKA}-{release}":
+                    by_release[release] = cell.worst
+        if by_target:
+            yield TriedOperation(
+                client=client, operation=operation, by_target=by_target, by_release=by_release
+            )

@@ -18,7 +18,7 @@ from reports.records import (
     WORST_FIRST,
     Verdict,
 )
-from reports.upgrade.tried_operations import tried_operations
+from reports.upgrade.client_versions import tried_operations
 from reports.upgrade.way import last_with_zookeeper
 
 

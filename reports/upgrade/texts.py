@@ -13,9 +13,9 @@ from reference_model.profiles.version_tables import RequestKind, Support
 from reports.escaping import markdown_text
 from reports.grid.grid_view import verdict_text
 from reports.upgrade.grid_changes import RuleChange, RuleKind
-from reports.upgrade.kafka_statement import SOURCES, has_old_versions
 from reports.upgrade.request_lines import RequestLine
 from reports.upgrade.upgrade import Upgrade
+from reports.upgrade.way import SOURCES, has_old_versions
 from reports.verdict_labels import counted
 
 UPGRADE_SCHEMA_VERSION = 1

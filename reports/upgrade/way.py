@@ -1,26 +1,55 @@
-"""What stands between two releases: ZooKeeper until 3.9, KRaft from 4.0 on, and the features of a cluster.
+"""What stands between two releases: ZooKeeper until 3.9, KRaft from 4.0 on, old versions of requests, and the features of a cluster.
 
-Source: the upgrade notes of 3.9 and 4.0, and the recorded features.
+Sources: the upgrade notes of 3.9 and 4.0, the compatibility tables of 4.x, KIP-896, which removed old versions of requests from 4.0, and the
+recorded features.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from reference_model.profiles.known_apis import Range
-from reference_model.profiles.profile import KRAFT, ZOOKEEPER, line_of
+from reference_model.profiles.profile import KRAFT, ZOOKEEPER, line_of, release_order
 from reference_model.profiles.release_tables import RecordedRelease, recorded_releases
-from reports.upgrade.kafka_statement import (
-    FIRST_WITHOUT_OLD_VERSIONS,
-    LAST_BEFORE,
-    UPGRADE_NOTES,
-    UPGRADE_NOTES_OF_3_9,
-    Source,
-    has_old_versions,
-)
 
+FIRST_WITHOUT_OLD_VERSIONS = "4.0"
+"""The first release, of brokers and of clients, without the versions that KIP-896 removed; the first without ZooKeeper, too."""
+OLDEST_WITH_IT = "2.1"
+"""The oldest release, of clients and of brokers, that Kafka supports with those."""
+LAST_BEFORE = "3.9"
+"""The last line of releases before it, and the last with ZooKeeper."""
 METADATA_VERSION = "metadata.version"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A page of Apache Kafka."""
+
+    title: str
+    link: str
+
+
+UPGRADE_NOTES = Source(
+    title="upgrade notes of 4.0", link="https://kafka.apache.org/40/getting-started/upgrade"
+)
+UPGRADE_NOTES_OF_3_9 = Source(
+    title="upgrade notes of 3.9", link="https://kafka.apache.org/39/getting-started/upgrade"
+)
+COMPATIBILITY = Source(
+    title="compatibility tables of 4.x",
+    link="https://kafka.apache.org/42/getting-started/compatibility",
+)
+KIP_896 = Source(
+    title="KIP-896",
+    link="https://cwiki.apache.org/confluence/display/KAFKA/KIP-896%3A+Remove+old+client+protocol+API+versions+in+Kafka+4.0",
+)
+SOURCES: Sequence[Source] = (KIP_896, UPGRADE_NOTES, COMPATIBILITY)
+
+
+def has_old_versions(release: str) -> bool:
+    """Return whether a release has the versions that KIP-896 removed, and can run with ZooKeeper."""
+    return release_order(release) < release_order(FIRST_WITHOUT_OLD_VERSIONS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,13 +16,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from reports.errors import RunRefused
-from reports.grid.grid_limits import check_files
-from reports.grid.row_keys import ROW_KEYS
-from reports.grid.table_rows import files_of_table, inputs_sha256, read_table
+from reports.grid.table_rows import ROW_KEYS, check_files, files_of_table, inputs_sha256, read_table
 from reports.hash_list import HASH_LIST, altered_files, files_of, read_hash_list, sha256_of
 from reports.records import HEADER_FILE, TABLES_FOLDER, RunRefusal
-from reports.refused_runs import NOTICES_FILE, REFUSED_FILE
+from reports.refused_runs import NOTICES_FILE, REFUSED_FILE, RunRefused
 from reports.run.run_folder import read_run_header
 from wire.foreign_json import read_foreign_json
 

@@ -1,16 +1,29 @@
-"""Facts of accepted runs: everything that tables are made from, without the example rows themselves.
+"""Reads run folders, decides which are refused, and makes the facts of the others: all that tables are made from, without the example rows.
 
 A batch of runs becomes eight frames of facts. `cells` are kept for good, because the transitions of a cell must stay
 correct when a run arrives late. The others are stored by day and kept until retention drops the day.
+
+Three rules:
+
+1. A folder counts completely or not at all. If one row is wrong or missing, none of its rows reaches a cell; the
+   folder is listed with the reason instead. A copy of a run that already counts (its `run.json` is the same byte for
+   byte) is left out and not listed.
+2. Files must be as they were when the run was written. If the footer has their hashes, a folder with a missing or
+   changed file is refused. An empty file is treated like a missing one, because Spark skips both.
+3. Nothing that is wrong with a folder fails the job; see `run_files`.
+
+`reports.run.run_folder` applies the same rules to a single local folder, using the published JSON Schema; a test checks
+that the two agree. Two checks are laxer here: Spark accepts a number if the schema requires a string, and columns that
+no aggregate needs are not checked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from types import MappingProxyType
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     BinaryType,
@@ -26,13 +39,143 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from spark_aggregation.history.ingest import Ingested
-from spark_aggregation.reading.frames import as_table
-from spark_aggregation.reading.run_files import planned_cells
+from reports.records import OPERATION
+from spark_aggregation.reading.frames import as_table, checkpointed
+from spark_aggregation.reading.refusals import refusals
+from spark_aggregation.reading.run_files import (
+    counted_apart,
+    list_files,
+    partial_aggregates,
+    planned_cells,
+    read_headers,
+    read_tables,
+)
 from spark_aggregation.reading.schema import HEADER, schema, texts
+from spark_aggregation.session import fit_partitions
 from spark_aggregation.tables.cell_tables import judged_cells
-from spark_aggregation.tables.evidence import first_examples
+from spark_aggregation.tables.evidence import first_examples, read_failures, read_machines
 from spark_aggregation.tables.table_schemas import JUDGED_CELLS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ingested:
+    """What was read from run folders.
+
+    Attributes:
+        headers: as `read_headers` returns them, without those of known runs.
+        judged: as `refusals.refusals` returns them, for all folders that were read.
+        partials: partial aggregates of all rows, including those of refused folders.
+        reached, latencies: as `run_files.counted_apart` returns them, of the same rows.
+        contents: as `run_files.read_tables` returns them, of the same folders.
+        failures: as `evidence.read_failures` returns them.
+        machines: as `evidence.read_machines` returns them.
+        known_again: whether a known run was given again.
+    """
+
+    headers: DataFrame
+    judged: DataFrame
+    partials: DataFrame
+    reached: DataFrame
+    latencies: DataFrame
+    contents: DataFrame
+    failures: DataFrame
+    machines: DataFrame
+    known_again: bool
+
+    @property
+    def accepted(self) -> DataFrame:
+        """`folder`, `sha256` and `header` of runs that count."""
+        return self.judged.where("counts").select("folder", "sha256", "header")
+
+
+def ingest(spark: SparkSession, roots: Sequence[str], known: DataFrame) -> Ingested:
+    """Read run folders, and decide which of them count.
+
+    Args:
+        spark: the session.
+        roots: run folders, or folders of them at any depth; any Hadoop URI.
+        known: runs that already count: `run_id`, `known_folder`, `known_sha256`. If they are given
+            again, they are not read.
+    """
+    files = list_files(spark, roots)
+    found = checkpointed(read_headers(files))
+    same = (F.col("run_id") == F.col("header.run_id")) & (F.col("known_sha256") == F.col("sha256"))
+    headers = found.join(known, on=same, how="left_anti")
+    new, again, pinned_examples = _asked_of_headers(found.join(known, on=same, how="left"))
+    fit_partitions(spark, new)
+    read = read_tables(files, without=again, pinned_examples=pinned_examples)
+    # One row per file, holding lists of rows. Shuffled here by folder, they need no shuffle for grouping and joins.
+    contents = checkpointed(read.repartition("folder"))
+    partials = checkpointed(partial_aggregates(contents))
+    judged = checkpointed(refusals(headers, partials, contents, known))
+    return Ingested(
+        headers=headers,
+        judged=judged,
+        partials=partials,
+        reached=counted_apart(contents, "reached"),
+        latencies=counted_apart(contents, "latencies"),
+        contents=contents,
+        failures=read_failures(files),
+        machines=read_machines(files),
+        known_again=bool(again),
+    )
+
+
+def _asked_of_headers(headers: DataFrame) -> tuple[int, Sequence[str], Mapping[str, int]]:
+    """Find out from the headers how to read the tables. Collects a few names and numbers, never rows.
+
+    Args:
+        headers: as `read_headers` returns them, with the columns of the same run among the known ones.
+
+    Returns:
+        How many runs are not known; the folders of the known ones, whose files Spark then leaves out when it lists
+        files; and the largest number of examples written down with each property.
+    """
+    again = F.when(F.col("known_sha256").isNotNull(), F.col("folder"))
+    found = headers.agg(
+        F.count_if(F.col("known_sha256").isNull()).alias("new"),
+        F.collect_set(again).alias("again"),
+        F.flatten(F.collect_set(F.map_entries("header.pinned_examples"))).alias("pinned_examples"),
+    ).collect()[0]
+    most: dict[str, int] = {}
+    for name, examples in found.pinned_examples:
+        most[name] = max(most.get(name, 0), examples or 0)
+    return found.new, found.again, most
+
+
+def changed_clauses(header: Column, today: Column) -> Column:
+    """Name a run's clauses that today's catalogue does not have, or has with another role or level.
+
+    The run still counts. Its cells were judged by the clause as it was then, and a clause removed since keeps its past.
+
+    Args:
+        header: of a run that counts.
+        today: `roles` and `level` of each clause of today's catalogue by its id.
+
+    Returns:
+        A sentence for readers; null if there is no such clause.
+    """
+
+    def differs(clause: Column) -> Column:
+        known = F.try_element_at(today, clause["id"])
+        other_role = ~F.array_contains(known["roles"], clause["role"])
+        return other_role | (clause["level"] != known["level"])
+
+    def is_unknown(clause: Column) -> Column:
+        is_clause = clause["role"] != OPERATION
+        return is_clause & F.try_element_at(today, clause["id"]).isNull()
+
+    def named(words: str, clauses: Column) -> Column:
+        names = F.array_join(F.array_sort(F.array_distinct(clauses["id"])), ", ")
+        return F.when(F.size(clauses) > 0, F.concat(F.lit(words), names))
+
+    differing, unknown = (F.filter(header["clauses"], rule) for rule in (differs, is_unknown))
+    sentences = F.concat_ws(
+        "; ",
+        named("role or level differs from the current catalogue: ", differing),
+        named("not in the current catalogue: ", unknown),
+    )
+    return F.when(sentences != "", sentences)
 
 
 def _facts(columns: Mapping[str, DataType]) -> StructType:
@@ -98,7 +241,7 @@ class Facts:
     Attributes:
         headers: one row per run: its folder, the SHA-256 of its `run.json`, and the content of that file.
         cells: one row per run and planned cell, as `cell_tables.judged_cells` returns them.
-        partials: one row per distinct value of `partials.PARTIAL_KEYS` except the folder.
+        partials: one row per distinct value of `file_contents.PARTIAL_KEYS`.
         reached: one row per run, cell, property, kind of request, outcome and error code.
         latencies: one row per run, column of the grid and latency bucket.
         examples: as `evidence.first_examples` returns them.

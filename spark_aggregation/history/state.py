@@ -112,7 +112,7 @@ class State:
 
     @property
     def known(self) -> DataFrame:
-        """The runs in the form that `ingest.ingest` expects."""
+        """The runs in the form that `facts.ingest` expects."""
         return self.runs.select(
             "run_id",
             F.col("folder").alias("known_folder"),

@@ -42,6 +42,7 @@ REACHED_KEYS = (*CELL, "property", "request", "outcome", "error_code")
 LATENCY_KEYS = ("target", "listener", "latency_bucket")
 _EXAMPLE_KEYS = (*CELL, "property", "example_number")
 _NUMBERED = pa.dictionary(pa.int32(), pa.string())
+_TEXTS = (_NUMBERED, pa.string(), pa.binary())
 _HOW_MANY: tuple[list[str], str] = ([], "count_all")
 _MEASURES = {
     "count_all": "examples",
@@ -270,7 +271,9 @@ def _read_columns(
     optional = {each.name for each in fields if each.optional}
     lacking = optional.intersection(expected.names) - set(there)
     # With a dictionary, a text that many rows repeat is in memory once.
-    texts = [name for name in expected.names if name in there and _is_text(expected.field(name))]
+    texts = [
+        name for name in expected.names if name in there and expected.field(name).type in _TEXTS
+    ]
     with pq.ParquetFile(source, metadata=metadata, read_dictionary=texts) as file:
         columns = [name for name in expected.names if name not in lacking]
         found = file.read(columns=columns, use_threads=False)
@@ -282,16 +285,10 @@ def _read_columns(
     plain = [name for name in texts if not pa.types.is_dictionary(expected.field(name).type)]
     _check_size([rows[name] for name in plain])
     for name in plain:
-        rows = rows.set_column(rows.schema.names.index(name), name, _written_out(rows[name]))
+        if pa.types.is_dictionary(rows[name].type):
+            index = rows.schema.names.index(name)
+            rows = rows.set_column(index, name, rows[name].dictionary_decode())
     return rows
-
-
-def _is_text(field: pa.Field) -> bool:
-    return field.type in (_NUMBERED, pa.string(), pa.binary())
-
-
-def _written_out(column: pa.Array) -> pa.Array:
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
 def _check_size(columns: Sequence[pa.Array]) -> None:

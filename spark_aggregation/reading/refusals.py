@@ -1,4 +1,4 @@
-"""Which run folders do not count, and why: the rules of `ingest`, each with a name and a sentence."""
+"""Which run folders do not count, and why: the rules of `history.facts.ingest`, each with a name and a sentence."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def refusals(
 
     Args:
         headers: as `read_headers` returns them.
-        partials: partial aggregates of all rows, as `partials.partial_aggregates` returns them.
+        partials: partial aggregates of all rows, as `run_files.partial_aggregates` returns them.
         contents: as `run_files.read_tables` returns them.
         known: runs that already count: `run_id`, `known_folder`, `known_sha256`.
 

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from reports.records import CELL_RULES, EXAMPLE_VERDICTS, CellFact, Phase, Verdict
 from spark_aggregation.reading.file_contents import CELL
-from spark_aggregation.reading.partials import merge_partials
+from spark_aggregation.reading.run_files import merge_partials
 from spark_aggregation.tables.run_selection import COLUMN, of_columns
 
 _COUNTS = tuple(verdict.value for verdict in EXAMPLE_VERDICTS)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from reports.intervals import middle_and_half
 from reports.records import NOT_RECORDED, NOTHING
+from reports.repeats import middle_and_half
 from spark_aggregation.reading.file_contents import CELL
 from spark_aggregation.tables.run_selection import COLUMN, of_columns
 

@@ -21,7 +21,7 @@ from pyspark.sql.types import (
 )
 
 from spark_aggregation.errors import UnreadableReport
-from spark_aggregation.reading.frames import as_table, empty_frame
+from spark_aggregation.reading.frames import empty_frame
 from spark_aggregation.reading.schema import schema, texts
 from spark_aggregation.reading.storage import Storage
 from spark_aggregation.tables.table_schemas import TABLES
@@ -118,22 +118,16 @@ def given_tables(
         "inputs_left_out": (log, _inputs_left_out),
     }
     return GivenTables(
-        tables={name: partial(_table, spark, name, *each) for name, each in made.items()},
+        tables={
+            name: partial(rows_of, report.content)
+            if report
+            else partial(empty_frame, spark, TABLES[name])
+            for name, (report, rows_of) in made.items()
+        },
         inputs_sha256={
             name: "" if report is None else report.sha256 for name, (report, _) in made.items()
         },
     )
-
-
-def _table(
-    spark: SparkSession,
-    name: str,
-    report: _Report | None,
-    rows_of: Callable[[DataFrame], DataFrame],
-) -> DataFrame:
-    if report is None:
-        return empty_frame(spark, TABLES[name])
-    return as_table(rows_of(report.content), TABLES[name])
 
 
 def _mutation_score(score: DataFrame) -> DataFrame:

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from conformance.mutation.properties import all_properties, proxy_properties
 from reference_model.faults.broker import DEFECTS
 from reports.records import WORST_FIRST, Verdict
-from reports.run.run_verdicts import run_verdicts
+from reports.run.run_folder import run_verdicts
 
 REPOSITORY = Path(__file__).parent.parent.parent
 SUITE = "conformance/"

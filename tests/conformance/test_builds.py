@@ -33,8 +33,7 @@ from reference_model.profiles.profile import REFERENCE
 from reports.grid.change_log import table_lines, write_change_log
 from reports.records import Verdict
 from reports.run.failures import facts
-from reports.run.run_folder import read_run_header
-from reports.run.run_verdicts import run_verdicts
+from reports.run.run_folder import read_run_header, run_verdicts
 from tests.conformance.commands.test_matrix import write_finished_run
 from tests.conformance.suite_runs import run_suite
 from tests.fixtures.kafka_homes import COMMIT, VERSION, renamed_release, write_home

@@ -25,8 +25,7 @@ from fixtures.errors import BrokerDidNotStart, ConnectionFailed
 from fixtures.launchers.address import address_target, launch_address
 from fixtures.under_test.broker import Broker, SpareTarget
 from fixtures.under_test.first_requests import LARGEST_SILENCE_BOUND_S
-from reports.failure_classes import FailureClass
-from reports.run.repeats import Repeats, Tally
+from reports.repeats import FailureClass, Repeats, Tally
 from strategies.api_versions import build_request
 from tests.conformance.fake_targets import (
     Behaviour,

@@ -29,8 +29,7 @@ from fixtures.under_test.in_memory_client import play_in_memory
 from fixtures.under_test.plays import PlayCache
 from fixtures.under_test.trial import ChosenTrial, Trial
 from reference_model.clients.scripts.script import HEALTHY_SCRIPT, Answer, Script, one_node
-from reports.failure_classes import FailureClass
-from reports.run.repeats import Repeats, Tally
+from reports.repeats import FailureClass, Repeats, Tally
 from tests.conformance.client_plays import FAILED, WELL
 from tests.conformance.test_brokers_at_fault import SLOW, recording_of
 

@@ -16,8 +16,7 @@ from reports.records import Phase, PlannedCell, Verdict
 from reports.run.failures import Failure
 from reports.run.judged_examples import CellKey, JudgedExample
 from reports.run.recorder import RunRecorder
-from reports.run.run_writer import RunWriter
-from reports.run.target_facts import TargetFacts
+from reports.run.run_writer import RunWriter, TargetFacts
 from strategies.api_versions import build_request
 from wire.exchange import Exchange, Outcome, Step
 

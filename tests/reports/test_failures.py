@@ -1,8 +1,9 @@
-"""The stored evidence of a failure: its signature, its script and its dump."""
+"""The stored evidence of a failure, of a broker or of a client: its signature, its script and its dump."""
 
 from __future__ import annotations
 
 import ast
+import json
 import runpy
 import subprocess
 import sys
@@ -11,27 +12,29 @@ from pathlib import Path
 
 import pytest
 
-from reports.run.exchange_dump import render_exchange
+from reference_model.clients.scripts.recording import SeenRequest
+from reference_model.clients.scripts.steps import steps_of
+from reports.run import failures
 from reports.run.failures import (
     LONGEST_REPRODUCER_BYTES,
     Failure,
     recorded_answers,
+    render_dump,
     render_reproducer,
     signature_of,
 )
+from reports.run.hex_dump import FIRST_STEPS, LAST_STEPS, render_play
 from reports.run.packet_capture import render_capture
+from reports.site.byte_tables import read_dump
 from strategies.api_versions import build_request
-from strategies.minimal_requests import minimal_request
-from tests.described_apis import described_api
-from tests.reports.dumps import LIST_GROUPS, notes_of
+from tests.reference_model.clients.recordings import asked, opened, recorded
 from tests.reports.recorders import SIGNATURE, key_of
 from tests.reports.recorders import failure_of as recorded_failure
+from tests.reports.test_packet_capture import segments_of, stream_of
 from tests.written_failures import write_failure
-from wire.api_keys import API_VERSIONS_KEY
 from wire.errors import FrameTooLarge
-from wire.exchange import Arrival, Exchange, Outcome, Request, Step
-from wire.sasl import authenticate_request
-from wire.sentinel import sentinel_for
+from wire.exchange import Arrival, Exchange, Outcome, Step
+from wire.frames import encode_frame
 
 PARTS = {
     "clause": "KIP-35.keys-unique",
@@ -61,14 +64,6 @@ def answered(payload: bytes, *, version: int = 0, stray: bytes = b"") -> Exchang
         usable=True,
         stray=stray,
     )
-
-
-def dump_of(request: Request, answer: str, *, stray: bytes = b"") -> list[str]:
-    """Return the dump's lines for a request and its response; `answer` is in hexadecimal, without size prefix."""
-    exchange = Exchange(
-        request=request, outcome=Outcome.ANSWER, payload=bytes.fromhex(answer), stray=stray
-    )
-    return [line for line in render_exchange([step_of(exchange)]).splitlines() if line]
 
 
 def failure_of(*steps: Step, message: str = "seen") -> Failure:
@@ -176,115 +171,6 @@ def test_script_is_harmless_whatever_the_message(message: str) -> None:
     assert all(character.isprintable() or character == "\n" for character in script)
 
 
-def test_dump_tells_what_was_done() -> None:
-    """The dump names connections, outcomes, pieces, stray bytes, and the result of the sentinel."""
-    lost = Exchange(request=build_request(version=0), outcome=Outcome.CLOSED, stray=b"\xde\xad")
-    request = lost.request.data
-    steps = [
-        Step(
-            connection=0,
-            pieces=(request[:3], request[3:] + sentinel_for(7).data),
-            exchanges=(lost,),
-            sentinel=True,
-        ),
-        Step(connection=1, pieces=(request,)),
-        Step(connection=1, pause_s=0.31),
-        Step(connection=0),
-    ]
-    lines = [
-        line for line in render_exchange(steps).splitlines() if line and not line.startswith(" ")
-    ]
-    assert lines == [
-        "connection 0: written in pieces of 3, 50 bytes",
-        "connection 0: sent",
-        "connection 0: closed",
-        "connection 0: stray bytes",
-        "connection 0: the next request, which shows whether the connection is alive",
-        "connection 1: sent, without waiting for a response",
-        "connection 1: nothing sent for 0.31 s",
-        "connection 0: closed by us",
-    ]
-    stray = "       0  de ad                                            belongs to no response\n"
-    text = render_exchange(steps)
-    assert stray in text
-    sentinel = text.partition("the next request, which")[2]
-    assert "client_id = 'sentinel'\n  the next request: unanswered\n" in sentinel
-
-
-def test_dump_tells_that_the_sentinel_was_answered_first() -> None:
-    """A response that was overtaken is shown with these words, and so is the sentinel."""
-    overtaken = replace(answered(ANSWER), arrival=Arrival.LATE)
-    pieces = (overtaken.request.data + sentinel_for(7).data,)
-    text = render_exchange(
-        [Step(connection=0, pieces=pieces, exchanges=(overtaken,), sentinel=True)]
-    )
-    assert "connection 0: answer, late, after the response to the next request\n" in text
-    assert "  the next request: answered first\n" in text
-
-
-def test_stray_bytes_are_no_part_of_an_answer() -> None:
-    """A response that ends too early is not completed with the bytes that came after it."""
-    request = minimal_request(LIST_GROUPS, 0)
-    lines = dump_of(request, "00000007 000f", stray=bytes.fromhex("00000000"))
-    assert lines[-7:] == [
-        "connection 0: answer",
-        "       0  00 00 00 06                                      size = 6",
-        "       4  00 00 00 07                                      correlation_id = 7",
-        "       8  00 0f                                            error_code = COORDINATOR_NOT_AVAILABLE (15)",
-        ">     10                                                   <-- groups: 4 bytes expected, 0 left (bytes 10 to 10)",
-        "connection 0: stray bytes",
-        "       0  00 00 00 00                                      belongs to no response",
-    ]
-
-
-def test_fields_of_other_apis_are_named() -> None:
-    """Request and response are dumped in the layout that the request names, including the headers' tags."""
-    request = minimal_request(LIST_GROUPS, 3)
-    lines = dump_of(request, "00000007 00 00000000 000f 01 00")
-    assert [note for note in notes_of(lines) if note][4:] == [
-        "client_id = 'kafka-conformance'",
-        "header.tagged_fields = 0",
-        "tagged_fields = 0",
-        "size = 13",
-        "correlation_id = 7",
-        "header.tagged_fields = 0",
-        "throttle_time_ms = 0",
-        "error_code = COORDINATOR_NOT_AVAILABLE (15)",
-        "groups = 0",
-        "tagged_fields = 0",
-    ]
-
-
-def test_steps_of_sasl_are_named() -> None:
-    """A token has its field in request and response."""
-    lines = dump_of(authenticate_request(b"ab"), "00000024 003a 0001 78 00000000")
-    named = notes_of(lines)
-    assert "auth_bytes = b'ab'" in named
-    assert named[-3:] == [
-        "error_code = SASL_AUTHENTICATION_FAILED (58)",
-        "error_message = 'x'",
-        "auth_bytes = b''",
-    ]
-
-
-def test_refusal_of_api_versions_is_read_as_one_wherever_it_was_asked() -> None:
-    """UNSUPPORTED_VERSION is read as v0, even if the request was built from a schema."""
-    lines = dump_of(
-        minimal_request(described_api(API_VERSIONS_KEY, 4), 4),
-        "00000007 0023 00000001 0012 0000 0003",
-    )
-    assert lines[-1].endswith("api_keys[0].max_version = 3")
-
-
-def test_dump_says_where_the_layout_is_that_of_another_version() -> None:
-    """A version without a schema is dumped with the field names of the nearest one, and a line says so."""
-    request = minimal_request(LIST_GROUPS, 99, layout=0)
-    note = "  request and response are decoded as v0, the nearest known version"
-    assert note in dump_of(request, "00000007 0000 00000000")
-    known = minimal_request(LIST_GROUPS, 0)
-    assert note not in dump_of(known, "00000007 0000 00000000")
-
-
 def test_failure_is_a_folder_of_files(tmp_path: Path) -> None:
     """A failure is written as five files in a folder named by its signature; empty files are left out."""
     failure = failure_of(step_of(answered(ANSWER)))
@@ -330,3 +216,126 @@ def test_script_refuses_a_second_address(tmp_path: Path) -> None:
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == 3
     assert ended.stdout.startswith("wrong usage: one HOST:PORT, then NAME=VALUE; not 127.0.0.1:2")
+
+
+REQUEST = build_request(version=0).data
+RESPONSE = encode_frame(bytes.fromhex("00000007 0000 00000001 0012 0000 0005"))
+
+
+def asks(connection: int = 0, at_ms: int = 0, *, response: bytes = RESPONSE) -> SeenRequest:
+    """Return an ApiVersions request."""
+    request = asked(0, connection=connection, at_ms=at_ms, response=response)
+    return replace(request, data=REQUEST)
+
+
+def steps() -> tuple[Step, ...]:
+    """Return a play with three connections: the broker ends one, the client one, the last stays open."""
+    connections = (
+        opened(0, closed_ms=2, closed_by="broker", requests=2),
+        opened(1, node=1, at_ms=3, closed_ms=5, requests=1, unreadable=b"\0"),
+        opened(2, at_ms=6, closed_ms=None, closed_by="", requests=1),
+    )
+    requests = (asks(), asks(at_ms=1, response=b""), asks(1, 4), asks(2, 7, response=b""))
+    return steps_of(recorded(*requests, connections=connections, duration_ms=9))
+
+
+def failure() -> Failure:
+    """Return a failure of a client without a script."""
+    return replace(
+        recorded_failure(key_of(), "it closes"), example="", steps=steps(), role="client"
+    )
+
+
+def test_dump_names_both_sides() -> None:
+    """Headings say whether client or broker acted, and to which node the client sent."""
+    headings = [line for line in render_dump(failure()).splitlines() if line[:1] == "c"]
+    assert headings == [
+        "connection 0: client sent",
+        "connection 0: broker answered",
+        "connection 0: client sent",
+        "connection 0: broker closed",
+        "connection 1: client sent to node 2",
+        "connection 1: broker answered",
+        "connection 1: client sent bytes that are no request to node 2",
+        "connection 1: client closed",
+        "connection 2: client sent",
+        "connection 2: broker silent",
+    ]
+
+
+def test_error_of_a_response_is_named() -> None:
+    """The heading of a response to ApiVersions names its error code."""
+    refused = encode_frame(bytes.fromhex("00000007 0023 00000001 0012 0000 0005"))
+    dump = render_play(steps_of(recorded(asks(response=refused))))
+    assert "connection 0: broker answered with UNSUPPORTED_VERSION (35)\n" in dump
+
+
+def test_a_dump_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends after a whole line, and says how much is missing."""
+    whole = render_dump(failure()).splitlines()
+    monkeypatch.setattr(failures, "LONGEST_DUMP", len("\n".join(whole[:3])) + 5)
+    *kept, last = render_dump(failure()).splitlines()
+    assert kept == whole[:3]
+    assert last == f"{len(whole) - 3:,} more lines; the capture has more of the bytes"
+
+
+def test_equal_responses_are_dumped_once() -> None:
+    """A response that was there before is named by its correlation id."""
+    dump = render_dump(failure())
+    assert dump.count("error_code = ") == 1
+    assert "with the bytes of the response with correlation id 7" in dump
+
+
+def test_a_long_play_is_dumped_in_part() -> None:
+    """Of several hundred requests the first and the last are dumped."""
+    first = steps()[0]
+    dump = render_play([replace(first, connection=number) for number in range(100)])
+    assert dump.count("client sent") == FIRST_STEPS + LAST_STEPS
+    assert "40 steps are left out here; exchange.pcap has all" in dump
+
+
+def test_pages_read_who_sent_what() -> None:
+    """The reader of dumps knows which parts came from the client."""
+    parts = read_dump(render_dump(failure()))
+    assert [part.is_outgoing for part in parts] == [
+        *(True, False) * 2,
+        *(True, False, True, True),
+        *(True, False),
+    ]
+    assert parts[0].data == REQUEST
+    assert parts[1].data == RESPONSE
+
+
+def test_capture_goes_from_the_client_to_the_broker() -> None:
+    """The client has the ephemeral port, and each side's end of the stream is its own."""
+    segments = segments_of(render_capture(steps(), listener="plaintext"))
+    assert [stream_of(segments, number, from_client=True) for number in range(3)] == [
+        REQUEST * 2,
+        REQUEST + b"\0",
+        REQUEST,
+    ]
+    assert [stream_of(segments, number, from_client=False) for number in range(3)] == [
+        RESPONSE,
+        RESPONSE,
+        b"",
+    ]
+    ends = [(each.connection, each.from_client) for each in segments if "FIN" in each.flags]
+    assert ends == [(0, False), (1, True)]
+    brokers = {each.connection: each.broker[-1] for each in segments}
+    assert brokers == {0: 1, 1: 2, 2: 1}
+
+
+def test_a_client_that_sent_nothing_has_evidence_too(tmp_path: Path) -> None:
+    """A failure without a request has a dump that says so: no failure may be without evidence."""
+    folder = write_failure(tmp_path, replace(failure(), steps=()))
+    (part,) = read_dump((folder / "exchange.txt").read_text())
+    assert part.what == "no request was recorded"
+
+
+def test_files_say_that_it_is_a_client(tmp_path: Path) -> None:
+    """`failure.json` names the role; without a script there is nothing to play."""
+    folder = write_failure(tmp_path, failure())
+    facts = json.loads((folder / "failure.json").read_text())
+    assert (facts["role"], facts["script"]) == ("client", "")
+    assert not (folder / "reproducer.py").exists()
+    assert (folder / "exchange.pcap").exists()

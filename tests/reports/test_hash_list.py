@@ -36,13 +36,6 @@ def test_list_is_that_of_sha256sum(tmp_path: Path) -> None:
     assert read_hash_list(tmp_path) == hashes_of(tmp_path)
 
 
-def test_parts_choose_what_is_hashed(tmp_path: Path) -> None:
-    """Only the named parts are hashed, and a missing one is left out."""
-    folder = _folder(tmp_path)
-    assert list(hashes_of(folder, ["tables", "nothing"])) == ["tables/cells.parquet"]
-    assert list(hashes_of(folder, ["index.html"])) == ["index.html"]
-
-
 def test_altered_files_are_named(tmp_path: Path) -> None:
     """Changed files and missing files are reported differently; unchanged files are not named."""
     expected = {**hashes_of(_folder(tmp_path)), "gone.csv": "00"}

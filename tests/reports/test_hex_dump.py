@@ -3,21 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import pytest
 
-from reports.run.hex_dump import dump_answer, dump_answer_of, dump_request, layout_of_answer
+from reports.run.hex_dump import (
+    dump_answer,
+    dump_answer_of,
+    dump_request,
+    layout_of_answer,
+    render_exchange,
+)
 from strategies.api_versions import build_request
 from strategies.minimal_requests import minimal_request
-from tests.reports.dumps import LIST_GROUPS, notes_of
+from tests.described_apis import described_api
+from tests.reports.test_failures import ANSWER, answered, step_of
+from wire.api_keys import API_VERSIONS_KEY
 from wire.described_messages import SASL_HANDSHAKE
-from wire.sasl import handshake_request
+from wire.exchange import Arrival, Exchange, Outcome, Request, Step
+from wire.sasl import authenticate_request, handshake_request
+from wire.sentinel import sentinel_for
 
 WHOLE = bytes.fromhex("0000001a 00000007 0000 00000002 0000 0000 000d 0012 0000 0005 00000000")
 HANDSHAKE = handshake_request(version=1, mechanism="PLAIN")
 HANDSHAKE_ANSWER = bytes.fromhex("00000011 00000011 0021 00000001 0005 504c41494e")
 LAYOUT = SASL_HANDSHAKE.layout(1)
+LIST_GROUPS = described_api(16, 3)
+
+
+def notes_of(lines: list[str]) -> list[str]:
+    """Return the text after offset and bytes; empty for a line that continues the bytes of another."""
+    return [line[59:] for line in lines]
+
+
+def dump_of(request: Request, answer: str, *, stray: bytes = b"") -> list[str]:
+    """Return the dump's lines for a request and its response; `answer` is in hexadecimal, without size prefix."""
+    exchange = Exchange(
+        request=request, outcome=Outcome.ANSWER, payload=bytes.fromhex(answer), stray=stray
+    )
+    return [line for line in render_exchange([step_of(exchange)]).splitlines() if line]
 
 
 def test_good_answer_is_dumped_field_by_field() -> None:
@@ -149,3 +174,112 @@ def test_every_beginning_is_dumped_whole(whole: bytes, dump: Callable[[bytes], l
 def test_layout_follows_version_and_error(payload: str, api_version: int, layout: int) -> None:
     """A response is read in the request's version, or in v0 if that version is refused or unknown."""
     assert layout_of_answer(bytes.fromhex(payload), api_version) == layout
+
+
+def test_dump_tells_what_was_done() -> None:
+    """The dump names connections, outcomes, pieces, stray bytes, and the result of the sentinel."""
+    lost = Exchange(request=build_request(version=0), outcome=Outcome.CLOSED, stray=b"\xde\xad")
+    request = lost.request.data
+    steps = [
+        Step(
+            connection=0,
+            pieces=(request[:3], request[3:] + sentinel_for(7).data),
+            exchanges=(lost,),
+            sentinel=True,
+        ),
+        Step(connection=1, pieces=(request,)),
+        Step(connection=1, pause_s=0.31),
+        Step(connection=0),
+    ]
+    lines = [
+        line for line in render_exchange(steps).splitlines() if line and not line.startswith(" ")
+    ]
+    assert lines == [
+        "connection 0: written in pieces of 3, 50 bytes",
+        "connection 0: sent",
+        "connection 0: closed",
+        "connection 0: stray bytes",
+        "connection 0: the next request, which shows whether the connection is alive",
+        "connection 1: sent, without waiting for a response",
+        "connection 1: nothing sent for 0.31 s",
+        "connection 0: closed by us",
+    ]
+    stray = "       0  de ad                                            belongs to no response\n"
+    text = render_exchange(steps)
+    assert stray in text
+    sentinel = text.partition("the next request, which")[2]
+    assert "client_id = 'sentinel'\n  the next request: unanswered\n" in sentinel
+
+
+def test_dump_tells_that_the_sentinel_was_answered_first() -> None:
+    """A response that was overtaken is shown with these words, and so is the sentinel."""
+    overtaken = replace(answered(ANSWER), arrival=Arrival.LATE)
+    pieces = (overtaken.request.data + sentinel_for(7).data,)
+    text = render_exchange(
+        [Step(connection=0, pieces=pieces, exchanges=(overtaken,), sentinel=True)]
+    )
+    assert "connection 0: answer, late, after the response to the next request\n" in text
+    assert "  the next request: answered first\n" in text
+
+
+def test_stray_bytes_are_no_part_of_an_answer() -> None:
+    """A response that ends too early is not completed with the bytes that came after it."""
+    request = minimal_request(LIST_GROUPS, 0)
+    lines = dump_of(request, "00000007 000f", stray=bytes.fromhex("00000000"))
+    assert lines[-7:] == [
+        "connection 0: answer",
+        "       0  00 00 00 06                                      size = 6",
+        "       4  00 00 00 07                                      correlation_id = 7",
+        "       8  00 0f                                            error_code = COORDINATOR_NOT_AVAILABLE (15)",
+        ">     10                                                   <-- groups: 4 bytes expected, 0 left (bytes 10 to 10)",
+        "connection 0: stray bytes",
+        "       0  00 00 00 00                                      belongs to no response",
+    ]
+
+
+def test_fields_of_other_apis_are_named() -> None:
+    """Request and response are dumped in the layout that the request names, including the headers' tags."""
+    request = minimal_request(LIST_GROUPS, 3)
+    lines = dump_of(request, "00000007 00 00000000 000f 01 00")
+    assert [note for note in notes_of(lines) if note][4:] == [
+        "client_id = 'kafka-conformance'",
+        "header.tagged_fields = 0",
+        "tagged_fields = 0",
+        "size = 13",
+        "correlation_id = 7",
+        "header.tagged_fields = 0",
+        "throttle_time_ms = 0",
+        "error_code = COORDINATOR_NOT_AVAILABLE (15)",
+        "groups = 0",
+        "tagged_fields = 0",
+    ]
+
+
+def test_steps_of_sasl_are_named() -> None:
+    """A token has its field in request and response."""
+    lines = dump_of(authenticate_request(b"ab"), "00000024 003a 0001 78 00000000")
+    named = notes_of(lines)
+    assert "auth_bytes = b'ab'" in named
+    assert named[-3:] == [
+        "error_code = SASL_AUTHENTICATION_FAILED (58)",
+        "error_message = 'x'",
+        "auth_bytes = b''",
+    ]
+
+
+def test_refusal_of_api_versions_is_read_as_one_wherever_it_was_asked() -> None:
+    """UNSUPPORTED_VERSION is read as v0, even if the request was built from a schema."""
+    lines = dump_of(
+        minimal_request(described_api(API_VERSIONS_KEY, 4), 4),
+        "00000007 0023 00000001 0012 0000 0003",
+    )
+    assert lines[-1].endswith("api_keys[0].max_version = 3")
+
+
+def test_dump_says_where_the_layout_is_that_of_another_version() -> None:
+    """A version without a schema is dumped with the field names of the nearest one, and a line says so."""
+    request = minimal_request(LIST_GROUPS, 99, layout=0)
+    note = "  request and response are decoded as v0, the nearest known version"
+    assert note in dump_of(request, "00000007 0000 00000000")
+    known = minimal_request(LIST_GROUPS, 0)
+    assert note not in dump_of(known, "00000007 0000 00000000")

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from reports.records import SAMPLED_EXAMPLES_PER_PROPERTY, Phase, Verdict
+from reports.repeats import Repeats, Tally
 from reports.run.judged_examples import latency_bucket
 from reports.run.recorder import RunRecorder
-from reports.run.repeats import Repeats, Tally
 from tests.reports.recorders import (
     PROPERTY,
     SIGNATURE,

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from reports.failure_classes import FailureClass, stored_leave_open
-from reports.intervals import wilson_interval
-from reports.run.repeats import Repeats, Tally, rate_of, repeat_facts, settled
+from reports.repeats import (
+    FailureClass,
+    Repeats,
+    Tally,
+    rate_of,
+    repeat_facts,
+    settled,
+    stored_leave_open,
+    wilson_interval,
+)
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from clauses.catalogue import catalogue
-from reports.errors import RunRefused
 from reports.records import Verdict
+from reports.refused_runs import RunRefused
 from reports.run.exit_status import ExitStatus, exit_status_of
 from reports.run.recorder import RunRecorder
 from reports.run.run_folder import read_run_header, run_schema

@@ -1,9 +1,10 @@
-"""The files of a run folder."""
+"""The files of a run folder, and the commit of the suite that they name."""
 
 from __future__ import annotations
 
 import json
 import random
+import subprocess
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Self
@@ -11,12 +12,13 @@ from typing import Self
 import pyarrow.parquet as pq
 import pytest
 
+from reports.distribution import COMMIT_VARIABLE, commit_of_checkout, suite_commit
+from reports.hash_list import WrittenFiles
 from reports.records import ANSWER_FIELDS
 from reports.run import run_writer
 from reports.run.recorder import RunRecorder
 from reports.run.run_folder import fault_of_times
 from reports.run.run_writer import PartWriter, new_run_id
-from reports.run.written_files import WrittenFiles
 from reports.run_limits import LARGEST_FILE_BYTES, fault_of_files
 from tests.reports.recorders import key_of, recorder_for
 
@@ -92,3 +94,31 @@ def test_clock_that_is_set_back_makes_no_run_that_ends_before_it_began(
     recorder.finish(0)
     header = json.loads((recorder.writer.folder / "run.json").read_text())
     assert fault_of_times(header["started_at"], header["footer"]["finished_at"]) is None
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    person = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+    command = ["git", "-C", str(folder), *person, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def test_commit_is_that_of_the_checkout(tmp_path: Path) -> None:
+    """An installed package, a folder within another project's checkout, and a checkout without commits have none."""
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    assert commit_of_checkout(inside) is None
+    commit_of_checkout.cache_clear()
+    _git(tmp_path, "init", "--quiet")
+    assert commit_of_checkout(inside) is None
+    _git(tmp_path, "commit", "--quiet", "--allow-empty", "--message", "First")
+    assert commit_of_checkout(tmp_path) == _git(tmp_path, "rev-parse", "HEAD")
+    commit_of_checkout.cache_clear()
+    assert commit_of_checkout(inside) is None
+
+
+def test_commit_of_another_project_is_not_the_suites(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In CI `GITHUB_SHA` may be another project's commit; the action has a variable for the suite's own."""
+    monkeypatch.setenv("GITHUB_SHA", "a" * 40)
+    assert suite_commit() != "a" * 40
+    monkeypatch.setenv(COMMIT_VARIABLE, "b" * 40)
+    assert suite_commit() == "b" * 40

@@ -11,11 +11,10 @@ from rich.cells import cell_len
 
 from reference_model.profiles.listeners import USUAL_LISTENERS
 from reports.records import Verdict
+from reports.repeats import Repeats, Tally
 from reports.run.judged_examples import CellKey
 from reports.run.recorder import RunRecorder
-from reports.run.repeats import Repeats, Tally
-from reports.run.run_summary import summary_markdown
-from reports.run.terminal import MARKUP, MOST_UNSETTLED, verdict_table
+from reports.run.terminal import MARKUP, MOST_UNSETTLED, summary_markdown, verdict_table
 from reports.run.terminal_failures import MOST_SHOWN, failure_lines
 from reports.verdict_labels import BROKER_DOUBT
 from tests.reports.recorders import (
@@ -447,3 +446,33 @@ def test_what_a_cell_leaves_out_is_reported_by_listener(tmp_path: Path) -> None:
         "  ssl: one",
         "  sasl_ssl: other",
     ]
+
+
+def test_summary_is_a_markdown_table(tmp_path: Path) -> None:
+    """The summary has a column per target and a row per clause."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST", key_of(target="other"): "MUST"})
+    recorder.judged(example_of(Verdict.CONFORMS))
+    assert summary_markdown(recorder) == (
+        f"# Run {recorder.writer.run_id}\n\n"
+        "| clause | level | reference | other |\n"
+        "|---|---|---|---|\n"
+        "| KIP-35.keys-unique | MUST | ✓ conforms | ○ not run |\n\n"
+        f"Load of the machine: {recorder.writer.load_words}.\n"
+    )
+
+
+def test_summary_says_why_cells_are_inconclusive(tmp_path: Path) -> None:
+    """Each reason stands once below the table, with its clauses; a violated cell shows its failures instead."""
+    keys = [key_of(), key_of(OTHER), key_of("KIP-35.ranges-ordered")]
+    recorder = recorder_for(tmp_path, dict.fromkeys(keys, "MUST"))
+    for key in keys:
+        recorder.inconclusive(key, "test_something", "BrokerGone: it *ended*")
+    recorder.judged(example_of(Verdict.VIOLATES, keys[2], message="seen"))
+    recorder.inconclusive(keys[1], "test_other", "x" * 10_000)
+    _, _, below = summary_markdown(recorder).partition("✕ violates 1 |\n")
+    first, second, *_ = below.strip().splitlines()
+    assert first == (
+        "- ? KIP-35.keys-unique, KIP-511.names-accepted on reference: BrokerGone: it \\*ended\\*"
+    )
+    assert second.startswith("- ? KIP-511.names-accepted on reference: xxx")
+    assert len(second) < 600

@@ -1,4 +1,4 @@
-"""Every way in which a published grid can differ from its runs is named."""
+"""Every way in which a published grid, its pages and its exports can differ from its runs is named."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from reports.grid.row_keys import ROW_KEYS
+from reports.grid.table_rows import ROW_KEYS
 from reports.hash_list import HASH_LIST, hashes_of, write_hash_list
+from reports.site.whole_site import StatementWithoutEvidence, build_site, read_tables
+from reports.verify.page_verification import differing_pages
 from reports.verify.verification import (
     GIVEN_TABLES,
     differing_files,
@@ -24,9 +26,41 @@ from reports.verify.verification import (
 )
 from spark_aggregation.tables.table_schemas import TABLES
 from tests.broken_run_folders import write_whole_run
+from tests.reports.roll_up_tables import run_row, write_tables
+from tests.reports.site.sites import site_tables
 from tests.run_folders import write_header
 
 RUN_ID = "r1"
+FIRST = {"clause": "C.a", "target": "t", "listener": "plaintext", "verdict": "violates"}
+SECOND = FIRST | {"clause": "C.b"}
+BOTH, GREEN = (FIRST, SECOND), {"verdict": "conforms"}
+REVIEWED = "verdict_after_review"
+NEW_COLUMN = f"the column {REVIEWED} is published, but the runs do not produce it"
+DIFFERENCES: dict[str, tuple[Any, ...]] = {
+    "changed": (
+        [FIRST | GREEN, SECOND],
+        "C.a / t / plaintext: verdict is conforms, but the runs give violates",
+    ),
+    "another": (
+        [SECOND, FIRST | {"clause": "C.c"}],
+        "C.a / t / plaintext: is not published, but the runs produce it",
+        "C.c / t / plaintext: is published, but the runs do not produce it",
+    ),
+    "twice": (
+        [FIRST, SECOND, FIRST | GREEN],
+        "C.a / t / plaintext: the 2 published rows differ from the 1 rows of the runs",
+    ),
+    "new column": ([{**row, REVIEWED: "conforms"} for row in BOTH], NEW_COLUMN),
+    "null column": ([{**row, REVIEWED: None} for row in BOTH], NEW_COLUMN),
+    **{
+        f"no {gone}": (
+            [{name: row[name] for name in row if name != gone} for row in BOTH],
+            f"the column {gone} is not published, but the runs produce it",
+        )
+        for gone in ("verdict", "clause")
+    },
+}
+"""Each case: the published rows of the cells, and what is reported."""
 
 
 @pytest.fixture
@@ -34,7 +68,8 @@ def run(tmp_path: Path) -> Path:
     """A run whose footer has the hashes of its files."""
     folder = write_whole_run(tmp_path / "runs" / RUN_ID, run_id=RUN_ID)
     header = json.loads((folder / "run.json").read_text())
-    header["footer"]["files"] = dict(hashes_of(folder, ["examples"]))
+    hashes = hashes_of(folder).items()
+    header["footer"]["files"] = {name: each for name, each in hashes if "examples/" in name}
     write_header(folder, header)
     return folder
 
@@ -43,15 +78,20 @@ def run(tmp_path: Path) -> Path:
 def site(tmp_path: Path, run: Path) -> Path:
     """A published grid of that run."""
     root = tmp_path / "site"
-    cell = {"clause": "C.a", "target": "t", "listener": "plaintext", "verdict": "violates"}
     digest = hashlib.sha256((run / "run.json").read_bytes()).hexdigest()
     named = {"run_id": RUN_ID, "folder": run.as_uri(), "run_json_sha256": digest}
     for table, key in ROW_KEYS.items():
         _write(root, table, [dict.fromkeys(key, "x")])
-    _write(root, "cells", [cell, {**cell, "clause": "C.b"}])
+    _write(root, "cells", [FIRST, SECOND])
     _write(root, "inputs", [named])
     write_hash_list(root)
     return root
+
+
+@pytest.fixture
+def again(tmp_path: Path, site: Path) -> Path:
+    """A copy of that grid, as the runs produce it."""
+    return Path(shutil.copytree(site, tmp_path / "again"))
 
 
 def _write(site: Path, table: str, rows: list[dict[str, Any]]) -> None:
@@ -77,9 +117,8 @@ def test_every_table_is_compared() -> None:
         assert set(key) <= set(TABLES[table].fieldNames())
 
 
-def test_true_grid_has_no_difference(site: Path, run: Path, tmp_path: Path) -> None:
+def test_true_grid_has_no_difference(site: Path, run: Path, again: Path) -> None:
     """Files, runs and rows agree, whatever the order of rows and the location of runs."""
-    again = Path(shutil.copytree(site, tmp_path / "again"))
     _write(again, "cells", _rows(site, "cells")[::-1])
     _write(again, "inputs", [{**_rows(site, "inputs")[0], "folder": "elsewhere"}])
     found = [
@@ -90,81 +129,34 @@ def test_true_grid_has_no_difference(site: Path, run: Path, tmp_path: Path) -> N
     assert found == []
 
 
-def test_changed_cell_is_named(site: Path, tmp_path: Path) -> None:
-    """In a grid with a falsified cell, the file has another hash and the row another verdict."""
-    again = Path(shutil.copytree(site, tmp_path / "again"))
-    first, second = _rows(site, "cells")
-    _write(site, "cells", [{**first, "verdict": "conforms"}, second])
-    assert _sentences(differing_files(site)) == [
-        "file: tables/cells.parquet has changed since the grid was written"
-    ]
-    assert _sentences(differing_rows(site, again)) == [
-        "cells: C.a / t / plaintext: verdict is conforms, but the runs give violates"
-    ]
+@pytest.mark.parametrize("name", DIFFERENCES)
+def test_difference_of_rows_is_named(name: str, site: Path, again: Path) -> None:
+    """A column is named once for the table, even if it is null in every row, or the rows are found by it."""
+    rows, *sentences = DIFFERENCES[name]
+    _write(site, "cells", rows)
+    assert _sentences(differing_rows(site, again)) == [f"cells: {each}" for each in sentences]
+    changed = "file: tables/cells.parquet has changed since the grid was written"
+    assert _sentences(differing_files(site)) == [changed]
 
 
-def test_rows_too_few_and_too_many_are_named(site: Path, tmp_path: Path) -> None:
-    """A removed row, an added row and a missing table are named."""
-    again = Path(shutil.copytree(site, tmp_path / "again"))
-    first, second = _rows(site, "cells")
-    _write(site, "cells", [second, {**first, "clause": "C.c"}])
+def test_missing_table_is_named(site: Path, again: Path) -> None:
+    """One that is gone has no rows to compare."""
     (site / "tables" / "flakes.parquet").unlink()
-    assert _sentences(differing_rows(site, again)) == [
-        "cells: C.a / t / plaintext: is not published, but the runs produce it",
-        "cells: C.c / t / plaintext: is published, but the runs do not produce it",
-        "flakes: the table is missing",
-    ]
+    assert _sentences(differing_rows(site, again)) == ["flakes: the table is missing"]
 
 
-@pytest.mark.parametrize("verdict", ["conforms", None], ids=str)
-def test_added_column_is_named(site: Path, tmp_path: Path, verdict: str | None) -> None:
-    """A column that the runs do not make is named once for the table, even if it is null in every row."""
-    again = Path(shutil.copytree(site, tmp_path / "again"))
-    reviewed = [{**row, "verdict_after_review": verdict} for row in _rows(site, "cells")]
-    _write(site, "cells", reviewed)
-    assert _sentences(differing_rows(site, again)) == [
-        "cells: the column verdict_after_review is published, but the runs do not produce it"
-    ]
-
-
-def test_added_column_of_an_empty_table_is_named(site: Path, tmp_path: Path) -> None:
+def test_added_column_of_an_empty_table_is_named(site: Path, again: Path) -> None:
     """The columns of a table without rows are compared too."""
-    again = Path(shutil.copytree(site, tmp_path / "again"))
     columns = {name: pa.array([], pa.string()) for name in ROW_KEYS["flakes"]}
-    for folder, more in ((site, {"verdict_after_review": pa.array([], pa.string())}), (again, {})):
+    for folder, more in ((site, {REVIEWED: pa.array([], pa.string())}), (again, {})):
         path = folder / "tables" / "flakes.parquet"
         pq.write_table(pa.table(columns | more), path)
-    assert _sentences(differing_rows(site, again)) == [
-        "flakes: the column verdict_after_review is published, but the runs do not produce it"
-    ]
+    assert _sentences(differing_rows(site, again)) == [f"flakes: {NEW_COLUMN}"]
 
 
-@pytest.mark.parametrize("column", ["verdict", "clause"])
-def test_removed_column_is_named(site: Path, tmp_path: Path, column: str) -> None:
-    """A column that is gone is named once for the table, even if the rows are found by it."""
-    again = Path(shutil.copytree(site, tmp_path / "again"))
-    rows = [{name: row[name] for name in row if name != column} for row in _rows(site, "cells")]
-    _write(site, "cells", rows)
-    assert _sentences(differing_rows(site, again)) == [
-        f"cells: the column {column} is not published, but the runs produce it"
-    ]
-
-
-def test_row_that_stands_twice_is_named(site: Path, tmp_path: Path) -> None:
-    """A surplus row has the key of another one, and counts all the same."""
-    again = Path(shutil.copytree(site, tmp_path / "again"))
-    first, second = _rows(site, "cells")
-    _write(site, "cells", [first, second, {**first, "verdict": "conforms"}])
-    assert _sentences(differing_rows(site, again)) == [
-        "cells: C.a / t / plaintext: the 2 published rows differ from the 1 rows of the runs"
-    ]
-
-
-def test_rows_of_one_key_have_no_order(site: Path, tmp_path: Path) -> None:
+def test_rows_of_one_key_have_no_order(site: Path, again: Path) -> None:
     """Rows with the same key are the same rows in any order, and with columns in any order."""
-    again = Path(shutil.copytree(site, tmp_path / "again"))
-    first, second = _rows(site, "cells")
-    rows = [first, {**first, "verdict": "conforms"}, second]
+    rows = [FIRST, FIRST | {"verdict": "conforms"}, SECOND]
     _write(site, "cells", rows)
     _write(again, "cells", [dict(reversed(row.items())) for row in reversed(rows)])
     assert _sentences(differing_rows(site, again)) == []
@@ -224,9 +216,8 @@ def test_runs_after_a_refused_one_are_compared(site: Path, run: Path, tmp_path: 
 
 
 @pytest.mark.parametrize(("theirs", "ours"), [("0", "1"), ("1", "0"), ("1", "1")])
-def test_table_of_other_inputs_is_named(site: Path, tmp_path: Path, theirs: str, ours: str) -> None:
+def test_table_of_other_inputs_is_named(site: Path, again: Path, theirs: str, ours: str) -> None:
     """A table that carries another hash of its inputs is named, whatever its rows are."""
-    again = Path(shutil.copytree(site, tmp_path / "again"))
     for folder, digest in ((site, theirs * 64), (again, ours * 64)):
         rows = pq.read_table(folder / "tables" / "cells.parquet")
         (folder / "tables" / "cells.parquet").unlink()
@@ -273,3 +264,102 @@ def test_lists_of_refused_runs_are_compared_by_name(tmp_path: Path) -> None:
     ]
     less = _list(tmp_path / "less", cut_off)
     assert list(differing_lists(less, again, of_last_roll_up=True)) == []
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A site with a list of hashes, written once."""
+    root = write_tables(tmp_path_factory.mktemp("site"), **_lists("/runs"), **site_tables())
+    build_site(*read_tables(root), root)
+    write_hash_list(root)
+    return root
+
+
+@pytest.fixture
+def published(written: Path, tmp_path: Path) -> Path:
+    """A copy of it, which a test may change."""
+    return Path(shutil.copytree(written, tmp_path / "published"))
+
+
+@pytest.fixture
+def recomputed(tmp_path: Path) -> Path:
+    """The tables of the same runs, which have moved to another folder; the rows are in another order."""
+    tables = {name: rows[::-1] for name, rows in site_tables().items()}
+    taken_over: dict[str, list[dict[str, object]]] = {name: [] for name in GIVEN_TABLES}
+    runs = {"runs": [run_row("/elsewhere")]}
+    lists = _lists("/elsewhere")
+    return write_tables(tmp_path / "again", **lists, **(tables | runs | taken_over))
+
+
+def _lists(root: str) -> dict[str, list[dict[str, str]]]:
+    return {
+        "refused": [{"folder": f"{root}/1", "refusal": "cut_off", "reason": "it was cut off"}],
+        "notices": [{"folder": f"{root}/2", "notice": "not in the catalogue: C.gone"}],
+    }
+
+
+def _found(published: Path, recomputed: Path, tmp_path: Path) -> list[str]:
+    (tmp_path / "scratch").mkdir()
+    found = differing_pages(published, recomputed, tmp_path / "scratch", list(GIVEN_TABLES))
+    return [f"{difference.part}: {difference.sentence}" for difference in found]
+
+
+def test_pages_that_the_tables_make_have_no_difference(
+    published: Path, recomputed: Path, tmp_path: Path
+) -> None:
+    """Pages do not depend on the time, the location of the runs, or the order in which Spark wrote rows."""
+    assert _found(published, recomputed, tmp_path) == []
+
+
+def test_address_of_the_pages_is_taken_from_the_grid(
+    published: Path, recomputed: Path, tmp_path: Path
+) -> None:
+    """A grid that was made for an address has its links in every export; they are no difference."""
+    build_site(*read_tables(published, pages="https://pages.example/kafka/"), published)
+    write_hash_list(published)
+    assert "https://pages.example/kafka/" in (published / "exports/changes.atom").read_text()
+    assert _found(published, recomputed, tmp_path) == []
+
+
+def test_painted_files_are_named(published: Path, recomputed: Path, tmp_path: Path) -> None:
+    """A falsified page, an added file and a removed one are found, although the list was rewritten."""
+    home = published / "index.html"
+    home.write_text(home.read_text().replace("violates", "conforms"))
+    badge = next((published / "exports" / "badges").rglob("*.svg"))
+    badge.write_text("<svg/>")
+    (published / "grid.md").unlink()
+    (published / "cells" / "more.html").write_text("all is well")
+    (published / "tables" / "more.parquet").write_bytes(b"")
+    write_hash_list(published)
+    assert sorted(_found(published, recomputed, tmp_path)) == [
+        "page: cells/more.html is published, but no table produces it",
+        f"page: {badge.relative_to(published)} differs from the page that the tables produce",
+        "page: grid.md is missing",
+        "page: index.html differs from the page that the tables produce",
+        "page: tables/more.parquet is published, but no table produces it",
+    ]
+
+
+@pytest.mark.parametrize("name", ["refused", "notices"])
+def test_missing_list_is_named(
+    published: Path, recomputed: Path, tmp_path: Path, name: str
+) -> None:
+    """No page can be made without the list; the missing list is reported, and no other finding is lost."""
+    (published / f"{name}.json").unlink()
+    assert _found(published, recomputed, tmp_path) == [
+        f"page: no page can be rendered: {name}.json is missing"
+    ]
+
+
+def test_statement_without_evidence_is_named(
+    published: Path, recomputed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If the pages cannot be rendered, the reason is the only difference."""
+
+    def render(*arguments: object) -> None:
+        raise StatementWithoutEvidence(["C.a has none"])
+
+    monkeypatch.setattr("reports.verify.page_verification.render_site", render)
+    (sentence,) = _found(published, recomputed, tmp_path)
+    assert sentence.startswith("page: no page can be rendered: ")
+    assert sentence.endswith("C.a has none")

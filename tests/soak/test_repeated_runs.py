@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from fixtures.polling import poll_until
-from reports.run.run_folder import read_run_header
-from reports.run.run_verdicts import run_verdicts
+from reports.run.run_folder import read_run_header, run_verdicts
 from tests.conformance.suite_runs import REPOSITORY
 from tests.soak.leftovers import (
     ENDING_S,

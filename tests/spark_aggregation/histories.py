@@ -1,4 +1,4 @@
-"""Generated histories of small runs, and the tables of a grid as plain values."""
+"""Generated histories of small runs, roll-ups of run folders without writing tables, and the tables of a grid as plain values."""
 
 from __future__ import annotations
 
@@ -7,13 +7,19 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_aggregation.run_roll_up import RollUpRequest, aggregate
+from spark_aggregation.history.facts import Facts, Ingested, facts_of, ingest
+from spark_aggregation.history.state import State, empty_state, fold
+from spark_aggregation.reading.frames import as_table, checkpointed
+from spark_aggregation.reading.run_files import screened
+from spark_aggregation.reading.storage import local_path
+from spark_aggregation.run_roll_up import RollUpRequest, aggregate, roll_up, shown
+from spark_aggregation.tables.given_reports import given_tables
 from spark_aggregation.tables.table_schemas import TABLES
 from tests.run_folders import example_row, planned_cell, run_header, write_run
 
@@ -159,3 +165,51 @@ def roll_up_into(spark: SparkSession, out: Path, *roots: Path, **asked: Any) -> 
     return values_of(
         {name: spark.read.parquet(str(written / f"{name}.parquet")) for name in TABLES}
     )
+
+
+def ingested(spark: SparkSession, root: Path) -> Ingested:
+    """Read all runs under `root`, with no history."""
+    return ingest(spark, [str(root)], empty_state(spark).known)
+
+
+class JudgedFolder(NamedTuple):
+    """Whether a run folder counts, and otherwise why not; a copy of another one has no refusal."""
+
+    counts: bool
+    refusal: str | None
+    reason: str | None
+
+
+def judged_folders(spark: SparkSession, root: Path) -> Mapping[str, JudgedFolder]:
+    """Return what is decided about each folder under `root`, by folder name."""
+    given = screened([str(root)])
+    rows = ingest(spark, given.roots, empty_state(spark).known).judged.collect()
+    found = {
+        local_path(row.folder): JudgedFolder(row.counts, row.refusal, row.reason) for row in rows
+    }
+    found |= {run.folder: JudgedFolder(False, run.refusal, run.reason) for run in given.refused}
+    return {Path(folder).name: judged for folder, judged in found.items()}
+
+
+def refused_folders(spark: SparkSession, root: Path) -> Mapping[str, str]:
+    """Return the refusal of each refused folder under `root`, by folder name."""
+    judged = judged_folders(spark, root)
+    return {name: each.refusal for name, each in judged.items() if each.refusal}
+
+
+def tables_of(spark: SparkSession, root: Path) -> Mapping[str, DataFrame]:
+    """Return the grid's tables, made from all runs under `root` that count."""
+    state, facts = state_of(spark, root)
+    state = State(**{name: checkpointed(frame) for name, frame in state.by_name().items()})
+    state, chosen = shown(state)
+    tables = {**roll_up(state, chosen, facts), **given_tables(spark).tables}
+    return {name: as_table(made(), TABLES[name]) for name, made in tables.items()}
+
+
+def state_of(spark: SparkSession, root: Path) -> tuple[State, Facts]:
+    """Return the state after all runs under `root` that count, and their facts."""
+    new = facts_of(ingested(spark, root))
+    facts = Facts(**{name: checkpointed(frame) for name, frame in new.by_name().items()})
+    before = empty_state(spark)
+    columns = before.columns_with(facts)
+    return fold(before, facts, columns, batch="", all_cells=lambda: facts.cells), facts

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from benchmarks.duckdb_grid import COUNTED_TABLES, by_key, counted_table
 from tests.run_folders import clause_entry, planned_cell, run_header, target_entry, write_header
-from tests.spark_aggregation.rolled_up import refused_folders, tables_of
+from tests.spark_aggregation.histories import refused_folders, tables_of
 
 CLAUSES = [f"C.{number}" for number in range(12)]
 ROWS_PER_RUN = 40_000

@@ -1,13 +1,21 @@
-"""Both jobs run unchanged on a cluster: submitted with one archive, with any Hadoop URI, and with equal results."""
+"""Both jobs run unchanged on a cluster of local processes: submitted with one archive, with any Hadoop URI, and with equal results."""
 
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
-from collections.abc import Iterator
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from itertools import product
 from pathlib import Path
+from queue import Empty, Queue
 
+import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
@@ -17,11 +25,151 @@ from reports.verify.verification import differing_rows
 from spark_aggregation.py_files import write_archive
 from spark_aggregation.rejudge_job import command as rejudge_here
 from spark_aggregation.run_roll_up import RollUpRequest, aggregate
+from spark_aggregation.session import SIMPLE_COMPILER
 from tests.conformance.suite_runs import SuiteRun
 from tests.spark_aggregation.histories import TARGETS, SmallRun
-from tests.spark_aggregation.standalone_cluster import WORKERS, standalone_cluster, submit
 
+SPARK_HOME = Path(pyspark.__file__).parent
+_SPARK_CLASS, _SPARK_SUBMIT = (
+    SPARK_HOME / "bin" / "spark-class",
+    SPARK_HOME / "bin" / "spark-submit",
+)
+_LOOPBACK = "127.0.0.1"
+_START_S = 240
+"""Time limit for the log line in which a daemon reports that it is ready; on an idle machine it takes at most 4 s."""
+_END_S = 30
+WORKERS = 2
+_QUICK_START = f"{SIMPLE_COMPILER} -XX:+UseSerialGC"
 pytestmark = [pytest.mark.slow, pytest.mark.nightly, pytest.mark.timeout(900)]
+
+
+class ClusterDidNotStart(Exception):
+    """A daemon ended, or did not report in time that it is ready; the message has its last lines."""
+
+
+def _environment() -> Mapping[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("SPARK_")}
+    return {
+        **kept,
+        "SPARK_HOME": str(SPARK_HOME),
+        "SPARK_LOCAL_IP": _LOOPBACK,
+        "SPARK_DAEMON_MEMORY": "256m",
+        "PYSPARK_PYTHON": sys.executable,
+    }
+
+
+@contextmanager
+def _daemon(role: str, ready: re.Pattern[str], arguments: Sequence[str]) -> Iterator[re.Match[str]]:
+    """Start a daemon, yield the match in the line that reports it ready, and end it by its process id."""
+    command = [
+        str(_SPARK_CLASS),
+        f"org.apache.spark.deploy.{role}",
+        "--host",
+        _LOOPBACK,
+        *arguments,
+    ]
+    process = subprocess.Popen(
+        command,
+        env=_environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+    )
+    lines: Queue[str | None] = Queue()
+
+    def read() -> None:
+        assert process.stderr is not None
+        for line in process.stderr:
+            lines.put(line)
+        lines.put(None)
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    try:
+        yield _awaited(lines, ready)
+    finally:
+        process.terminate()
+        try:
+            process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        reader.join()
+        if process.stderr is not None:
+            process.stderr.close()
+
+
+def _awaited(lines: Queue[str | None], ready: re.Pattern[str]) -> re.Match[str]:
+    seen: list[str] = []
+    try:
+        while (line := lines.get(timeout=_START_S)) is not None:
+            seen.append(line)
+            match = ready.search(line)
+            if match is not None:
+                return match
+    except Empty:
+        pass
+    raise ClusterDidNotStart("".join(seen[-20:]))
+
+
+@contextmanager
+def standalone_cluster(folder: Path) -> Iterator[str]:
+    """Start a cluster and yield its master's URL.
+
+    Args:
+        folder: where workers keep the files that they receive.
+    """
+    free = ("--port", "0", "--webui-port", "0")
+    there = re.compile(r"Starting Spark master at (spark://\S+)")
+    registered = re.compile(r"Successfully registered with master")
+    with ExitStack() as daemons:
+        url = daemons.enter_context(_daemon("master.Master", there, free))[1]
+        for number in range(WORKERS):
+            folder_option = ("--work-dir", str(folder / f"worker-{number}"))
+            limits = ("--cores", "1", "--memory", "1g")
+            daemons.enter_context(
+                _daemon("worker.Worker", registered, [*free, *limits, *folder_option, url])
+            )
+        yield url
+
+
+def submit(
+    master: str,
+    script: Path,
+    arguments: Sequence[str],
+    *,
+    py_files: Path,
+    settings: Mapping[str, str] | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Submit a script as a user would, from the script's own folder; `py_files` is an archive of the packages that it imports.
+
+    Returns:
+        Exit status and output.
+    """
+    given = {
+        "spark.driver.host": _LOOPBACK,
+        "spark.driver.bindAddress": _LOOPBACK,
+        "spark.executor.memory": "512m",
+        "spark.sql.shuffle.partitions": "2",
+        # The jobs submitted here are small: compiling would take longer than computing.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.driver.extraJavaOptions": _QUICK_START,
+        "spark.executor.extraJavaOptions": _QUICK_START,
+        **(settings or {}),
+    }
+    options = [part for name, value in given.items() for part in ("--conf", f"{name}={value}")]
+    command = [str(_SPARK_SUBMIT), "--master", master, *options, "--py-files", str(py_files)]
+    return subprocess.run(
+        [*command, str(script), *arguments],
+        env=_environment(),
+        cwd=script.parent,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from reports.intervals import wilson_interval
+from reports.repeats import wilson_interval
 from spark_aggregation.tables.count_tables import flake_rates, flaky_cells, latency, speed
 
 CELL = ("C.a", "t", "l")

@@ -1,4 +1,4 @@
-"""The summary of a file follows from its bytes; a file that cannot be read has no rows."""
+"""The summary of a file follows from its bytes, a file that cannot be read has no rows, and summaries merge in any order."""
 
 from __future__ import annotations
 
@@ -11,10 +11,26 @@ from unittest.mock import patch
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.testing import assertDataFrameEqual
 
 from reports import run_limits
 from spark_aggregation.reading import file_contents
-from spark_aggregation.reading.file_contents import MOST_COMPARED, read_contents
+from spark_aggregation.reading.file_contents import (
+    CONTENTS,
+    LATENCY_KEYS,
+    MOST_COMPARED,
+    PARTIAL_KEYS,
+    read_contents,
+)
+from spark_aggregation.reading.run_files import (
+    counted_apart,
+    merge_partials,
+    parent,
+    partial_aggregates,
+)
 from tests.run_folders import (
     example_row,
     planned_cell,
@@ -271,3 +287,62 @@ def test_bytes_that_many_rows_repeat_are_not_written_out(tmp_path: Path) -> None
     content = _written(tmp_path, table.set_column(index, field, long))
     assert len(content) < 100_000
     assert _contents(content, "exchanges/part-0.parquet")["excess"].startswith("its texts take")
+
+
+FOLDER = "file:/runs/r1"
+DAY = date(2026, 11, 21)
+CONFORMS = dict.fromkeys(PARTIAL_KEYS, "same") | {
+    "run_date": DAY,
+    "failure_signature": None,
+    "examples": 2,
+    "smallest_example": 4,
+}
+VIOLATED = CONFORMS | {"verdict": "violates", "failure_signature": "f1"}
+
+
+def _files(spark: SparkSession, name: str, *files: list[dict[str, Any]]) -> DataFrame:
+    """Return files of one run, in which only the list called `name` is not empty."""
+    rows = [
+        {**dict.fromkeys(CONTENTS.names), "folder": FOLDER, "name": f"part-{part}", name: entries}
+        for part, entries in enumerate(files)
+    ]
+    return spark.createDataFrame(rows, from_arrow_schema(CONTENTS))
+
+
+def test_counts_of_one_run_are_merged_over_its_files(spark: SparkSession) -> None:
+    """Entries that differ only in their file are added up, with the smallest example of all."""
+    later = CONFORMS | {"examples": 3, "smallest_example": 1}
+    found = partial_aggregates(_files(spark, "partials", [CONFORMS, VIOLATED], [later]))
+    measures = found.select("folder", "verdict", "examples", "smallest_example", "first_seen")
+    expected = spark.createDataFrame(
+        [(FOLDER, "same", 5, 1, DAY), (FOLDER, "violates", 2, 4, DAY)], measures.schema
+    )
+    assertDataFrameEqual(measures, expected)
+
+
+def test_latencies_of_one_run_are_merged_over_its_files(spark: SparkSession) -> None:
+    """Counts of the same bucket are added up."""
+    entry = dict.fromkeys(LATENCY_KEYS, "same") | {"latency_bucket": 36, "examples": 2}
+    slow = entry | {"latency_bucket": 50}
+    found = counted_apart(_files(spark, "latencies", [entry, slow], [entry]), "latencies")
+    counted = {row.latency_bucket: row.examples for row in found.collect()}
+    assert counted == {36: 4, 50: 2}
+
+
+def test_merging_over_days_keeps_the_first_and_the_last(spark: SparkSession) -> None:
+    """A grain without the day says when a failure was first and last seen."""
+    days = [date(2026, 11, 22), date(2026, 11, 20), DAY]
+    files = [[VIOLATED | {"run_date": day}] for day in days]
+    partials = partial_aggregates(_files(spark, "partials", *files))
+    merged = merge_partials(partials, ["failure_signature"])
+    expected = spark.createDataFrame(
+        [("f1", 6, 4, date(2026, 11, 20), date(2026, 11, 22))], merged.schema
+    )
+    assertDataFrameEqual(merged, expected)
+
+
+def test_parent_is_the_path_without_its_last_names(spark: SparkSession) -> None:
+    """It has no slash at its end."""
+    paths = spark.createDataFrame([(f"{FOLDER}/examples/part-0.parquet",)], "path string")
+    found = paths.select(*(parent(F.col("path"), levels=levels) for levels in (1, 2, 3)))
+    assert tuple(found.collect()[0]) == (f"{FOLDER}/examples", FOLDER, "file:/runs")

@@ -23,7 +23,7 @@ from tests.run_folders import (
     run_header,
     write_run,
 )
-from tests.spark_aggregation.rolled_up import ingested, tables_of
+from tests.spark_aggregation.histories import ingested, tables_of
 
 COLUMN = ("'r1' AS run_id", "'t' AS target", "'l' AS listener")
 SEEN = ("1 AS smallest_example", "current_date() AS first_seen", "current_date() AS last_seen")

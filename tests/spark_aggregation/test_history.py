@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 from pyspark.sql import DataFrameWriter, SparkSession
 
 from spark_aggregation.errors import ForeignHistory
-from spark_aggregation.history.facts import FACTS, Facts, facts_of
+from spark_aggregation.history.facts import FACTS, Facts, facts_of, ingest
 from spark_aggregation.history.history import LAYOUT, RunHistory
-from spark_aggregation.history.ingest import ingest
 from spark_aggregation.history.state import STATE, State, empty_state
 from spark_aggregation.reading.frames import checkpointed
 from spark_aggregation.reading.storage import AlreadyThere, Storage, local_path
@@ -29,11 +28,12 @@ from tests.spark_aggregation.histories import (
     WRITTEN_HISTORIES,
     SmallRun,
     Tables,
+    ingested,
     nights_of,
     roll_up_into,
     small_runs,
+    state_of,
 )
-from tests.spark_aggregation.rolled_up import ingested, state_of
 
 
 def _merged(

@@ -1,9 +1,11 @@
-"""The command writes tables, lists refused runs, and reports by its exit status whether any run counted."""
+"""The command writes tables, lists refused runs, shows what needs Spark's words, and reports by its exit status whether any run counted."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -13,7 +15,7 @@ from pyspark.sql import SparkSession
 from reports.grid.table_rows import inputs_sha256
 from reports.records import Verdict
 from reports.site.whole_site import build_site, read_tables
-from spark_aggregation.job import command
+from spark_aggregation.job import command, stderr_held_back
 from spark_aggregation.tables.table_schemas import TABLES
 from tests.broken_run_folders import BROKEN, write_whole_run
 from tests.run_folders import example_row, planned_cell, run_header, write_run
@@ -121,3 +123,30 @@ def test_missing_report_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert _run(tmp_path / "run", "--out", tmp_path / "out", "--mutation", missing) == 2
     assert f"{missing} is not a file; `kafka-conformance mutation --out`" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+_CHILD = [sys.executable, "-c", "import sys; sys.stderr.write('of a child\\n')"]
+
+
+def _fail(error: Exception) -> None:
+    with stderr_held_back(lambda raised: isinstance(raised, KeyError)):
+        subprocess.run(_CHILD, check=True)
+        raise error
+
+
+def test_words_are_shown_afterwards(capfd: pytest.CaptureFixture[str]) -> None:
+    """Nothing is lost if the block succeeds."""
+    with stderr_held_back(lambda raised: True):
+        subprocess.run(_CHILD, check=True)
+        assert capfd.readouterr().err == ""
+    assert capfd.readouterr().err == "of a child\n"
+
+
+def test_words_are_dropped_if_the_error_says_it(capfd: pytest.CaptureFixture[str]) -> None:
+    """They are shown with every other error."""
+    with pytest.raises(KeyError):
+        _fail(KeyError())
+    assert capfd.readouterr().err == ""
+    with pytest.raises(ValueError, match="unknown"):
+        _fail(ValueError("unknown"))
+    assert capfd.readouterr().err == "of a child\n"

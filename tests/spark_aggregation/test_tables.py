@@ -1,4 +1,4 @@
-"""The tables have the columns that the report reads, and written rows follow each schema."""
+"""Tables have the columns that the report reads, written rows follow each schema, and Spark's schemas are those of the records."""
 
 from __future__ import annotations
 
@@ -11,11 +11,23 @@ from typing import Any
 import pytest
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, DataType, IntegralType, MapType, StructType
 
 from reports.grid import grid_tables, history_tables
-from reports.records import NOT_RECORDED
+from reports.records import (
+    ANSWER_FIELDS,
+    EXAMPLE_FIELDS,
+    EXCHANGE_FIELDS,
+    NOT_RECORDED,
+    Column,
+    ColumnType,
+)
+from reports.run.run_folder import run_schema
 from spark_aggregation.errors import UnreadableReport
-from spark_aggregation.history.ingest import changed_clauses
+from spark_aggregation.history.facts import changed_clauses
+from spark_aggregation.reading import refusals
+from spark_aggregation.reading.schema import EXAMPLES, EXCHANGES, HEADER, spark_schema
+from spark_aggregation.tables.evidence import neighbours
 from spark_aggregation.tables.given_reports import given_tables
 from spark_aggregation.tables.table_schemas import TABLES
 from tests.broken_run_folders import OTHER_SUITES, ROWS
@@ -27,8 +39,7 @@ from tests.run_folders import (
     run_header,
     write_run,
 )
-from tests.spark_aggregation.histories import SmallRun
-from tests.spark_aggregation.rolled_up import ingested, tables_of
+from tests.spark_aggregation.histories import SmallRun, ingested, tables_of
 
 ROW_TYPES: dict[str, type] = {
     "cells": grid_tables.GridCell,
@@ -215,3 +226,108 @@ def test_folder_of_a_report_is_no_report(spark: SparkSession, tmp_path: Path) ->
     """The other command's `--out` takes a folder, but the roll-up needs the file in it."""
     with pytest.raises(UnreadableReport, match="is not a file"):
         given_tables(spark, changes=str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("role", "found"), [("broker", {"pinned", "same"}), ("client", {"pinned"})]
+)
+def test_equal_bytes_make_a_neighbour_of_a_broker_only(
+    spark: SparkSession, role: str, found: set[str]
+) -> None:
+    """A pinned example is the same on all targets; drawn ones are the same if a broker got the same bytes."""
+    cell = "'C.a' AS clause, 'plaintext' AS listener"
+    cases = {
+        "failing": (True, "x"),
+        "pinned": (True, "y"),
+        "same": (False, "x"),
+        "other": (False, "z"),
+    }
+    examples = spark.createDataFrame(
+        [(name, pinned, sent) for name, (pinned, sent) in cases.items()],
+        "target string, pinned boolean, sent_sha256 string",
+    ).selectExpr(
+        *("target AS run_id", "*", *cell.split(", ")),
+        *("'test_x' AS property", "1 AS example_number", "'answer' AS outcome"),
+        *("CAST(0 AS SHORT) AS error_code", "'violates' AS verdict", "'a' AS answer_sha256"),
+        "IF(target = 'failing', 'f1', NULL) AS failure_signature",
+    )
+    targets = examples.selectExpr(
+        "run_id", "target", "listener", f"'{role}' AS role", "array(1) AS release_order"
+    )
+    failure = (
+        "struct('f1' AS signature, 'violates' AS verdict, 1 AS smallest_example, 1L AS examples)"
+    )
+    cells = examples.selectExpr(
+        *("run_id", "target", *cell.split(", ")),
+        f"filter(array({failure}), each -> target = 'failing') AS failures",
+    )
+    rows = neighbours(cells, examples, targets).select("signature", "target").collect()
+    assert {tuple(row) for row in rows} == {("f1", target) for target in found}
+
+
+_TYPE_NAMES = {
+    ColumnType.STRING: "string",
+    ColumnType.INT16: "smallint",
+    ColumnType.INT32: "int",
+    ColumnType.BINARY: "binary",
+    ColumnType.DATE: "date",
+}
+
+
+@pytest.mark.parametrize(
+    ("schema", "fields"),
+    [
+        pytest.param(EXAMPLES, EXAMPLE_FIELDS, id="examples"),
+        pytest.param(EXCHANGES, EXCHANGE_FIELDS, id="exchanges"),
+        pytest.param(spark_schema(ANSWER_FIELDS), ANSWER_FIELDS, id="answers"),
+    ],
+)
+def test_record_schema_equals_the_record_columns(
+    schema: StructType, fields: tuple[Column, ...]
+) -> None:
+    """Names, order, types and nullability of a record table are the same in Spark."""
+    assert [(field.name, field.dataType.simpleString(), field.nullable) for field in schema] == [
+        (column.name, _TYPE_NAMES[column.type], column.nullable) for column in fields
+    ]
+
+
+def _as_json_schema(type_: DataType) -> Any:
+    """Convert a Spark type to a reduced JSON Schema, in the form of `_reduced`."""
+    if isinstance(type_, StructType):
+        return {
+            field.name: (_as_json_schema(field.dataType), not field.nullable) for field in type_
+        }
+    if isinstance(type_, ArrayType):
+        return [_as_json_schema(type_.elementType)]
+    if isinstance(type_, MapType):
+        return "map"
+    if isinstance(type_, IntegralType):
+        return "integer"
+    return {"string": "string", "boolean": "boolean", "double": "number"}[type_.typeName()]
+
+
+def _reduced(schema: Mapping[str, Any]) -> Any:
+    if "$ref" in schema:
+        return _reduced(run_schema()["$defs"][schema["$ref"].rpartition("/")[2]])
+    types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    kind = types[0]
+    if kind == "object" and "properties" in schema:
+        return {
+            name: (_reduced(value), name in schema["required"])
+            for name, value in schema["properties"].items()
+        }
+    if kind == "array":
+        return [_reduced(schema["items"])]
+    return "map" if kind == "object" else kind
+
+
+def test_header_schema_equals_the_published_json_schema() -> None:
+    """Spark and run_schema.json have the same keys, types and required keys."""
+    assert _as_json_schema(HEADER) == _reduced(run_schema())
+
+
+def test_patterns_are_those_of_the_published_json_schema() -> None:
+    """The roll-up's patterns are copies of the schema's."""
+    schema = run_schema()
+    assert schema["properties"]["run_id"]["pattern"] == refusals.RUN_ID_PATTERN
+    assert schema["$defs"]["instant"]["pattern"] == refusals.INSTANT_PATTERN

@@ -14,17 +14,16 @@ from reference_model.profiles.profile import line_of, release_order
 from reference_model.profiles.release_tables import RecordedRelease, recorded_releases
 from reference_model.profiles.version_tables import RequestKind
 from reports.escaping import one_line
-from reports.failure_classes import FailureClass
 from reports.grid.bugs import Bug, Evidence, bugs_of, title_of
 from reports.grid.grid_tables import implementation_name
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import KeptFailure, failures_by_run
 from reports.grid.products import Product, evidence_of, library_of, products_of
 from reports.records import REPRODUCER_FILE, UNSETTLED_VERDICTS, Verdict
-from reports.upgrade.ends import ends_named
+from reports.repeats import FailureClass
+from reports.upgrade.client_versions import tried_operations
 from reports.upgrade.grid_changes import RuleKind
-from reports.upgrade.tried_operations import tried_operations
-from reports.upgrade.upgrade import upgrade_between
+from reports.upgrade.upgrade import ends_named, upgrade_between
 from wire.foreign_json import read_foreign_json
 from workflows.compatibility.data import (
     Compatibility,

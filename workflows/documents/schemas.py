@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, get_args, get_origin, get_type_hints
 
 from proposals import provided
-from reports.exports.table_files import GRID_ROW_TYPES, TABLE_SCHEMA_VERSION, columns_of
+from reports.exports.writing import GRID_ROW_TYPES, TABLE_SCHEMA_VERSION, columns_of
 from reports.grid.grid_tables import CellFailure
 from reports.grid.history_tables import ROW_TYPES
 from reports.records import (
@@ -23,7 +23,7 @@ from reports.records import (
     Verdict,
 )
 from reports.run.run_folder import run_schema
-from reports.site.advertised import RECORDED_COLUMNS
+from reports.site.release_pages import RECORDED_COLUMNS
 from reports.verdict_labels import SYMBOLS, WORDS
 from reports.verify.verification import GIVEN_TABLES
 from spark_aggregation.tables.table_schemas import TABLES
@@ -232,7 +232,7 @@ def _object(properties: _Schema) -> _Schema:
 
 
 def _value(hint: Any) -> _Schema:
-    """Return the schema of a value, as `reports.exports.table_files` writes a value of this type."""
+    """Return the schema of a value, as `reports.exports.writing` writes a value of this type."""
     if hint in _NAMED:
         return {"$ref": f"#/$defs/{_NAMED[hint]}"}
     if get_origin(hint) is types.UnionType:

@@ -12,9 +12,9 @@ from jsonschema import Draft202012Validator
 
 from clauses.catalogue import catalogue
 from proposals.kip_1313.page import COLUMNS, DISCOVERY, RECORDED
-from reports.exports.links import FORMS, table_address
-from reports.exports.table_files import table_schema_text
+from reports.exports.writing import table_schema_text
 from reports.grid import addresses
+from reports.grid.addresses import FORMS, table_address
 from tests.reports.site.parsed_pages import all_of, parse, text_of
 from tests.reports.site.sites import write_small_site
 

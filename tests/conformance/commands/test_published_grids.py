@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 
 from conformance.__main__ import main
 from conformance.commands import verify
-from reports.grid.row_keys import ROW_KEYS
+from reports.grid.table_rows import ROW_KEYS
 from reports.hash_list import altered_files, read_hash_list, write_hash_list
 from reports.refused_runs import REFUSED_FILE
 from reports.verify.verification import GridDifference

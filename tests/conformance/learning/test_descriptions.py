@@ -18,8 +18,15 @@ from conformance.learning.learner import learn_listener
 from fixtures.client.traffic import TRAFFIC
 from reference_model.faults.broker import DEFECTS
 from reports.machines.learned import Learned, as_json, from_json, moves_as_json
-from reports.machines.machine import Machine, MachineMove, minimal
-from reports.machines.pictures import as_dot, as_mermaid, as_svg, as_table
+from reports.machines.machine import (
+    Machine,
+    MachineMove,
+    as_dot,
+    as_mermaid,
+    as_svg,
+    as_table,
+    minimal,
+)
 from reports.site.machine_pages import boundaries_of, groups_of
 from tests.conformance.learning.subjects_in_memory import few_letters, listening, model_machine
 

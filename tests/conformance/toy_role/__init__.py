@@ -31,7 +31,7 @@ from fixtures.under_test.judged_target import Chosen
 from reference_model.faults.broker import DEFECTS
 from reference_model.profiles.listeners import PLAINTEXT
 from reports.plugin import clauses_of
-from reports.run.repeats import Repeats
+from reports.repeats import Repeats
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,13 @@
-"""Grid folders for tests of the exports: a small one, and one in which every name and message is hostile."""
+"""For tests of the exports: a small grid, one in which every name and message is hostile, and what a third-party renderer makes of Markdown."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+
+from markdown_it import MarkdownIt
 
 from reports.exports.writing import write_exports
 from reports.grid.grid_reading import read_grid
@@ -94,3 +97,30 @@ def export(out_dir: Path) -> Path:
     summary = summarise(folded, out_dir / "index.html", history.failures)
     write_exports(folded, history, summary, out_dir)
     return out_dir
+
+
+class RenderedTags(HTMLParser):
+    """Collects the tags, links and comments of rendered Markdown."""
+
+    def __init__(self, markdown: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.links: list[str] = []
+        self.comments: list[str] = []
+        self.feed(MarkdownIt("commonmark", {"html": True}).enable("table").render(markdown))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Record a tag, and the target of its link."""
+        self.tags.append(tag)
+        self.links += [value or "" for name, value in attrs if name == "href"]
+
+    def handle_comment(self, data: str) -> None:
+        """Record a comment."""
+        self.comments.append(data)
+
+
+EXPECTED_TAGS = {
+    *("h3", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "blockquote"),
+    *("details", "summary", "pre", "code", "a", "ul", "li"),
+}
+"""Tags that the suite's Markdown uses."""

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from reports.exports.badges import Badge, badge_svg, text_width_px
-from reports.exports.links import BADGE_OF_ALL, badge_of_source, badge_of_target
+from reports.grid.addresses import BADGE_OF_ALL, badge_of_source, badge_of_target
 from tests.reports.exports.grids import HOSTILE, NEW, OLD
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -11,8 +11,15 @@ from reports.exports.comparison import ChangeKind, GridComparison, compare
 from reports.exports.comparison_texts import comparison_markdown, rows_of
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_tables import Grid
-from tests.reports.exports.grids import CLAUSE, HOSTILE, NEW, OLD, OTHER
-from tests.reports.exports.rendered import EXPECTED_TAGS, RenderedTags
+from tests.reports.exports.grids import (
+    CLAUSE,
+    EXPECTED_TAGS,
+    HOSTILE,
+    NEW,
+    OLD,
+    OTHER,
+    RenderedTags,
+)
 from tests.reports.roll_up_tables import cell_row, clause_row, target_row, write_tables
 
 

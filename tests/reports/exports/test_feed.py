@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from reports.exports.feed import MOST_ENTRIES
-from reports.exports.links import FEED
+from reports.grid.addresses import FEED
 from tests.reports.exports.grids import CAME, CLAUSE, OLD, export, transition_row
 from tests.reports.roll_up_tables import cell_row, clause_row, target_row, write_tables
 

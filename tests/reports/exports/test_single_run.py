@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from reports.errors import RunRefused
 from reports.exports.single_run import failures_of_run, grid_of_run
 from reports.records import Verdict
+from reports.refused_runs import RunRefused
 from tests.reports.recorders import answered_step, failure_of, key_of
 from tests.run_folders import example_row, planned_cell, run_header, write_run
 from tests.written_failures import write_failure

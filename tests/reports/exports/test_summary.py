@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from reports.exports.links import SUMMARY
-from reports.exports.summary import MOST_BYTES, summary_markdown
+from reports.exports.markdown_texts import MOST_BYTES, summary_markdown
+from reports.grid.addresses import SUMMARY
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_summary import summarise
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import read_history_tables
-from tests.reports.exports.grids import HOSTILE
-from tests.reports.exports.rendered import EXPECTED_TAGS, RenderedTags
+from tests.reports.exports.grids import EXPECTED_TAGS, HOSTILE, RenderedTags
 from tests.reports.roll_up_tables import cell_row, clause_row, failure_row, target_row, write_tables
 
 

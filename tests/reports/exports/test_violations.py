@@ -7,15 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from reports.exports.issue_texts import marker
-from reports.exports.links import VIOLATIONS
-from reports.exports.violations import violations_of
+from reports.exports.issues import marker, violations_of
+from reports.grid.addresses import VIOLATIONS
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import read_history_tables
 from reports.run.failures import READS_FACTS
-from tests.reports.exports.grids import CLAUSE, NEW, OLD, OTHER, SIGNATURE, export, hostile_tables
-from tests.reports.exports.rendered import EXPECTED_TAGS, RenderedTags
+from tests.reports.exports.grids import (
+    CLAUSE,
+    EXPECTED_TAGS,
+    NEW,
+    OLD,
+    OTHER,
+    SIGNATURE,
+    RenderedTags,
+    export,
+    hostile_tables,
+)
 from tests.reports.roll_up_tables import cell_row, clause_row, failure_row, target_row, write_tables
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from reference_model.clients.scripts.steps import steps_of
 from reports.grid import addresses
-from reports.run.exchange_dump import render_play
+from reports.run.hex_dump import render_play
 from reports.site.byte_tables import read_dump
 from reports.site.failure_pages import outline
 from strategies.api_versions import build_request

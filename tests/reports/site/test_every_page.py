@@ -18,7 +18,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from reports.site.rendering import FOLDERS
-from tests.reports.site.accessibility import SIZES, faults_of
+from tests.reports.site.browsers import SIZES, faults_of
 from tests.reports.site.parsed_pages import all_of, parse
 
 MOST_BYTES = {

@@ -12,9 +12,8 @@ import pytest
 from reports.grid import addresses
 from reports.run.failures import READS_FACTS
 from reports.run.hex_dump import BARE_ANSWER, dump_answer, dump_answer_of, dump_bare, dump_request
-from reports.site.byte_tables import ByteRow, Part, read_dump, rows_of
+from reports.site.byte_tables import ByteRow, ExpectedAnswer, Part, read_dump, rows_of
 from reports.site.drill_down import write_cells
-from reports.site.expected_answers import ExpectedAnswer
 from reports.site.failure_pages import compare, shown_rows, write_failures
 from reports.site.role_grids import write_role_grids
 from strategies.api_versions import build_request

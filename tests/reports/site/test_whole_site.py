@@ -1,25 +1,43 @@
-"""The entire small site: it has all its pages, nothing unescaped, and nothing left of an earlier site."""
+"""The entire small site: it has all its pages, what the search box finds, nothing unescaped, and nothing left of an earlier site."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import json
+import re
+from pathlib import Path, PurePosixPath
+from typing import Any
 from urllib.parse import unquote
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from playwright.sync_api import Browser
 
 from reports.grid import addresses
 from reports.grid.history_tables import ROW_TYPES
 from reports.site.clause_pages import write_clauses
 from reports.site.drill_down import write_cells
 from reports.site.failure_pages import write_failures
-from reports.site.whole_site import build_site, read_tables
+from reports.site.whole_site import (
+    StatementWithoutEvidence,
+    build_site,
+    check_statements,
+    read_tables,
+)
 from reports.site.why import write_why
+from tests.reports.site.browsers import SIZES
 from tests.reports.site.parsed_pages import all_of, parse, text_of
 from tests.reports.site.sites import (
     HOSTILE,
+    KNOWN_SIGNATURE,
     NAMES,
+    NEW,
+    OLD,
+    ORDER,
     SIGNATURE,
     TARGETS,
+    cells_with,
+    site_tables,
     write_pages,
     write_small_site,
     write_small_tables,
@@ -116,3 +134,97 @@ def test_missing_table_is_shown_as_not_recorded(missing: str, tmp_path: Path) ->
     (tmp_path / "tables" / f"{missing}.parquet").rmdir()
     write_pages(tmp_path, write_clauses, write_cells, write_failures, write_why)
     assert any("not recorded" in text_of(parse(path)) for path in _pages(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("clause", "target", "changes"),
+    [
+        pytest.param(NAMES, NEW, {"known_violation": ""}, id="known violation"),
+        pytest.param(NAMES, OLD, {"reason": ""}, id="not applicable"),
+        pytest.param(ORDER, NEW, {"reason": ""}, id="inconclusive"),
+        pytest.param(ORDER, NEW, {"reason": "", "known_violation": "open"}, id="declared too"),
+    ],
+)
+def test_missing_note_is_refused(
+    clause: str, target: str, changes: dict[str, Any], tmp_path: Path
+) -> None:
+    """The cell is named."""
+    folder = write_small_tables(tmp_path, cells=cells_with(clause, target, **changes))
+    with pytest.raises(StatementWithoutEvidence, match=f"{clause} on {target}.*a note is missing"):
+        check_statements(*read_tables(folder))
+
+
+@pytest.mark.parametrize("kept", ["no row", "no bytes", "recurred in no repeat"])
+def test_missing_evidence_is_refused(kept: str, tmp_path: Path) -> None:
+    """A failure without any stored evidence does not count as evidence, and no page is written."""
+    failures = site_tables()["failures"]
+    if kept == "no row":
+        failures = [row for row in failures if row["signature"] != KNOWN_SIGNATURE]
+    elif kept == "no bytes":
+        failures = [row | {"hex_dump": None} for row in failures]
+    else:
+        facts = json.dumps({"repeats": {"class": "flaky", "rate": {"failed": 0}}})
+        failures = [row | {"facts": facts} for row in failures]
+    with pytest.raises(StatementWithoutEvidence, match="evidence is missing"):
+        write_small_site(tmp_path, failures=failures)
+    assert not (tmp_path / "index.html").exists()
+
+
+def _entries(site: Path) -> list[list[str]]:
+    text = (site / addresses.SEARCH).read_text(encoding="utf-8")
+    found: list[list[str]] = json.loads(text.removeprefix("window.searchEntries = ").rstrip(";\n"))
+    return found
+
+
+def test_products_rules_and_failures_can_be_found(small_site: Path) -> None:
+    """Each entry leads to a page of the site; names are kept as they are."""
+    entries = _entries(small_site)
+    assert ["Apache Kafka 4.4.0", f"broker {NEW}", addresses.target_page(NEW)] in entries
+    upgrade = addresses.upgrade_page("2.8.2", "4.4.0")
+    assert ["2.8.2 → 4.4.0", "upgrade", upgrade] in entries
+    assert [NAMES, NAMES, addresses.clause_page(NAMES)] in entries
+    assert any(title.startswith(HOSTILE) for title, _, _ in entries)
+    message = "assert NONE (0) is INVALID_REQUEST (42)"
+    page = addresses.failure_page(KNOWN_SIGNATURE)
+    assert [f"Apache Kafka 4.4.0: {message}", NAMES, page] in entries
+    assert all((small_site / href).is_file() for _, _, href in entries)
+
+
+@pytest.mark.browser
+def test_search_leads_to_a_failure_by_its_error(browser: Browser, small_site: Path) -> None:
+    """The words may come from title and id; the first hit opens with Enter, from a page in a folder as well; words that lead nowhere get an answer too."""
+    page = browser.new_page(viewport=SIZES["phone"])
+    page.goto((small_site / addresses.target_page(NEW)).as_uri())
+    box = page.get_by_label("Search rules, products and failures")
+    box.fill("no such word")
+    page.locator(".search li", has_text="Nothing found").wait_for()
+    box.fill("invalid_request 4.4.0")
+    page.locator(".search li a").first.wait_for()
+    assert page.locator(".search li").count() == 1
+    assert page.evaluate("document.documentElement.scrollWidth") == SIZES["phone"]["width"]
+    box.press("Enter")
+    page.wait_for_url(f"**/{addresses.failure_page(KNOWN_SIGNATURE)}")
+    page.close()
+
+
+def test_plain_names_stay() -> None:
+    """Addresses contain the ids of clauses and targets unchanged."""
+    assert addresses.clause_page("KIP-511.names-refused") == "clauses/KIP-511.names-refused.html"
+    cell = addresses.cell_page("KIP-35.keys", "apache-kafka-4.4.0", "ssl")
+    assert cell == "cells/KIP-35.keys/apache-kafka-4.4.0-ssl.html"
+    assert addresses.root_of(cell) == "../../"
+
+
+@given(name=st.text())
+def test_any_name_is_one_safe_part_of_a_path(name: str) -> None:
+    """The part has no separator and nothing that must be quoted, and is neither empty nor only dots."""
+    part = addresses.file_name(name)
+    assert re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]*", part)
+    assert len(PurePosixPath(part).parts) == 1
+    assert len(part) <= 120
+
+
+@given(one=st.text(), other=st.text())
+def test_different_names_have_different_addresses(one: str, other: str) -> None:
+    """Names that lose characters are distinguished by a hash."""
+    assert (addresses.file_name(one) == addresses.file_name(other)) == (one == other)

@@ -8,8 +8,12 @@ import pytest
 
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_view import FoldedGrid
-from reports.upgrade.client_versions import TriedVersion, served_clients, serves
-from reports.upgrade.kafka_statement import is_partly_supported
+from reports.upgrade.client_versions import (
+    TriedVersion,
+    is_partly_supported,
+    served_clients,
+    serves,
+)
 from tests.reports.roll_up_tables import cell_row, clause_row, run_row, target_row, write_tables
 
 RUN = {"run_id": "20261121T150000Z-0a0b0c0d"}

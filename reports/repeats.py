@@ -7,13 +7,25 @@ it recurred in no repeat at all, or a control shows that the machine or the brok
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
+from statistics import NormalDist
 from typing import Any, TypedDict
 
-from reports.failure_classes import FailureClass
-from reports.intervals import wilson_interval
 from reports.records import FlakeRate
+
+
+class FailureClass(enum.StrEnum):
+    """Why a failure may or may not recur."""
+
+    DETERMINISTIC = "deterministic"
+    ORDER = "order"
+    LOAD = "load"
+    ENVIRONMENT = "environment"
+    TOO_SLOW = "too slow"
+    FLAKY = "flaky"
+
 
 MEANINGS = {
     FailureClass.DETERMINISTIC: "fails every time",
@@ -39,6 +51,31 @@ class Tally:
 
     def __str__(self) -> str:
         return f"{self.failed} of {self.repeats}"
+
+
+CONFIDENCE = 0.95
+"""Share of the interval of a rate, by Wilson's formula: valid also for few repeats and for rates near 0."""
+_Z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+
+
+def middle_and_half(failed: Any, repeats: Any) -> tuple[Any, Any]:
+    """Return the middle of the interval, and half its width.
+
+    Args:
+        failed: how many repeats failed: a number or a column of Spark.
+        repeats: how many there were, more than 0: of the same type.
+    """
+    rate, weight = failed / repeats, _Z * _Z / repeats
+    half = (weight * (rate * (1 - rate) + weight / 4)) ** 0.5 / (1 + weight)
+    return (rate + weight / 2) / (1 + weight), half
+
+
+def wilson_interval(failed: int, repeats: int) -> tuple[float, float]:
+    """Return both ends of the interval, within 0 and 1; it is all of them if nothing was repeated."""
+    if repeats == 0:
+        return 0.0, 1.0
+    middle, half = middle_and_half(failed, repeats)
+    return max(middle - half, 0.0), min(middle + half, 1.0)
 
 
 def rate_of(tallies: Collection[Tally]) -> FlakeRate:
@@ -156,3 +193,16 @@ def repeat_facts(repeats: Repeats) -> Mapping[str, Any]:
         **asdict(repeats),
         **{"rate": asdict(repeats.rate), "sentence": str(repeats)},
     }
+
+
+def stored_leave_open(repeats: Mapping[str, Any] | None) -> bool:
+    """Return whether stored repeats leave open whether the target is at fault, as `Repeats.leaves_open` says.
+
+    Args:
+        repeats: what `repeat_facts` returned; None or empty if the failure was not repeated.
+    """
+    if not repeats:
+        return False
+    is_gone = not (repeats.get("rate") or {}).get("failed", 1)
+    kind = repeats.get("class")
+    return kind == FailureClass.TOO_SLOW or (kind == FailureClass.FLAKY and is_gone)

@@ -1,11 +1,16 @@
-"""Checks a page with axe in a real browser."""
+"""Checks a page with axe in a real browser, and renders one in a text browser."""
 
 from __future__ import annotations
 
+import os
+import subprocess
 from collections.abc import Mapping
+from pathlib import Path
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, ViewportSize
+
+from tests.programs import require_program
 
 SIZES: Mapping[str, ViewportSize] = {
     "desktop": {"width": 1500, "height": 1000},
@@ -28,3 +33,15 @@ def faults_of(page: Page) -> list[str]:
     if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
         faults.append("wider than the window")
     return faults
+
+
+def dump_in_w3m(page: Path, *options: str) -> str:
+    """Return a page as w3m shows it, 160 columns wide."""
+    return subprocess.run(
+        [require_program("w3m"), "-dump", "-cols", "160", *options, "-T", "text/html", page],
+        env={**os.environ, "LC_ALL": "C.UTF-8"},
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    ).stdout

@@ -1,0 +1,372 @@
+"""Issues: the text of one about a bug, and the violations to open some from, one entry per clause and product, for all its listeners.
+
+Texts are Markdown, escaped: what was seen, the bytes, and everything that a reader needs to see it again. The script is complete or left
+out, because a part of one does not run. An issue has at most 65,536 characters.
+
+The product answers for an entry: an operation's entry is the client's, and names the releases that it was tried with. The
+key of an entry depends only on clause and product. The entry's body contains it, so that no issue is opened twice.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from clauses.catalogue import Level
+from reports.escaping import cut, markdown_code_block, markdown_text, one_line
+from reports.grid import addresses
+from reports.grid.bugs import Bug
+from reports.grid.grid_tables import GridClause
+from reports.grid.grid_view import FoldedCell, FoldedGrid, ListenerCell
+from reports.grid.history_tables import KeptFailure, failures_by_run, leaves_open, stored_facts
+from reports.grid.products import OwnCell, Product, products_of
+from reports.records import (
+    FACTS_FILE,
+    GATING_LEVELS,
+    OPERATION,
+    REPRODUCER_FILE,
+    VIOLATED_VERDICTS,
+    WORST_FIRST,
+    Verdict,
+    gates,
+)
+from reports.run.failures import READS_FACTS
+from reports.verdict_labels import CRASHES
+
+MOST_SCRIPT_BYTES = 52 * 1024
+"""Leaves room in an issue for everything else."""
+_LONGEST_SEEN = 200
+_MOST_DUMP_LINES = 60
+_MOST_DUMP_BYTES = 8 * 1024
+_LONGEST_LINE = 120
+_LONGEST_TITLE = 200
+_DATA_OF_SCRIPTS = ("steps", "play")
+_LEVELS = (*GATING_LEVELS, *(level for level in Level if not gates(level)))
+_LONGEST_NAME = 100
+_IN_JSON = (
+    *("key", "role", "clause", "target", "releases", "level"),
+    *("verdict", "listeners", "title", "seen", "link", "body"),
+)
+Chosen = Callable[[FoldedCell], bool]
+Failures = Mapping[tuple[str, str], KeptFailure]
+
+
+def first_line(failure: KeptFailure) -> str:
+    """Return the first line of a failure's message, with unprintable characters escaped, cut to a maximum length."""
+    return cut(one_line(failure.message.partition("\n")[0]), _LONGEST_SEEN)
+
+
+def issue_title(product: Product, bug: Bug) -> str:
+    """Return the title of an issue about a bug: plain text on one line."""
+    sources = dict.fromkeys(clause.source for clause in bug.clauses)
+    where = "" if bug.first.is_operation else f" ({', '.join(sources)})"
+    return cut(one_line(f"{product.name}: {bug.title}{where}"), _LONGEST_TITLE)
+
+
+def issue_body(bug: Bug, *, suite: str, pages: str, with_script: bool = True) -> str:
+    """Return the body of an issue about a bug, for the tracker of the product.
+
+    Args:
+        bug: the bug.
+        suite: what found it, and when, in words.
+        pages: the address at which the site is published, with a slash at its end; empty if it is not published.
+        with_script: whether the script is a part of it, if it fits; otherwise a link to it is.
+    """
+    first = bug.first
+    lines = [markdown_text(each.statement) for each in bug.clauses[:1]]
+    lines += ["", markdown_text(first.clause.meaning)] if first.clause.meaning else []
+    lines += ["", f"Source: {markdown_text(first.clause.location)}"]
+    if len(bug.clauses) > 1:
+        rules = ", ".join(f"{each.clause} ({each.level})" for each in bug.clauses)
+        lines += ["", f"Rules that it breaks: {markdown_text(rules)}"]
+    if first.is_operation:
+        lines += ["", f"Seen with: {markdown_text(', '.join(bug.targets))}"]
+    if first.failure is not None:
+        lines += evidence_lines(first.failure)
+        lines += (
+            script_lines(first.failure) if with_script else _script_elsewhere(first.failure, pages)
+        )
+    lines += ["", f"Found by {markdown_text(suite)}."]
+    if pages:
+        lines[-1] += f" Full record: {pages}{first.page}"
+    return "\n".join(lines) + "\n"
+
+
+def evidence_lines(failure: KeptFailure, most_lines: int = _MOST_DUMP_LINES) -> Iterator[str]:
+    """Yield what was seen and the bytes of a failure, as Markdown."""
+    yield ""
+    yield f"Seen: {markdown_text(first_line(failure))}"
+    details = [one_line(line) for line in failure.message.splitlines()[1:3] if line.strip()]
+    if failure.property.startswith("test_operation") and details:
+        yield ""
+        yield markdown_text(" ".join(details))
+    if driver := driver_of(failure):
+        yield ""
+        yield "What the client runs:"
+        yield ""
+        yield from markdown_code_block(driver)
+    if failure.hex_dump:
+        yield ""
+        yield from markdown_code_block(_cut(failure.hex_dump, most_lines), "text")
+
+
+def driver_of(failure: KeptFailure) -> str:
+    """Return the lines of a client's driver that try an operation; empty if none are stored."""
+    return _stored(failure, "driver")
+
+
+def reported_of(failure: KeptFailure) -> str:
+    """Return status and address of the reports about a failure that exist already; empty if none is known."""
+    return _stored(failure, "reported")
+
+
+def _stored(failure: KeptFailure, name: str) -> str:
+    found = stored_facts(failure).get(name, "")
+    return found if isinstance(found, str) else ""
+
+
+def script_lines(failure: KeptFailure) -> Iterator[str]:
+    """Yield how a failure is seen again: the complete script, if there is one and it fits, and the command."""
+    files = script_files(failure)
+    size = sum(len(content.encode()) for _, content in files)
+    if files and size <= MOST_SCRIPT_BYTES:
+        yield ""
+        yield "<details><summary>A script that reproduces it, using only Python</summary>"
+        for name, content in files:
+            if len(files) > 1:
+                yield ""
+                yield f"{name}:"
+            yield ""
+            yield from markdown_code_block(content, "python" if name.endswith(".py") else "json")
+        yield ""
+        yield "</details>"
+    elif files:
+        yield ""
+        yield f"The script that reproduces it has {size:,} bytes, too many for this text; it is next to the full record."
+    yield from _judged_again(failure)
+
+
+def _script_elsewhere(failure: KeptFailure, pages: str) -> Iterator[str]:
+    """Yield where the files of the script are, instead of the script."""
+    names = [name for name, _ in script_files(failure)]
+    if names:
+        files = " and ".join(
+            f"[{name}]({pages}{addresses.failure_file(failure.signature, name)})" if pages else name
+            for name in names
+        )
+        yield ""
+        yield (
+            f"A script that reproduces it, using only Python: {files}{'' if pages else ', attached'}."
+        )
+    yield from _judged_again(failure)
+
+
+def _judged_again(failure: KeptFailure) -> Iterator[str]:
+    yield ""
+    yield "To judge it again, if you have the run folder:"
+    yield ""
+    yield from markdown_code_block(replay_command(failure), "sh")
+
+
+def script_files(failure: KeptFailure) -> Sequence[tuple[str, str]]:
+    """Return the files that reproduce a failure, by name: the script, and what it reads; none if there is no script."""
+    if not failure.reproducer:
+        return []
+    files = [(REPRODUCER_FILE, failure.reproducer)]
+    if READS_FACTS in failure.reproducer:
+        facts = stored_facts(failure)
+        needed = {name: facts[name] for name in _DATA_OF_SCRIPTS if name in facts}
+        if not needed:
+            return []
+        files.append((FACTS_FILE, json.dumps(needed)))
+    return files
+
+
+def replay_command(failure: KeptFailure) -> str:
+    """Return the command that judges a stored failure again; the suite itself chose both folder names."""
+    return f"kafka-conformance replay runs/{failure.run_id}/failures/{failure.signature}"
+
+
+def marker(key: str) -> str:
+    """Return a key for the hidden comment in a body, escaped so that nothing in it ends the comment."""
+    return key.replace("--", "-%2D").replace(">", "%3E")
+
+
+def _cut(text: str, most_lines: int) -> str:
+    lines = text.rstrip("\n").split("\n")
+    shown: list[str] = []
+    size = 0
+    for line in lines[:most_lines]:
+        cut = (
+            line
+            if len(line) <= _LONGEST_LINE
+            else f"{line[:_LONGEST_LINE]} ... ({len(line)} characters)"
+        )
+        size += len(cut.encode()) + 1
+        if size > _MOST_DUMP_BYTES:
+            break
+        shown.append(cut)
+    left = len(lines) - len(shown)
+    return "\n".join([*shown, *([f"... ({left} more lines)"] if left else [])])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViolatedClause:
+    """One clause that one product violates.
+
+    Attributes:
+        key: its stable name, "CLAUSE on PRODUCT"; for an operation, its row alone.
+        target: the id of the product that violates it.
+        role: what was judged: broker, client or operation.
+        level: the clause's level, such as MUST.
+        verdict: `violates` if it is that on any listener, else `flaky`.
+        listeners: those that violate it.
+        releases: the targets that an operation was tried with; empty if it is none.
+        title: a short plain-text title for an issue.
+        evidence: its first stored failure; None if none is stored.
+        link: the page with the most details; empty if there are no pages.
+        stated: the clause's row of the grid.
+    """
+
+    key: str
+    clause: str
+    target: str
+    role: str
+    level: str
+    verdict: Verdict
+    listeners: tuple[str, ...]
+    releases: tuple[str, ...]
+    title: str
+    evidence: KeptFailure | None
+    link: str
+    stated: GridClause
+
+    @property
+    def body(self) -> str:
+        """The body of an issue in Markdown: clause, bytes, reproducer, link and, hidden, the key."""
+        return "\n".join(_body(self))
+
+    @property
+    def seen(self) -> str:
+        """What was seen, on one line; empty if no failure is stored."""
+        return first_line(self.evidence) if self.evidence else ""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The targets whose columns show it: the releases of an operation, else the product."""
+        return self.releases or (self.target,)
+
+
+def violations_of(
+    folded: FoldedGrid,
+    failures: Sequence[KeptFailure],
+    *,
+    pages: str | None,
+    chosen: Chosen = lambda cell: True,
+) -> list[ViolatedClause]:
+    """List violations in the chosen cells, the worst first: by level, then by product, in the order of the grid."""
+    kept = failures_by_run(failures)
+    found = [
+        _violation(product, list(cells), kept, pages)
+        for product in products_of(folded)
+        for _, cells in groupby(
+            [own for own in product.cells if _is_violated(own.cell) and chosen(own.cell)],
+            key=lambda own: (own.role, own.clause.clause),
+        )
+    ]
+    return sorted(
+        found, key=lambda each: _LEVELS.index(each.level) if each.level in _LEVELS else len(_LEVELS)
+    )
+
+
+def _is_violated(cell: FoldedCell) -> bool:
+    return any(each.verdict in VIOLATED_VERDICTS for each in cell.listeners)
+
+
+def _violation(
+    product: Product, cells: Sequence[OwnCell], kept: Failures, pages: str | None
+) -> ViolatedClause:
+    """Return the entry of one clause: several cells of an operation, one for each release, are one entry."""
+    clause, role = cells[0].clause, cells[0].role
+    red = [
+        (own, each)
+        for own in cells
+        for each in own.cell.listeners
+        if each.verdict in VIOLATED_VERDICTS
+    ]
+    failure = next((found for _, each in red for found in _kept_failures(each, kept)), None)
+    own, listener = red[0]
+    page = (
+        addresses.failure_page(failure.signature)
+        if failure is not None
+        else addresses.cell_page(clause.clause, own.cell.target, listener.listener)
+    )
+    is_operation = role == OPERATION
+    # Another listener may rank worse, but only those that violate the clause count here.
+    verdict = min((each.verdict for _, each in red), key=WORST_FIRST.index)
+    crashes = any(each.crashes for _, each in red)
+    return ViolatedClause(
+        key=one_line(clause.clause if is_operation else f"{clause.clause} on {product.id}"),
+        clause=clause.clause,
+        target=product.id,
+        role=role,
+        level=clause.level,
+        verdict=verdict,
+        listeners=tuple(dict.fromkeys(each.listener for _, each in red)),
+        releases=tuple(each.cell.target for each in cells) if is_operation else (),
+        title=_title(product, cells, verdict, crashes=crashes),
+        evidence=failure,
+        link="" if pages is None else f"{pages}{page}",
+        stated=clause,
+    )
+
+
+def _title(product: Product, cells: Sequence[OwnCell], verdict: Verdict, *, crashes: bool) -> str:
+    name = one_line(product.name)[:_LONGEST_NAME]
+    if cells[0].role == OPERATION:
+        operation = cells[0].clause.clause.rpartition(".")[2]
+        fails = "fails" if verdict is Verdict.VIOLATES else "sometimes fails"
+        releases = ", ".join(one_line(own.column.name) for own in cells)
+        return f"{name}: {operation} {CRASHES if crashes else fails} with {releases}"[
+            : _LONGEST_NAME * 2
+        ]
+    words = "violates" if verdict is Verdict.VIOLATES else "sometimes violates"
+    words = f"{CRASHES} and violates" if crashes else words
+    return f"{name} {words} {cells[0].clause.clause}"
+
+
+def _kept_failures(listener: ListenerCell, kept: Failures) -> Iterator[KeptFailure]:
+    if listener.row is not None:
+        for failure in listener.row.failures:
+            key = (listener.row.run_id, failure.signature)
+            if key in kept and not leaves_open(kept[key]):
+                yield kept[key]
+
+
+def _body(violation: ViolatedClause) -> Iterator[str]:
+    clause = violation.stated
+    names = [*violation.releases, *violation.listeners]
+    yield (
+        f"**{markdown_text(clause.clause)}** ({markdown_text(clause.level)}) on "
+        f"**{markdown_text(violation.target)}**, {markdown_text(', '.join(names))}"
+    )
+    yield ""
+    yield f"> {markdown_text(clause.statement)}"
+    yield ""
+    yield f"{markdown_text(clause.meaning)} ({markdown_text(clause.location)})"
+    if violation.evidence is not None:
+        yield from evidence_lines(violation.evidence)
+        yield from script_lines(violation.evidence)
+    if violation.link:
+        yield ""
+        yield f"[Full record]({violation.link})"
+    yield ""
+    yield f"<!-- kafka-conformance: {marker(violation.key)} -->"
+
+
+def violation_documents(violations: Sequence[ViolatedClause]) -> list[dict[str, Any]]:
+    """Return violations as JSON objects."""
+    return [{name: getattr(each, name) for name in _IN_JSON} for each in violations]
