@@ -12,7 +12,7 @@ from reports.grid.grid_view import FoldedCell, FoldedGrid
 from reports.grid.history_tables import KeptFailure
 from reports.grid.products import BrokenRules, Product, products_of, those_counted
 from reports.records import UNSETTLED_VERDICTS, VIOLATED_VERDICTS, Verdict
-from reports.verdict_labels import SYMBOLS
+from reports.verdict_labels import SYMBOLS, counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +72,7 @@ def _gravest(products: Sequence[Product]) -> tuple[Verdict, str]:
         if own.cell.verdict is not Verdict.NOT_APPLICABLE
     ]
     unsettled = [cell for cell in binding if cell.verdict in UNSETTLED_VERDICTS]
-    open_cells = _counted(len(unsettled), "MUST cell")
+    open_cells = counted(len(unsettled), "MUST cell")
     not_judged = f" {open_cells} could not be judged." if unsettled else ""
     breaking = [
         product
@@ -84,10 +84,11 @@ def _gravest(products: Sequence[Product]) -> tuple[Verdict, str]:
         return Verdict.VIOLATES, text + not_judged
     unexpected = [cell for cell in binding if cell.verdict is Verdict.UNEXPECTED_PASS]
     if unexpected:
-        text = f"{_counted(len(unexpected), 'declared violation', verb=True)} no longer found."
+        verb = "is" if len(unexpected) == 1 else "are"
+        text = f"{counted(len(unexpected), 'declared violation')} {verb} no longer found."
         return Verdict.UNEXPECTED_PASS, text + not_judged
     if unsettled:
-        cells = _counted(len(unsettled), "cell")
+        cells = counted(len(unsettled), "cell")
         text = f"No MUST clause is violated, but {cells} could not be judged."
         return unsettled[0].verdict, text
     if not binding:
@@ -108,7 +109,7 @@ def breaking_products(products: Sequence[Product], breaking: Sequence[Product]) 
         own = [product for product in breaking if product.role == role]
         every = those_counted([product for product in products if product.role == role], own)
         if own:
-            parts.append(f"{len(own)} of {_counted(len(every), role)}")
+            parts.append(f"{len(own)} of {counted(len(every), role)}")
     verb = "breaks" if len(breaking) == 1 else "break"
     return f"{' and '.join(parts)} {verb} MUST rules"
 
@@ -116,16 +117,11 @@ def breaking_products(products: Sequence[Product], breaking: Sequence[Product]) 
 def _all_hold(binding: Sequence[FoldedCell], left_out: int, bound: int, every: int) -> str:
     """Return the sentence that all MUST clauses hold, with how many cells of how many products were not judged."""
     known = sum(cell.verdict is Verdict.KNOWN_VIOLATION for cell in binding)
-    exceptions = f", except for {_counted(known, 'known violation')}" if known else ""
-    others = f" No MUST clause applies to the other {every - bound}." if every > bound else ""
+    exceptions = f", except for {counted(known, 'known violation')}" if known else ""
+    others = f" No MUST clause applies to the other {every - bound:,}." if every > bound else ""
     not_judged_cells = (
-        f" {left_out} of {_counted(len(binding) + left_out, 'MUST cell')} could not be judged or do not apply."
+        f" {left_out:,} of {counted(len(binding) + left_out, 'MUST cell')} could not be judged or do not apply."
         if left_out
         else ""
     )
-    return f"Every MUST clause holds on {_counted(bound, 'target')}{exceptions}.{not_judged_cells}{others}"
-
-
-def _counted(number: int, noun: str, *, verb: bool = False) -> str:
-    counted = f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-    return f"{counted} {'is' if number == 1 else 'are'}" if verb else counted
+    return f"Every MUST clause holds on {counted(bound, 'target')}{exceptions}.{not_judged_cells}{others}"
