@@ -6,8 +6,8 @@ Waiting is all that such pauses cost, so many connections on all listeners of a 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
 from conformance.assertions.blame import KEPT, SECOND_REQUEST, V0_ALWAYS_SERVED, first_unanswered
@@ -38,34 +38,38 @@ def open_bystander(broker: Broker) -> Iterator[Connection]:
         yield bystander
 
 
-class NewConnectionClosed(AssertionError):
-    """A new connection is closed instead of served."""
+FEWEST_AT_ONCE = 5
+"""So few connections at once are no limit but a fault: a single client of Kafka opens as many."""
 
 
 @contextmanager
-def undisturbed(broker: Broker, cause: str, *, requests: int = 1) -> Iterator[None]:
+def undisturbed(
+    broker: Broker, cause: str, *, requests: int = 1, is_limit: Callable[[], bool] = lambda: False
+) -> Iterator[None]:
     """Fail if what happens in the block disturbs a connection that was open before, or a new one.
 
     Args:
         broker: the target.
         cause: what may disturb them, for the failure message.
         requests: how many requests are then sent on the connection that was open before, one after the other.
+        is_limit: called if the new connection is closed: whether that is a limit of the target's, and no failure.
 
     Raises:
         JudgedElsewhere: so many requests on a connection are not all answered, whatever happens on others.
-        NewConnectionClosed: the new connection is closed, and the other one is not disturbed.
     """
     plain = build_request(version=broker.readable_version)
     alone = first_unanswered(broker, 1 + requests)
     with open_bystander(broker) as bystander:
         yield
-        after = bystander.converse_in_turn([plain] * requests)
         with broker.connect(authenticate=False) as connection:
             (newcomer,) = connection.converse([plain])
+        # Afterwards, because a connection too many may be what disturbs the others.
+        after = bystander.converse_in_turn([plain] * requests)
     assert_undisturbed(
         after,
         newcomer,
         alone,
+        is_limit=is_limit,
         disturbed=f"{cause} disturbed another connection",
         unserved=f"no new connection is served because of {cause}",
     )
@@ -78,6 +82,7 @@ def assert_undisturbed(
     *,
     disturbed: str,
     unserved: str,
+    is_limit: Callable[[], bool] = lambda: False,
 ) -> None:
     """Fail unless all requests on a connection that was open before, and one on a new connection, were answered.
 
@@ -87,10 +92,10 @@ def assert_undisturbed(
         alone: what `first_unanswered` found before anything was sent that may disturb others.
         disturbed: what to say if the former is not answered.
         unserved: what to say if the latter is not.
+        is_limit: called if the latter is closed: whether that is no failure.
 
     Raises:
         JudgedElsewhere: the former is not answered, but it was not without anything that may disturb it either.
-        NewConnectionClosed: the latter is closed.
     """
     unanswered = next((each for each in bystander if each.outcome is not Outcome.ANSWER), None)
     is_explained = (
@@ -99,13 +104,35 @@ def assert_undisturbed(
         and alone.exchange.outcome is unanswered.outcome
     )
     assert unanswered is None or is_explained, disturbed
-    if newcomer.outcome is Outcome.CLOSED:
-        raise NewConnectionClosed(unserved)
-    assert newcomer.outcome is Outcome.ANSWER, unserved
+    is_refused = newcomer.outcome is Outcome.CLOSED and is_limit()
+    assert newcomer.outcome is Outcome.ANSWER or is_refused, unserved
     if is_explained:
         raise JudgedElsewhere(
             f"{SECOND_REQUEST} fails in the same way where nothing disturbs it: {alone} (judged by {KEPT})"
         )
+
+
+def limits_connections(broker: Broker, most: int) -> bool:
+    """Return whether a target serves some plain connections at once, but not `most`; none of ours is open any more.
+
+    Different clients open them, and each sends a request, so that nothing but their number is the reason.
+    """
+    other = broker.apart()
+    # It learns of closed connections a moment later.
+    some = poll_until(lambda: _served_at_once(other, FEWEST_AT_ONCE), expected=FEWEST_AT_ONCE)
+    return some == FEWEST_AT_ONCE and _served_at_once(other, most) < most
+
+
+def _served_at_once(broker: Broker, most: int) -> int:
+    served = 0
+    with ExitStack() as opened, suppress(HarnessError):
+        for number in range(most):
+            plain = build_request(version=broker.readable_version, client_id=f"client-{number}")
+            connection = opened.enter_context(broker.connect(authenticate=False))
+            if connection.converse([plain])[0].outcome is not Outcome.ANSWER:
+                break
+            served += 1
+    return served
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,9 +182,9 @@ def assert_pauses_do_not_matter(
             (exchange,) = each.connection.converse([each.pieces[-1]])
             fate = fate_of(exchange)
             if fate != _fate_at_once(each):
-                # The target may serve only so many connections at the same time.
+                # The target may serve only so many connections at the same time, and learns of closed ones a moment later.
                 opened.close()
-                is_usable_again(broker)
+                poll_until(lambda: _is_usable(broker), expected=True)
                 at_once = _fate_at_once(each)
                 break
         else:
@@ -184,11 +211,6 @@ def _listeners_of(broker: Broker) -> Iterable[Broker]:
             listener = broker.sibling(name)
             if name == broker.listener or _is_usable(listener):
                 yield listener
-
-
-def is_usable_again(broker: Broker) -> bool:
-    """Return whether a target serves a new connection, now or once it has learned of those that were closed."""
-    return poll_until(lambda: _is_usable(broker), expected=True)
 
 
 def _is_usable(listener: Broker) -> bool:

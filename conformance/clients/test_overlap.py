@@ -42,6 +42,7 @@ from strategies.cluster_scripts import (
     two_nodes_with,
     with_table,
 )
+from wire.api_versions import NEWEST_VERSION
 
 
 @pytest.mark.needs("asks_versions", "asks_metadata")
@@ -98,7 +99,7 @@ def test_newest_common_version_is_used(client: ClientUnderTest, script: Script) 
 @given(script=brokers_that_change())
 @example(script=changing_broker(with_table(metadata_ranges(0, 4))))
 @example(script=two_nodes_with(with_table(metadata_ranges(0, 4))))
-@example(script=changed_versions(5, 2))
+@example(script=changed_versions(NEWEST_VERSION, 2))
 @example(script=changed_versions(4, 2))
 @example(script=changed_versions(2, 4))
 @example(script=changing_broker(connection_of("2.8.2")))

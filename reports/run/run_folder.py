@@ -77,7 +77,7 @@ def read_run_header(folder: Path) -> Header:
 
 
 def complete_runs(headers: Iterable[Path]) -> Iterator[tuple[Path, Header]]:
-    """Yield folder and header of each run that counts, given the paths of headers; others are passed over."""
+    """Yield folder and header of each run that counts, given the paths of headers; others, such as one that was cut off, are passed over."""
     for path in headers:
         try:
             header = read_run_header(path.parent)

@@ -236,7 +236,7 @@ def first(script: Script) -> Answer:
         (brokers_without_overlap, lambda s: listed_metadata(s) == "v60 to v1000"),
         (brokers_without_overlap, lambda s: listed_metadata(s) == "v7 to v6"),
         (brokers_that_change, lambda s: len(s.nodes) == 2),
-        (brokers_that_change, lambda s: s == changed_versions(5, 1)),
+        (brokers_that_change, lambda s: s == changed_versions(NEWEST_VERSION, 1)),
         (brokers_that_change, lambda s: s == changing_broker(connection_of("0.10.0.1"))),
         (brokers_that_refuse_names, lambda s: first(s).pieces == 3),
         (brokers_that_talk_nonsense, lambda s: s.nodes[0].connections[0].unasked is not None),
