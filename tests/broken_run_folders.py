@@ -184,6 +184,14 @@ def _link_header(folder: Path) -> None:
     (folder / "run.json").symlink_to("own.json")
 
 
+def _repeat_a_text_in_the_dictionary(folder: Path) -> None:
+    header = json.loads((folder / "run.json").read_text())
+    rows = [{**example_row(header, each), "verdict": f"nonsense{each}"} for each in range(ROWS)]
+    file = _rows_file(folder)
+    pq.write_table(rows_table(rows), file, compression="none", write_statistics=False)
+    file.write_bytes(file.read_bytes().replace(b"nonsense1", b"nonsense0"))
+
+
 def _compress_with_another_method(folder: Path) -> None:
     table = pq.read_table(_rows_file(folder))
     pq.write_table(table, _rows_file(folder), compression="zstd")
@@ -313,6 +321,10 @@ BROKEN: Mapping[str, tuple[Callable[[Path], object], RunRefusal]] = {
         RunRefusal.ROW_COUNT_DIFFERS,
     ),
     "rows cut short": (_truncate_rows, RunRefusal.DAMAGED_FILE),
+    "rows with a dictionary that repeats a text": (
+        _repeat_a_text_in_the_dictionary,
+        RunRefusal.DAMAGED_FILE,
+    ),
     "rows of other types": (_change_columns(_with_texts_for_numbers), RunRefusal.DAMAGED_FILE),
     "lists for numbers": (
         _change_columns(partial(_with_lists_for_numbers, length=1)),

@@ -157,6 +157,9 @@ def _unlisted_cells(header: Header) -> Iterator[_Fault]:
             yield refusal, f"it has cells of a {name} that its run.json does not list: {found}"
 
 
+_UNREADABLE = "not readable as Parquet, or a column is missing or has another type"
+
+
 def _count_faults(folder: Path, footer: Mapping[str, int]) -> Iterator[_Fault]:
     expected = {name: footer[f"{name.removesuffix('s')}_rows"] for name in _ROW_TABLES}
     rows = {name: _rows_by_file(folder / name, name) for name in _ROW_TABLES}
@@ -166,8 +169,7 @@ def _count_faults(folder: Path, footer: Mapping[str, int]) -> Iterator[_Fault]:
     if damaged := [
         path for files in rows.values() for path, count in files.items() if count is None
     ]:
-        reason = "not readable as Parquet, or a column is missing or has another type"
-        yield RunRefusal.DAMAGED_FILE, f"{', '.join(damaged)}: {reason}"
+        yield RunRefusal.DAMAGED_FILE, f"{', '.join(damaged)}: {_UNREADABLE}"
     yield (
         RunRefusal.ROW_COUNT_DIFFERS,
         f"the footer counts {expected['examples']} example rows and {expected['exchanges']} exchange "
@@ -240,7 +242,12 @@ def _row_faults(folder: Path, header: Header) -> Iterator[_Fault]:
     incomplete, kinds = 0, Counter[_RowKind]()
     for file in _files_of(folder / "examples"):
         if _rows_of(file, EXAMPLE_FIELDS) is not None:
-            missing, found = _kinds_in(file)
+            try:
+                missing, found = _kinds_in(file)
+            except pa.ArrowException:
+                # Its footer is right, and its rows are not.
+                yield RunRefusal.DAMAGED_FILE, f"{file.relative_to(folder)}: {_UNREADABLE}"
+                return
             incomplete += missing
             kinds.update(found)
     cells = {
