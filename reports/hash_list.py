@@ -1,4 +1,4 @@
-"""Hashes of a folder's files: those in a run's footer, and the list in a published grid's folder.
+"""Hashes of a folder's files: those in a run's footer, and the list in a published grid's folder; also writes what a run hashes.
 
 `sha256sum --check` accepts the list, so readers need none of our code to check it.
 """

@@ -29,7 +29,8 @@ NO_WORKING_FOLDER = CannotWork("the working folder does not exist any more; chan
 DISK_FAULTS = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO}
 )
-"""Numbers of errors of a disk or folder that a command was given, or of the temporary files."""
+"""Numbers of errors of a disk or folder that a command was given, or of the temporary files: they say nothing about the content of
+the file that was read or written."""
 _NO_BUGS = DISK_FAULTS | {
     *(errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG),
     *(errno.EMFILE, errno.ENFILE, errno.ESTALE, errno.ENOTCONN),

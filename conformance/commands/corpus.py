@@ -17,8 +17,6 @@ from conformance.corpus.entries import (
     load_corpus,
 )
 from conformance.failures.stored_failures import NoStoredFailure, read_failure
-from conformance.mutation.properties import properties_in
-from conformance.roles.broker import BrokerRole
 from reference_model.judging.stored_inputs import cut_frames
 from strategies.broken_requests import UNASSIGNED_KEYS
 from wire.api_keys import API_VERSIONS_KEY
@@ -33,6 +31,10 @@ HEADER = """# The bytes of every pinned example that is about ApiVersions; `kafk
 
 def pinned_entries() -> tuple[CorpusEntry, ...]:
     """Return an entry for the bytes of each pinned example, in the order of files and tests."""
+    # Only `pin` needs them, and they take half a second.
+    from conformance.mutation.properties import properties_in  # noqa: PLC0415
+    from conformance.roles.broker import BrokerRole  # noqa: PLC0415
+
     entries: dict[bytes, CorpusEntry] = {}
     for judged in properties_in(BrokerRole.folder):
         for number, values in enumerate(judged.pinned, start=1):

@@ -33,7 +33,7 @@ def _declared() -> ModuleType:
 
 
 class WrongArguments(click.ClickException):
-    """Targets that cannot be judged in one run or come after the first option, and options that nothing has, or their values."""
+    """Targets that cannot be judged in one run or that come after the first option, unknown options, and values that an option refuses."""
 
     exit_code = USAGE_ERROR
 

@@ -8,7 +8,9 @@ from fixtures.model_processes import server
 
 
 @click.command(
-    context_settings={"ignore_unknown_options": True, "help_option_names": []}, options_metavar=""
+    # Unknown options are arguments of the program, and `--help` is one of them.
+    context_settings={"ignore_unknown_options": True, "help_option_names": []},
+    options_metavar="",
 )
 @click.argument("options", nargs=-1, type=click.UNPROCESSED, metavar="[OPTIONS]")
 def reference_broker(options: tuple[str, ...]) -> None:

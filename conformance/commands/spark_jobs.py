@@ -100,7 +100,9 @@ def _with_packages(environment: Mapping[str, str]) -> dict[str, str]:
 def status_of(command: Sequence[str], words: str) -> int:
     """Run a program to its end, and return its exit status; the progress line says `words` meanwhile."""
     with status_line(words), running(command) as process:
-        return process.wait()
+        pass
+    # What a signal ended is below 0, and no result.
+    return process.returncode if process.returncode >= 0 else NOT_JUDGED
 
 
 def count_with_spark(uris: Sequence[str]) -> LogCounts:

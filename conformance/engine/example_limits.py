@@ -57,6 +57,7 @@ class ExampleLimits:
     def end_shrinking(self) -> None:
         """Count the next examples as drawn for judging."""
         self._shrinking_since: float | None = None
+        """When the first failure started the clock; None while nothing is shrunk."""
         self._failed.clear()
 
     @property

@@ -156,7 +156,7 @@ def holds(judged: Property, target: Broker | ClientUnderTest, values: Values) ->
         JudgedElsewhere: the example meets a fault that another clause judges.
     """
     target.begin_example()
-    # Properties that iterate over a list themselves need a judge.
+    # Properties that iterate over a list themselves need a judge; this one records nothing.
     judge = Judge(target, judged.clauses)
     JUDGE.set(judge)
     try:

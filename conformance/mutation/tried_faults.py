@@ -121,10 +121,11 @@ def fewest_examples(
 ) -> tuple[int | None, ...]:
     """Return, seed by seed, how many examples the fastest of the given properties took; None if none caught it."""
     names = tuple(property_names)
-    return tuple(
-        min(filter(None, (_count(killed, name, seed, fault) for name in names)), default=None)
+    counts = (
+        [_count(killed, name, seed, fault) for name in names]
         for seed in range(FIRST_SEED, FIRST_SEED + seeds)
     )
+    return tuple(min((each for each in ours if each is not None), default=None) for ours in counts)
 
 
 def _count(killed: Killed, name: str, seed: int, fault: str) -> int | None:

@@ -20,7 +20,7 @@ from reports.verdict_labels import BROKER_DOUBT
 
 
 def client_operates(trial: Trial) -> None:
-    """Fail unless the operation works, or an error says what the broker lacks.
+    """Fail unless the operation works, or an error says what the broker lacks: in a run, and when a failure is replayed.
 
     Raises:
         Unjudged: the operation is unsupported, or the client does something else, as it may.

@@ -34,6 +34,7 @@ from wire.message_schemas import Api
 FAULTS = Faults()
 """Every planted fault, by name."""
 fault = FAULTS.planting
+"""Registers the decorated subclass of `InstanceIdBroker` as a fault, by the clauses that it breaks; see `reference_model.faults.planted`."""
 
 CLIENT_ID = "KIP-1313.client-id-from-first-request"
 LAYOUT = "KIP-1313.header-v3-layout"

@@ -1,9 +1,9 @@
 """What KIP-1313, a proposal, says of message schemas: of their property `headerVersions`, of the request header, and of a folder of them.
 
-A schema without the property has no problem. The request header and the requests of a folder are checked only in schemas that claim
-the proposal: those of Kafka's releases have no header v3, and no problem.
+Alone, a schema without the property has no problem. Together with one that claims the proposal, every request needs it, and the
+request header is checked: the schemas of Kafka's releases have no header v3, and no problem.
 
-Source: KIP-1313 (under discussion), Proposed Changes and Kafka Protocol Changes.
+Source: KIP-1313 (under discussion): Proposed Changes (the property), and Kafka Protocol Changes (the request header and folders).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Reads a roll-up's tables into objects, row by row, loading as little of Arrow as possible, and within the limits of a grid's folder.
 
-A folder beyond them is refused before its content is in memory. A grid may come from a stranger, and a small file can hold a lot:
-compressed, or as a text that many rows repeat. Real grids stay far below the limits: the largest had 1,500 files and 50 MB, their
-tables 2,400 rows and 18 MB of texts in a file.
+`ROW_KEYS` says which rows of a table are the same. A folder beyond the limits is refused before its content is in memory: a
+grid may come from a stranger, and a small file can hold a lot, compressed, or as a text that many rows repeat. Real grids stay far
+below the limits: the largest had 1,500 files and 50 MB, their tables 2,400 rows and 18 MB of texts in a file.
 """
 
 from __future__ import annotations

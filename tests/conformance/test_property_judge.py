@@ -16,11 +16,13 @@ from clauses.catalogue import Clause
 from conformance.assertions.judging import Unjudged
 from conformance.engine import example_limits
 from conformance.engine.example_limits import SECONDARY_BUDGET_S
+from conformance.engine.judge import Judge
 from conformance.engine.planning import (
     drop_unneeded,
     stale_expectations,
     unmatched_expectations,
 )
+from conformance.engine.property_judge import PropertyJudge
 from fixtures.errors import BrokerGone, NoCredentials, OutOfPatience
 from fixtures.registry.likeness import judged_like
 from fixtures.registry.targets import KnownViolation
@@ -405,3 +407,9 @@ def test_what_a_release_declares_is_never_stale_for_another_target(tmp_path: Pat
     target = judged_like(target_with(), expired)
     assert stale_expectations([target]) == []
     assert list(unmatched_expectations(case.recorder, [target])) == []
+
+
+def test_the_judge_of_a_run_has_every_method_of_its_own() -> None:
+    """That of planted faults records nothing; that of a run does something with each of them."""
+    methods = {name for name in vars(Judge) if not name.startswith("_")}
+    assert methods - vars(PropertyJudge).keys() == {"elsewhere", "keep_machine"}

@@ -20,7 +20,7 @@ from spark_aggregation.tables.table_schemas import TABLES
 from tests.broken_run_folders import BROKEN, write_whole_run
 from tests.run_folders import example_row, planned_cell, run_header, write_run
 
-pytestmark = pytest.mark.usefixtures("spark")
+needs_spark = pytest.mark.usefixtures("spark")
 
 
 def _run(*arguments: str | Path) -> int:
@@ -29,6 +29,7 @@ def _run(*arguments: str | Path) -> int:
     return int(ended.value.code or 0)
 
 
+@needs_spark
 def test_tables_are_written_and_refused_runs_listed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -71,6 +72,7 @@ def test_tables_are_written_and_refused_runs_listed(
     }
 
 
+@needs_spark
 def test_nothing_valid_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """If every run is refused, no table is written and the exit status is 1."""
     BROKEN["half a header"][0](write_whole_run(tmp_path / "run"))
@@ -80,6 +82,7 @@ def test_nothing_valid_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "none of the given runs is valid" in capsys.readouterr().err
 
 
+@needs_spark
 def test_missing_path_is_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A path that does not exist is named, and the command ends with exit status 2."""
     write_whole_run(tmp_path / "run")
@@ -87,6 +90,7 @@ def test_missing_path_is_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "mistyped" in capsys.readouterr().err
 
 
+@needs_spark
 @pytest.mark.parametrize("arguments", [(), ("--history", "h", "--rebuild")])
 def test_runs_are_needed(
     arguments: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -116,6 +120,7 @@ def test_tables_become_a_page_with_evidence(spark: SparkSession, tmp_path: Path)
     assert packets.read_bytes() == b"\xd4\xc3\xb2\xa1"
 
 
+@needs_spark
 def test_missing_report_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Before anything is written, the error names the command that makes the report."""
     write_whole_run(tmp_path / "run")

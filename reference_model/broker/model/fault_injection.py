@@ -139,7 +139,7 @@ class RequestContext:
         return version, self.payload[self.header.body_offset :]
 
     def read_as(self, layout: int) -> ApiVersionsRequest | None:
-        """Return the body of such a request, read in the layout of a version without Kafka's limits; None if that fails."""
+        """Return the body of an `unread_body`, read in the layout of a version without Kafka's limits; None if that fails."""
         if self.unread_body is None:
             return None
         try:

@@ -117,7 +117,7 @@ class Reaction:
     """One way in which a broker may treat a request.
 
     Attributes:
-        outcome: whether the broker answers, closes, ignores the request, or falls silent for good.
+        outcome: whether the broker answers, as it does unless this says otherwise, closes, ignores the request, or falls silent for good.
         clause: id of the clause that the reaction follows from.
         error_code: the error code of the response.
         kind: the kind of request that the response answers.

@@ -17,6 +17,7 @@ clauses must fail. `MODEL.*` may fail in addition, because every defect departs 
 - The metric and the log: the connection is counted and logged under `context.connection.software`, which can be
   changed at `Stage.ANSWER`. `Stage.METRIC` receives the counts of all listeners (`Counts`, a dict) each time they
   are queried. `Stage.LOG` receives each entry of the request log (a dict in Kafka's format).
+- Questions and changes that many defects share are methods of the `RequestContext`: `succeeds`, `has_seen`, `replace_response` ...
 """
 
 from __future__ import annotations

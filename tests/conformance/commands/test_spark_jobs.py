@@ -79,6 +79,8 @@ def test_the_exit_status_of_a_program_is_returned(
     for name, value in terminal.items():
         monkeypatch.setenv(name, value)
     assert status_of([sys.executable, "-c", "raise SystemExit(4)"], "waiting") == 4
+    killed = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+    assert status_of([sys.executable, "-c", killed], "waiting") == 10
     assert ("waiting" in capsys.readouterr().err) == bool(terminal)
 
 

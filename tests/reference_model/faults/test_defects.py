@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import inspect
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
+from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.state_machine import ReferenceBroker
 from reference_model.faults.broker import DEFECTS, Defect
 from reference_model.profiles.profile import KIP_TEXT, NEWEST_RELEASE, profile_of
@@ -56,3 +59,11 @@ def test_no_defect_crashes(data: bytes) -> None:
         tampering = defect.tampering
         broker = ReferenceBroker(profile=profile, identity=IDENTITY, tampering=tampering)
         broker.connect().receive_data(data)
+
+
+def test_connection_remembers_what_was_so_once() -> None:
+    """Also if it is not so at a later frame."""
+    connection = SimpleNamespace(connection=SimpleNamespace(memory={}))
+    context = cast(RequestContext, connection)
+    seen = [RequestContext.has_seen(context, "x", now=now) for now in (True, False, False)]
+    assert seen == [False, True, True]
