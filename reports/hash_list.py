@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from reports.run_limits import HASHED_PARTS
+from reports.records import HASHED_PARTS
 
 HASH_LIST = "SHA256SUMS"
 _LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")

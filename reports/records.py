@@ -33,6 +33,8 @@ DUMP_FILE, CAPTURE_FILE, REPRODUCER_FILE = "exchange.txt", "exchange.pcap", "rep
 """Files of a failure's folder: the hex dump of its exchanges, their packets, and the script that shows it again."""
 MACHINES_FOLDER = "machines"
 """Folder of a run folder with the machines of connections that were learned."""
+HASHED_PARTS = ("examples", "exchanges", "answers", "failures", MACHINES_FOLDER)
+"""Parts of a run folder that the footer has hashes of: its rows, failures and machines."""
 TABLES_FOLDER = "tables"
 """Folder for a roll-up's Parquet tables, below its output folder."""
 OPERATION = "operation"

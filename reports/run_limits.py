@@ -18,11 +18,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from reports.record_paths import fault_of_absolute_path, fault_of_path
-from reports.records import HEADER_FILE, MACHINES_FOLDER, RunRefusal
+from reports.records import HASHED_PARTS, HEADER_FILE, RunRefusal
 from wire.foreign_json import read_foreign_json
 
-HASHED_PARTS = ("examples", "exchanges", "answers", "failures", MACHINES_FOLDER)
-"""Parts of a run folder that the footer has hashes of: its rows, failures and machines."""
 MOST_FILES = 20_000
 """Files and folders in a run folder."""
 LARGEST_FILE_BYTES = 2**24

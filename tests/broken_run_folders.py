@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from reports.hash_list import hashes_of
-from reports.records import RunRefusal
-from reports.run_limits import HASHED_PARTS, LARGEST_FILE_BYTES
+from reports.records import HASHED_PARTS, RunRefusal
+from reports.run_limits import LARGEST_FILE_BYTES
 from tests.run_folders import (
     clause_entry,
     example_row,

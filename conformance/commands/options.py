@@ -17,6 +17,8 @@ PAGES_OPTION = click.option(
     callback=lambda context, parameter, value: _parse_pages(value),
     help="address at which the grid's pages are published; default: links relative to the grid's folder",
 )
+PASSES_ON = {"ignore_unknown_options": True, "help_option_names": []}
+"""For click: unknown options are arguments of the program that the command runs, and `--help` is one of them."""
 
 
 def form_option(*forms: str, meaning: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import click
 
+from conformance.commands.options import PASSES_ON
 from fixtures.model_processes import server
 
 
-@click.command(
-    # Unknown options are arguments of the program, and `--help` is one of them.
-    context_settings={"ignore_unknown_options": True, "help_option_names": []},
-    options_metavar="",
-)
+@click.command(context_settings=PASSES_ON, options_metavar="")
 @click.argument("options", nargs=-1, type=click.UNPROCESSED, metavar="[OPTIONS]")
 def reference_broker(options: tuple[str, ...]) -> None:
     """Serve the reference broker until standard input ends.

@@ -17,6 +17,7 @@ from pathlib import Path
 import click
 
 from clauses.exit_statuses import NOT_JUDGED
+from conformance.commands.options import PASSES_ON
 from conformance.commands.output_console import status_line
 from fixtures.cleanup.ending_signals import interrupts_held_back
 from fixtures.cleanup.temporary_folder import temporary_folder
@@ -99,7 +100,12 @@ def _with_packages(environment: Mapping[str, str]) -> dict[str, str]:
 
 def status_of(command: Sequence[str], words: str) -> int:
     """Run a program to its end, and return its exit status; the progress line says `words` meanwhile."""
-    with status_line(words), running(command) as process:
+    with status_line(words):
+        return _status_at_end(command)
+
+
+def _status_at_end(command: Sequence[str]) -> int:
+    with running(command) as process:
         pass
     # What a signal ended is below 0, and no result.
     return process.returncode if process.returncode >= 0 else NOT_JUDGED
@@ -121,11 +127,7 @@ def count_with_spark(uris: Sequence[str]) -> LogCounts:
     return LogCounts.from_json(output.splitlines()[-1])
 
 
-_PASSES_ON = {"ignore_unknown_options": True, "help_option_names": []}
-"""For click: unknown options are arguments of the program, and `--help` is one of them."""
-
-
-@click.command("roll-up", context_settings=_PASSES_ON, options_metavar="")
+@click.command("roll-up", context_settings=PASSES_ON, options_metavar="")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARGUMENTS]...")
 def roll_up(arguments: tuple[str, ...]) -> None:
     """Roll up runs into the tables of a grid, without its pages.
@@ -135,7 +137,7 @@ def roll_up(arguments: tuple[str, ...]) -> None:
     _pass_on("job", arguments)
 
 
-@click.command("py-files", context_settings=_PASSES_ON, options_metavar="")
+@click.command("py-files", context_settings=PASSES_ON, options_metavar="")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="FOLDER")
 def py_files(arguments: tuple[str, ...]) -> None:
     """Write the files that spark-submit needs for the roll-up."""
@@ -143,10 +145,7 @@ def py_files(arguments: tuple[str, ...]) -> None:
 
 
 def _pass_on(program: str, arguments: tuple[str, ...]) -> None:
-    with running(spark_job(program, *arguments)) as process:
-        pass
-    # What a signal ended is not 1.
-    raise SystemExit(process.returncode if process.returncode >= 0 else NOT_JUDGED)
+    raise SystemExit(_status_at_end(spark_job(program, *arguments)))
 
 
 @click.command()
