@@ -74,11 +74,6 @@ def ids_given(given: Given, right: Ids) -> Ids:
     }[given]
 
 
-def earlier_ids() -> st.SearchStrategy[tuple[Given, ...]]:
-    """Ids in zero to three requests that precede the judged one on its connection."""
-    return st.lists(st.sampled_from(Given), max_size=3).map(tuple)
-
-
 def cluster_id_variants() -> st.SearchStrategy[str]:
     """Names of `CLUSTER_ID_VARIANTS`."""
     return st.sampled_from(tuple(CLUSTER_ID_VARIANTS))
@@ -101,10 +96,11 @@ def node_id_at(node_id: int, offset: int) -> int:
     return (node_id + offset + half) % _INT32_VALUES - half
 
 
-def build_request_with(ids: Ids) -> Request:
+def build_request_with(ids: Ids, *, correlation_id: int = 7) -> Request:
     """Return a request with these ids, in the first version that carries ids."""
     return build_request(
         version=FIRST_VERSION_WITH_CLUSTER_CHECK,
+        correlation_id=correlation_id,
         cluster_id=ids.cluster_id,
         node_id=ids.node_id,
     )

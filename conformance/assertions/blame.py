@@ -11,10 +11,11 @@ that neither shows belongs to the property that found it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
+from conformance.assertions.histories import Before, has_ids, what_came_before
 from conformance.assertions.judging import (
     JudgedElsewhere,
     MalformedAnswer,
@@ -27,41 +28,44 @@ from conformance.assertions.judging import (
     error_code_of,
     payload_of,
 )
+from conformance.assertions.violated_musts import (
+    IN_ORDER,
+    KEPT,
+    NAMES_ACCEPTED,
+    NAMES_REFUSED,
+    SAME_TABLE,
+    SIZE_EXACT,
+    Violation,
+    clause_of_plain,
+    fault_of,
+    violated_must,
+)
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
 from proposals import proposals
 from reference_model.broker.rules.request_parser import is_valid_name
-from reference_model.judging.flexible_headers import response_after_tag_section
 from strategies.api_versions import build_request
 from strategies.field_values import PLAIN_SOFTWARE, Software, is_illegal_text
 from wire.api_keys import API_VERSIONS_KEY
-from wire.api_versions import FIRST_FLEXIBLE_VERSION
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, FIRST_VERSION_WITH_CLUSTER_CHECK
 from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Outcome
-from wire.headers import InstanceIdHeader, read_error_code
+from wire.headers import InstanceIdHeader
 
-V0_ALWAYS_SERVED = "KIP-35.v0-always-served"
-"""The clause that can be judged whatever the target answers."""
-EVERY_VERSION_SERVED = "KIP-35.every-advertised-version-served"
-BEFORE_AUTHENTICATION = "KIP-35.table-before-authentication"
-UNKNOWN_REFUSED = "KIP-35.unknown-version-gives-35"
-ERROR_CODE = "KIP-35.error-code-first"
 RESPONSE_HEADER = "KIP-511.response-header-fixed"
-ID_ECHOED = "PROTOCOL.correlation-id-echoed"
+REVERTS = "KIP-35.revert-to-v0-on-same-connection"
+NO_IDS = "KIP-1242.neither-given"
 
 ABOUT_PLAIN_REQUESTS = {
     "PROXY.newer-api-versions-answered",
     *(clause for each in proposals() for clause in each.about_plain_requests),
 }
 """Clauses that state for some targets what a clause about plain requests states for all of them."""
-IN_ORDER = "PROTOCOL.answers-in-order"
-KEPT = "PROTOCOL.well-formed-never-closed"
-NAMES_REFUSED = "KIP-511.names-refused"
-SIZE_EXACT = "PROTOCOL.size-prefix-exact"
 ILLEGAL_SOFTWARE = Software("a_b", "1")
 """A pinned example of the clause about refused names."""
 WITH_ILLEGAL_NAME = "a plain request with an illegal software name"
 WITH_CLIENT_ID = "a plain request with the same client id"
+AFTER_SAME = "a plain request after the same ones on its connection"
 SECOND_REQUEST = "a second plain request on a connection"
 
 
@@ -80,7 +84,7 @@ def judged_elsewhere(
         if plain is not None:
             version = plain.exchange.request.api_version
             what = f"a plain request of ApiVersions v{version}"
-            return _unless_in(clauses, what, plain, _clause_of(broker, plain))
+            return _unless_in(clauses, what, plain, clause_of_plain(broker, plain))
         for what, fault, clause, also_about in _explanations(broker, error):
             if also_about.isdisjoint(clauses):
                 return _unless_in(clauses, what, fault, clause)
@@ -125,19 +129,10 @@ def _plain_fault_like(broker: Broker, error: MalformedAnswer) -> MalformedAnswer
     return next((fault for fault in faults if fault is not None), None)
 
 
-def _fault_of(check: Callable[..., object], *values: object) -> MalformedAnswer | None:
-    """Return how a check of a response fails; None if it does not."""
-    try:
-        check(*values)
-    except MalformedAnswer as fault:
-        return fault
-    return None
-
-
 def _plain_id_fault(broker: Broker) -> MalformedAnswer | None:
     """Return that even a plain request gets another correlation id than its own, or None."""
     plain = broker.plain_exchange(0)
-    return _fault_of(assert_own_id, plain, "the response has the id of another request")
+    return fault_of(assert_own_id, plain, "the response has the id of another request")
 
 
 def _plain_error_like(broker: Broker, error: MalformedAnswer) -> MalformedAnswer | None:
@@ -151,7 +146,7 @@ def _plain_error_like(broker: Broker, error: MalformedAnswer) -> MalformedAnswer
         plain_versions[sent] = ErrorCode.UNSUPPORTED_VERSION
     for version, expected in plain_versions.items():
         plain = broker.plain_exchange(version)
-        found = _fault_of(assert_error, plain, expected)
+        found = fault_of(assert_error, plain, expected)
         is_same = found is not None and found.fault is ResponseFault.OTHER_ERROR
         if is_same and error_code_of(plain) is error_code_of(error.exchange):
             return found
@@ -159,7 +154,7 @@ def _plain_error_like(broker: Broker, error: MalformedAnswer) -> MalformedAnswer
 
 
 def _unless_in(
-    clauses: Collection[str], what: str, found: MalformedAnswer, clause: str
+    clauses: Collection[str], what: str, found: AssertionError, clause: str
 ) -> JudgedElsewhere | None:
     if clause in clauses or not ABOUT_PLAIN_REQUESTS.isdisjoint(clauses):
         return None
@@ -204,57 +199,6 @@ def _plain_fault(
     return None
 
 
-def _clause_of(broker: Broker, plain: MalformedAnswer) -> str:
-    """Return the clause that the response to a plain request violates."""
-    exchange = plain.exchange
-    try:
-        highest = broker.max_version
-    except HarnessError:
-        # Nothing else is judged without a readable table.
-        return V0_ALWAYS_SERVED
-    if plain.fault is ResponseFault.NOT_KEPT:
-        return KEPT
-    if plain.fault is ResponseFault.OTHER_ID:
-        return ID_ECHOED
-    version = exchange.request.api_version
-    if plain.fault is ResponseFault.FRAME and 0 <= version <= highest:
-        return SIZE_EXACT
-    if version == 0 and plain.fault is not ResponseFault.SURPLUS:
-        return V0_ALWAYS_SERVED
-    if version < 0:
-        # No other clause is about negative versions.
-        return "KIP-35.negative-version-gives-35"
-    if plain.fault is ResponseFault.NO_ERROR_CODE:
-        return ERROR_CODE
-    if version > highest:
-        return _clause_of_refused(plain)
-    # The sweep that judges every version of other listeners authenticates first.
-    whole = BEFORE_AUTHENTICATION if broker.asks_for_authentication else EVERY_VERSION_SERVED
-    return _clause_of_served(plain, whole)
-
-
-def _clause_of_served(plain: MalformedAnswer, every_version: str) -> str:
-    version = plain.exchange.request.api_version
-    if plain.fault is ResponseFault.SURPLUS:
-        return SIZE_EXACT
-    if plain.fault is ResponseFault.NO_ANSWER or version < FIRST_FLEXIBLE_VERSION:
-        return every_version
-    return "KIP-511.v3-body-flexible"
-
-
-def _clause_of_refused(plain: MalformedAnswer) -> str:
-    if plain.fault in (ResponseFault.NO_ANSWER, ResponseFault.FRAME):
-        return UNKNOWN_REFUSED
-    payload = plain.exchange.payload or b""
-    flexible = response_after_tag_section(plain.exchange.request, payload)
-    code = read_error_code(payload) if flexible is None else flexible.error_code
-    if code is None:
-        return ERROR_CODE
-    # A version that is served instead is not written in the layout of a refusal either.
-    is_refusal = code == ErrorCode.UNSUPPORTED_VERSION
-    return "KIP-511.unsupported-version-answered-in-v0" if is_refusal else UNKNOWN_REFUSED
-
-
 class _Explanation(NamedTuple):
     """A control that fails as a property's request does.
 
@@ -266,7 +210,7 @@ class _Explanation(NamedTuple):
     """
 
     what: str
-    fault: MalformedAnswer
+    fault: AssertionError
     clause: str
     also_about: frozenset[str] = frozenset()
 
@@ -278,7 +222,7 @@ def _explanations(broker: Broker, error: MalformedAnswer) -> Iterator[_Explanati
         broker: the target, with the journal of the example.
         error: what is wrong with the response to the property's request.
     """
-    for find in (_of_name, _of_client_id, _of_second_request):
+    for find in (_of_name, _of_client_id, _of_second_request, _of_earlier_requests):
         found = find(broker, error)
         if found is not None:
             yield found
@@ -297,7 +241,7 @@ def _of_name(broker: Broker, error: MalformedAnswer) -> _Explanation | None:
         # Punctuation at an edge, which not every source forbids.
         software = ILLEGAL_SOFTWARE
     plain = broker.exchange_apart(build_request(version=request.api_version, software=software))
-    fault = _fault_of(assert_error, plain, ErrorCode.INVALID_REQUEST)
+    fault = fault_of(assert_error, plain, ErrorCode.INVALID_REQUEST)
     if fault is None or not _is_same_refusal(fault, error):
         return None
     return _Explanation(WITH_ILLEGAL_NAME, fault, NAMES_REFUSED)
@@ -320,7 +264,7 @@ def _of_client_id(broker: Broker, error: MalformedAnswer) -> _Explanation | None
     if error.fault is not ResponseFault.FRAME or not _is_served(broker, error.exchange):
         return None
     sent = build_request(version=request.api_version, client_id=request.header.client_id)
-    fault = _fault_of(payload_of, broker.exchange_apart(sent))
+    fault = fault_of(payload_of, broker.exchange_apart(sent))
     if fault is None or fault.fault is not error.fault:
         return None
     return _Explanation(WITH_CLIENT_ID, fault, SIZE_EXACT)
@@ -336,6 +280,57 @@ def _of_second_request(broker: Broker, error: MalformedAnswer) -> _Explanation |
     return _Explanation(SECOND_REQUEST, found, KEPT, frozenset({IN_ORDER}))
 
 
+def _of_earlier_requests(broker: Broker, error: MalformedAnswer) -> _Explanation | None:
+    """Explain a fault by what came before the request on its connection: a plain request after that has it as well."""
+    before = what_came_before(broker, error.exchange)
+    if not before:
+        return None
+    for version in dict.fromkeys((0, error.exchange.request.api_version)):
+        found = _fault_after(broker, before, version, error)
+        if found is not None:
+            clause = _clause_after(broker, before, version, error, found)
+            return _Explanation(AFTER_SAME, found.error, clause, frozenset({IN_ORDER}))
+    return None
+
+
+def _fault_after(
+    broker: Broker, before: Before, version: int, error: MalformedAnswer
+) -> Violation | None:
+    """Return the violation of a plain request after some others, if it has the fault of an error; else None."""
+    if not before:
+        return None
+    exchange = before.exchange(broker, build_request(version=version))
+    missing = fault_of(payload_of, exchange)
+    found = violated_must(broker, exchange) if missing is None else Violation(KEPT, missing)
+    return found if found is not None and _is_same_fault(found.error, error) else None
+
+
+def _clause_after(
+    broker: Broker, before: Before, version: int, error: MalformedAnswer, found: Violation
+) -> str:
+    """Return the clause that the fault of a plain request violates, given what came before it."""
+    if not 0 <= version <= broker.max_version:
+        return found.clause
+    refused = before.only(lambda each: not 0 <= each.api_version <= broker.max_version)
+    if _fault_after(broker, refused, version, error) is not None:
+        return REVERTS
+    if version >= FIRST_VERSION_WITH_CLUSTER_CHECK and found.clause == NAMES_ACCEPTED:
+        with_ids = before.only(has_ids)
+        return found.clause if _fault_after(broker, with_ids, version, error) is None else NO_IDS
+    # Clauses about layouts are judged by single requests.
+    return SAME_TABLE if version and error.fault is ResponseFault.UNDECODABLE else found.clause
+
+
+def _is_same_fault(found: AssertionError, error: MalformedAnswer) -> bool:
+    """Return whether two responses have the same fault, and the same wrong error code if that is the fault."""
+    if not isinstance(found, MalformedAnswer) or found.fault is not error.fault:
+        return False
+    if found.fault is ResponseFault.OTHER_ERROR:
+        return error_code_of(found.exchange) is error_code_of(error.exchange)
+    is_missing = found.fault is ResponseFault.NO_ANSWER
+    return not is_missing or found.exchange.outcome is error.exchange.outcome
+
+
 def first_unanswered(broker: Broker, count: int) -> MalformedAnswer | None:
     """Return how the first of several plain requests, one after the other on a connection, gets no response.
 
@@ -346,7 +341,7 @@ def first_unanswered(broker: Broker, count: int) -> MalformedAnswer | None:
     last = exchanges[-1]
     if len(exchanges) == 1 or last.outcome is Outcome.ANSWER:
         return None
-    return _fault_of(payload_of, last)
+    return fault_of(payload_of, last)
 
 
 def _follows_an_answer(broker: Broker, exchange: Exchange) -> bool:

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 import pytest
 from hypothesis import example, given, settings
 
+from conformance.assertions.histories import exchange_after
 from conformance.assertions.judging import (
     assert_error,
     assert_kept,
@@ -30,6 +31,7 @@ from strategies.field_values import (
     legal_software,
     software_with_one,
 )
+from strategies.histories import ALONE, Earlier, History, after, histories, in_one_write_with
 from strategies.odd_requests import NAMES, NOT_TEXT, build_with_string, names_with_wrong_text
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
@@ -55,33 +57,50 @@ def naming_software(sent: Request) -> AbstractContextManager[None]:
 
 
 @pytest.mark.clause("KIP-511.names-accepted")
-@given(sent=api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION, software=legal_software()))
-@example(sent=build_request(version=3, software=Software("a", "9")))
-@example(sent=build_request(version=3, software=Software("a.b--c", "1..2")))
-@example(sent=build_request(version=3, software=Software("a" * INT16_MAX, "1")))
-@example(sent=build_request(version=3, software=Software("librdkafka", "2.16.0")))
-def test_legal_name_is_accepted(broker: Broker, sent: Request) -> None:
+@given(
+    sent=api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION, software=legal_software()),
+    history=histories(),
+)
+@example(sent=build_request(version=3, software=Software("a", "9")), history=ALONE)
+@example(sent=build_request(version=3, software=Software("a.b--c", "1..2")), history=ALONE)
+@example(sent=build_request(version=3, software=Software("a" * INT16_MAX, "1")), history=ALONE)
+@example(sent=build_request(version=3, software=Software("librdkafka", "2.16.0")), history=ALONE)
+@example(
+    sent=build_request(version=3, software=Software("librdkafka", "2.16.0")),
+    history=after(Earlier.NEWEST),
+)
+def test_legal_name_is_accepted(broker: Broker, sent: Request, history: History) -> None:
     """A broker serves a client whose software name and version are legal."""
     assume_served(broker, sent)
     with naming_software(sent):
-        assert_error(broker.exchange(sent), ErrorCode.NONE)
+        assert_error(exchange_after(broker, history, sent), ErrorCode.NONE)
 
 
 @pytest.mark.malformed
 @pytest.mark.clause("KIP-511.names-refused")
-@given(sent=ILLEGAL_REQUESTS)
-@example(sent=build_request(version=3, software=Software("", "1")))
-@example(sent=build_request(version=3, software=Software("a", "")))
-@example(sent=build_request(version=3, software=Software("a_b", "1")))
-@example(sent=build_request(version=3, software=Software("a\n", "1")))
-@example(sent=build_request(version=3, software=Software("é", "1")))
-@example(sent=build_request(version=3, software=Software("a" * 299 + "_", "1")))
-@example(sent=build_request(version=3, software=Software("a", "_" + "a" * (INT16_MAX - 1))))
-def test_illegal_name_is_refused(broker: Broker, sent: Request) -> None:
+@given(sent=ILLEGAL_REQUESTS, history=histories())
+@example(sent=build_request(version=3, software=Software("", "1")), history=ALONE)
+@example(sent=build_request(version=3, software=Software("a", "")), history=ALONE)
+@example(sent=build_request(version=3, software=Software("a_b", "1")), history=ALONE)
+@example(sent=build_request(version=3, software=Software("a\n", "1")), history=ALONE)
+@example(sent=build_request(version=3, software=Software("é", "1")), history=ALONE)
+@example(sent=build_request(version=3, software=Software("a" * 299 + "_", "1")), history=ALONE)
+@example(
+    sent=build_request(version=3, software=Software("a", "_" + "a" * (INT16_MAX - 1))),
+    history=ALONE,
+)
+@example(
+    sent=build_request(version=3, software=Software("a_b", "1")), history=after(Earlier.NEWEST)
+)
+@example(
+    sent=build_request(version=3, software=Software("a_b", "1")),
+    history=in_one_write_with(Earlier.V0),
+)
+def test_illegal_name_is_refused(broker: Broker, sent: Request, history: History) -> None:
     """A broker answers an illegal software name or version with INVALID_REQUEST."""
     assume_served(broker, sent)
     with naming_software(sent):
-        assert_error(broker.exchange(sent), ErrorCode.INVALID_REQUEST)
+        assert_error(exchange_after(broker, history, sent), ErrorCode.INVALID_REQUEST)
 
 
 @pytest.mark.malformed
@@ -106,20 +125,21 @@ def test_name_that_is_not_utf_8_is_refused(broker: Broker, sent: Request) -> Non
 @given(
     sent=api_versions_requests(
         min_version=FIRST_FLEXIBLE_VERSION, software=software_with_one(edge_punctuation_texts())
-    )
+    ),
+    history=histories(),
 )
-@example(sent=build_request(version=3, software=Software("-a", "1")))
-@example(sent=build_request(version=3, software=Software("a", "1.")))
-def test_punctuation_at_an_edge_is_refused(broker: Broker, sent: Request) -> None:
+@example(sent=build_request(version=3, software=Software("-a", "1")), history=ALONE)
+@example(sent=build_request(version=3, software=Software("a", "1.")), history=ALONE)
+def test_punctuation_at_an_edge_is_refused(broker: Broker, sent: Request, history: History) -> None:
     """Apache Kafka refuses a dot or hyphen at an edge; another broker consistently serves or refuses it."""
     assume_served(broker, sent)
     allowed = [ErrorCode.INVALID_REQUEST]
     if not broker.pin_is_binding:
         allowed.append(ErrorCode.NONE)
     with naming_software(sent):
-        seen = assert_error(broker.exchange(sent), *allowed)
+        seen = assert_error(exchange_after(broker, history, sent), *allowed)
         if not broker.pin_is_binding:
-            assert error_code_of(broker.exchange(sent)) is seen, (
+            assert error_code_of(exchange_after(broker, history, sent)) is seen, (
                 "the response to the repeated request differs"
             )
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from conformance.assertions.histories import exchange_after
 from conformance.assertions.judging import (
     assert_answered,
     assert_error,
@@ -28,16 +29,15 @@ from strategies.cluster_ids import (
     Ids,
     build_request_with,
     cluster_id_variants,
-    earlier_ids,
     half_given_ids,
     ids_given,
     node_id_at,
     node_offsets,
 )
 from strategies.field_values import PLAINLY_ILLEGAL, Software
+from strategies.histories import ALONE, Earlier, History, after, histories, in_one_write_with
 from wire.api_versions import FIRST_VERSION_WITH_CLUSTER_CHECK, NO_NODE
 from wire.error_codes import ErrorCode
-from wire.exchange import Exchange, Outcome, Request
 
 EXPECTED = {
     Given.NEITHER: ErrorCode.NONE,
@@ -48,75 +48,61 @@ EXPECTED = {
 """The error code for each kind of ids, if the broker checks them."""
 
 
-def exchange_after(broker: Broker, earlier: tuple[Given, ...], sent: Request) -> Exchange:
-    """Send a request after others on one connection; send it alone if a refusal of those closed the connection.
-
-    Whether a refusal keeps the connection is judged by a separate clause.
-    """
-    before = [build_request_with(ids_given(each, right_ids(broker))) for each in earlier]
-    *refused_or_served, last = broker.converse([*before, sent])
-    if last.outcome is not Outcome.ANSWER and not all(map(was_served, refused_or_served)):
-        (last,) = broker.converse([sent])
-    return last
-
-
-def was_served(exchange: Exchange) -> bool:
-    """Return whether a request was answered without an error."""
-    return exchange.outcome is Outcome.ANSWER and error_code_of(exchange) is ErrorCode.NONE
-
-
 @pytest.mark.needs("cluster_id")
 @pytest.mark.clause("KIP-1242.neither-given")
-@given(earlier=earlier_ids())
-@example(earlier=())
-@example(earlier=(Given.BOTH,))
-@example(earlier=(Given.WRONG_NODE,))
-@example(earlier=(Given.NODE_ALONE,))
-def test_request_without_ids_is_served(broker: Broker, earlier: tuple[Given, ...]) -> None:
+@given(history=histories())
+@example(history=ALONE)
+@example(history=after(Earlier.RIGHT_IDS))
+@example(history=after(Earlier.WRONG_NODE))
+@example(history=after(Earlier.NODE_ALONE))
+def test_request_without_ids_is_served(broker: Broker, history: History) -> None:
     """A broker serves a request without ids, whatever ids came before it on the connection."""
-    exchange = exchange_after(broker, earlier, build_request_with(Ids()))
+    exchange = exchange_after(broker, history, build_request_with(Ids()), authenticate=True)
     assert_error(exchange, ErrorCode.NONE)
 
 
 @pytest.mark.malformed
 @pytest.mark.clause("KIP-1242.only-one-given")
-@given(ids=half_given_ids())
-@example(ids=Ids(""))
-@example(ids=Ids("nobody"))
-@example(ids=Ids(None, 0))
-@example(ids=Ids(None, -2))
-def test_half_an_identity_is_refused(broker: Broker, ids: Ids) -> None:
+@given(ids=half_given_ids(), history=histories())
+@example(ids=Ids(""), history=ALONE)
+@example(ids=Ids("nobody"), history=ALONE)
+@example(ids=Ids(None, 0), history=ALONE)
+@example(ids=Ids(None, -2), history=ALONE)
+@example(ids=Ids("nobody"), history=in_one_write_with(Earlier.NEWEST))
+def test_half_an_identity_is_refused(broker: Broker, ids: Ids, history: History) -> None:
     """A broker answers a request with only one of the two ids with INVALID_REQUEST."""
-    (exchange,) = broker.converse([build_request_with(ids)])
+    exchange = exchange_after(broker, history, build_request_with(ids), authenticate=True)
     assert_error(exchange, ErrorCode.INVALID_REQUEST)
 
 
 @pytest.mark.malformed
 @pytest.mark.needs("cluster_id")
 @pytest.mark.clause("KIP-1242.only-one-given")
-@given(half=st.sampled_from(HALF_GIVEN), earlier=earlier_ids())
-@example(half=Given.CLUSTER_ALONE, earlier=())
-@example(half=Given.NODE_ALONE, earlier=())
-@example(half=Given.NODE_ALONE, earlier=(Given.BOTH,))
+@given(half=st.sampled_from(HALF_GIVEN), history=histories())
+@example(half=Given.CLUSTER_ALONE, history=ALONE)
+@example(half=Given.NODE_ALONE, history=ALONE)
+@example(half=Given.NODE_ALONE, history=after(Earlier.RIGHT_IDS))
 def test_the_right_half_of_an_identity_is_refused(
-    broker: Broker, half: Given, earlier: tuple[Given, ...]
+    broker: Broker, half: Given, history: History
 ) -> None:
     """A broker refuses a single id even if it is the right one, whatever ids came before it on the connection."""
     sent = build_request_with(ids_given(half, right_ids(broker)))
-    exchange = exchange_after(broker, earlier, sent)
+    exchange = exchange_after(broker, history, sent, authenticate=True)
     assert_error(exchange, ErrorCode.INVALID_REQUEST)
 
 
 @pytest.mark.needs("cluster_id")
 @pytest.mark.clause("KIP-1242.both-match")
-@given(earlier=earlier_ids())
-@example(earlier=())
-@example(earlier=(Given.BOTH,))
-@example(earlier=(Given.NEITHER,))
-@example(earlier=(Given.WRONG_CLUSTER,))
-def test_right_ids_are_served(broker: Broker, earlier: tuple[Given, ...]) -> None:
+@given(history=histories())
+@example(history=ALONE)
+@example(history=after(Earlier.RIGHT_IDS))
+@example(history=after(Earlier.NEWEST))
+@example(history=after(Earlier.WRONG_CLUSTER))
+def test_right_ids_are_served(broker: Broker, history: History) -> None:
     """A broker serves a request with its own ids, whatever ids came before it on the connection."""
-    exchange = exchange_after(broker, earlier, build_request_with(right_ids(broker)))
+    exchange = exchange_after(
+        broker, history, build_request_with(right_ids(broker)), authenticate=True
+    )
     assert_error(exchange, ErrorCode.NONE)
 
 
@@ -124,19 +110,22 @@ def test_right_ids_are_served(broker: Broker, earlier: tuple[Given, ...]) -> Non
 @pytest.mark.needs("cluster_id")
 @pytest.mark.listeners(*BROKER_LISTENERS)
 @pytest.mark.clause("KIP-1242.wrong-cluster")
-@given(variant=cluster_id_variants(), offset=st.just(0) | node_offsets())
-@example(variant="another", offset=0)
-@example(variant="another", offset=1)
-@example(variant="empty", offset=0)
-@example(variant="in the other case", offset=0)
-@example(variant="without its last character", offset=0)
-def test_wrong_cluster_id_is_refused(broker: Broker, variant: str, offset: int) -> None:
+@given(variant=cluster_id_variants(), offset=st.just(0) | node_offsets(), history=histories())
+@example(variant="another", offset=0, history=ALONE)
+@example(variant="another", offset=1, history=ALONE)
+@example(variant="empty", offset=0, history=ALONE)
+@example(variant="in the other case", offset=0, history=ALONE)
+@example(variant="without its last character", offset=0, history=ALONE)
+@example(variant="another", offset=0, history=after(Earlier.RIGHT_IDS))
+def test_wrong_cluster_id_is_refused(
+    broker: Broker, variant: str, offset: int, history: History
+) -> None:
     """A broker answers a cluster id other than its own with REBOOTSTRAP_REQUIRED, with any node id."""
     right = right_ids(broker)
     assert right.cluster_id is not None
     wrong = Ids(CLUSTER_ID_VARIANTS[variant](right.cluster_id), node_id_at(right.node_id, offset))
     assume(wrong.cluster_id != right.cluster_id and wrong.node_id != NO_NODE)
-    (exchange,) = broker.converse([build_request_with(wrong)])
+    exchange = exchange_after(broker, history, build_request_with(wrong), authenticate=True)
     assert_error(exchange, ErrorCode.REBOOTSTRAP_REQUIRED)
 
 
@@ -144,18 +133,20 @@ def test_wrong_cluster_id_is_refused(broker: Broker, variant: str, offset: int) 
 @pytest.mark.needs("cluster_id")
 @pytest.mark.listeners(*BROKER_LISTENERS)
 @pytest.mark.clause("KIP-1242.wrong-node")
-@given(offset=node_offsets())
-@example(offset=1)
-@example(offset=-1)
-@example(offset=-3)
-@example(offset=256)
-@example(offset=65536)
-def test_wrong_node_id_is_refused(broker: Broker, offset: int) -> None:
+@given(offset=node_offsets(), history=histories())
+@example(offset=1, history=ALONE)
+@example(offset=-1, history=ALONE)
+@example(offset=-3, history=ALONE)
+@example(offset=256, history=ALONE)
+@example(offset=65536, history=ALONE)
+@example(offset=1, history=after(Earlier.RIGHT_IDS))
+@example(offset=1, history=in_one_write_with(Earlier.V0))
+def test_wrong_node_id_is_refused(broker: Broker, offset: int, history: History) -> None:
     """A broker answers its own cluster id with REBOOTSTRAP_REQUIRED if the node id is not its own."""
     right = right_ids(broker)
     wrong = right._replace(node_id=node_id_at(right.node_id, offset))
     assume(wrong.node_id != NO_NODE)
-    (exchange,) = broker.converse([build_request_with(wrong)])
+    exchange = exchange_after(broker, history, build_request_with(wrong), authenticate=True)
     assert_error(exchange, ErrorCode.REBOOTSTRAP_REQUIRED)
 
 
@@ -206,18 +197,18 @@ def test_refusal_of_ids_is_written_in_the_request_version(broker: Broker, ids: G
 @pytest.mark.needs("cluster_id")
 @pytest.mark.clause("KIP-1242.older-versions-unchecked")
 @given(
-    earlier=earlier_ids(),
+    history=histories(),
     version=st.integers(0, FIRST_VERSION_WITH_CLUSTER_CHECK - 1),
 )
-@example(earlier=(Given.WRONG_CLUSTER,), version=0)
-@example(earlier=(Given.WRONG_NODE,), version=4)
-@example(earlier=(Given.CLUSTER_ALONE,), version=3)
-@example(earlier=(Given.BOTH,), version=4)
+@example(history=after(Earlier.WRONG_CLUSTER), version=0)
+@example(history=after(Earlier.WRONG_NODE), version=4)
+@example(history=after(Earlier.CLUSTER_ALONE), version=3)
+@example(history=after(Earlier.RIGHT_IDS), version=4)
 def test_versions_without_ids_are_never_refused_for_them(
-    broker: Broker, earlier: tuple[Given, ...], version: int
+    broker: Broker, history: History, version: int
 ) -> None:
     """v0 to v4 are served on a connection on which ids were sent before, right or wrong."""
-    exchange = exchange_after(broker, earlier, build_request(version=version))
+    exchange = exchange_after(broker, history, build_request(version=version), authenticate=True)
     assert_error(exchange, ErrorCode.NONE)
 
 

@@ -7,6 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from conformance.assertions.blame import first_unanswered
+from conformance.assertions.histories import exchange_after
 from conformance.assertions.judging import (
     MalformedAnswer,
     assert_kept,
@@ -32,6 +33,7 @@ from strategies.field_values import (
     plain_client_ids,
     unknown_tagged_fields,
 )
+from strategies.histories import ALONE, Earlier, History, after, histories
 from strategies.odd_frames import (
     build_first_bytes,
     first_bytes_of_other_protocols,
@@ -115,15 +117,15 @@ def stable_part_of(broker: Broker, exchange: Exchange, version: int) -> StablePa
 
 
 @pytest.mark.clause("PROTOCOL.size-prefix-exact")
-@given(sent=api_versions_requests(client_ids=named_client_ids()))
-@example(sent=build_request(version=0))
-@example(sent=build_request(version=0, client_id="a" * 30))
-@example(sent=build_request(version=1, client_id="a" * 30))
-@example(sent=build_request(version=3))
-def test_frame_holds_exactly_the_answer(broker: Broker, sent: Request) -> None:
+@given(sent=api_versions_requests(client_ids=named_client_ids()), history=histories())
+@example(sent=build_request(version=0), history=ALONE)
+@example(sent=build_request(version=0, client_id="a" * 30), history=ALONE)
+@example(sent=build_request(version=1, client_id="a" * 30), history=ALONE)
+@example(sent=build_request(version=3), history=ALONE)
+def test_frame_holds_exactly_the_answer(broker: Broker, sent: Request, history: History) -> None:
     """A response's size prefix covers exactly its header and body."""
     assume_served(broker, sent)
-    exchange = broker.exchange(sent)
+    exchange = exchange_after(broker, history, sent)
     decode_answer(exchange, api_version=sent.api_version, exactly=True)
     assert exchange.stray == b"", "the target sent bytes that belong to no response"
 
@@ -234,16 +236,20 @@ def test_malformed_request_hurts_nobody(broker: Broker, broken: Request) -> None
         software=legal_software(),
         header_tags=st.just(()) | unknown_tagged_fields(),
         body_tags=st.just(()) | unknown_tagged_fields(),
-    )
+    ),
+    history=histories(),
 )
-@example(sent=build_request(version=0))
-@example(sent=build_request(version=3, client_id=None))
-@example(sent=build_request(version=3, client_id="a" * 200))
-@example(sent=build_request(version=3, body_tags=(TaggedField(100, bytes(200)),)))
-@example(sent=build_request(version=3, software=Software("a" * 100, "1" * 100)))
-@example(sent=build_request(version=99))
-def test_well_formed_request_keeps_the_connection(broker: Broker, sent: Request) -> None:
+@example(sent=build_request(version=0), history=ALONE)
+@example(sent=build_request(version=3, client_id=None), history=ALONE)
+@example(sent=build_request(version=3, client_id="a" * 200), history=ALONE)
+@example(sent=build_request(version=3, body_tags=(TaggedField(100, bytes(200)),)), history=ALONE)
+@example(sent=build_request(version=3, software=Software("a" * 100, "1" * 100)), history=ALONE)
+@example(sent=build_request(version=99), history=ALONE)
+@example(sent=build_request(version=3), history=after(Earlier.OTHER_API, Earlier.UNSERVED))
+def test_well_formed_request_keeps_the_connection(
+    broker: Broker, sent: Request, history: History
+) -> None:
     """A broker answers a well-formed request of any version and serves the next one after it."""
-    exchange = broker.exchange(sent)
+    exchange = exchange_after(broker, history, sent)
     payload_of(exchange)
     assert_kept(exchange, f"the connection is unusable; {summary_of(exchange)}")

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from conformance.assertions.histories import exchange_after
 from conformance.assertions.judging import (
     assert_error,
     assert_same_table,
@@ -35,6 +36,7 @@ from strategies.field_values import (
     named_client_ids,
     software_with_one,
 )
+from strategies.histories import ALONE, Earlier, History, after, histories, in_one_write_with
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import encode
@@ -49,11 +51,16 @@ SERVED_REQUESTS = api_versions_requests()
 
 
 @pytest.mark.clause("KIP-35.v0-always-served")
-@given(sent=api_versions_requests(max_version=0, client_ids=named_client_ids()))
-@example(sent=build_request(version=0))
-def test_v0_is_served(broker: Broker, sent: Request) -> None:
+@given(
+    sent=api_versions_requests(max_version=0, client_ids=named_client_ids()), history=histories()
+)
+@example(sent=build_request(version=0), history=ALONE)
+@example(
+    sent=build_request(version=0), history=in_one_write_with(Earlier.NEWEST, Earlier.OTHER_API)
+)
+def test_v0_is_served(broker: Broker, sent: Request, history: History) -> None:
     """A broker answers v0 without an error, and its table is not empty."""
-    exchange = broker.exchange(sent)
+    exchange = exchange_after(broker, history, sent)
     answer = decode_answer(exchange, api_version=0)
     assert_error(exchange, ErrorCode.NONE)
     assert answer.api_keys, "the table is empty"
@@ -105,15 +112,17 @@ def test_no_key_stands_twice(broker: Broker, sent: Request) -> None:
 @given(
     versions=st.lists(st.integers(0, NEWEST_VERSION), min_size=2, max_size=LONG_CONNECTION),
     software=known_clients(),
+    history=histories(),
 )
-@example(versions=[0, 1, 2, 3, 4, 5], software=PLAIN_SOFTWARE)
-@example(versions=[3, 4, 3, 0, 5] * (LONG_CONNECTION // 5), software=PLAIN_SOFTWARE)
-@example(versions=[3, 4, 5], software=Software("librdkafka", "2.16.0"))
-@example(versions=[3, 4, 5], software=Software("apache-kafka-java", "4.3.0"))
+@example(versions=[0, 1, 2, 3, 4, 5], software=PLAIN_SOFTWARE, history=ALONE)
+@example(versions=[3, 4, 3, 0, 5] * (LONG_CONNECTION // 5), software=PLAIN_SOFTWARE, history=ALONE)
+@example(versions=[3, 4, 5], software=Software("librdkafka", "2.16.0"), history=ALONE)
+@example(versions=[3, 4, 5], software=Software("apache-kafka-java", "4.3.0"), history=ALONE)
+@example(versions=[3], software=PLAIN_SOFTWARE, history=after(Earlier.ILLEGAL_NAME))
 def test_table_is_the_same_at_every_version(
-    broker: Broker, versions: list[int], software: Software
+    broker: Broker, versions: list[int], software: Software, history: History
 ) -> None:
-    """The ranges are the same at every version, on a long connection and on another, whatever software asks."""
+    """The ranges are the same at every version, on a long connection, on another and after a refusal, whatever software asks."""
     served = [version for version in versions if version <= broker.max_version]
     assume(served)
     first = decode_answer(broker.exchange(build_request(version=0)), api_version=0)
@@ -122,6 +131,10 @@ def test_table_is_the_same_at_every_version(
             (exchange,) = connection.converse([build_request(version=version, software=software)])
             with violation_context(f"{software.name} asks", software.version):
                 assert_same_table(decode_answer(exchange, api_version=version), first, "in v0")
+    if history.earlier:
+        sent = build_request(version=served[0], software=software)
+        answer = decode_answer(exchange_after(broker, history, sent), api_version=served[0])
+        assert_same_table(answer, first, "in v0")
 
 
 @pytest.mark.clause("KIP-35.per-connection")

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from conformance.assertions.histories import exchange_after
 from conformance.assertions.judging import (
     assert_error,
     decode_answer,
@@ -21,6 +22,7 @@ from strategies.api_versions import (
     negative_versions,
     unserved_requests,
 )
+from strategies.histories import ALONE, Earlier, History, after, histories, in_one_write_with
 from wire.api_keys import API_VERSIONS_KEY
 from wire.error_codes import ErrorCode
 from wire.exchange import Request
@@ -33,23 +35,28 @@ NO_BODY_AT_ALL = UnservedRequest(body=b"\xff\xff")
 
 
 @pytest.mark.clause("KIP-35.unknown-version-gives-35")
-@given(drawn=unserved_requests())
-@example(drawn=NEXT)
-@example(drawn=FARTHEST)
-def test_unknown_version_gets_unsupported_version(broker: Broker, drawn: UnservedRequest) -> None:
+@given(drawn=unserved_requests(), history=histories())
+@example(drawn=NEXT, history=ALONE)
+@example(drawn=FARTHEST, history=ALONE)
+@example(drawn=NEXT, history=after(Earlier.NEWEST))
+def test_unknown_version_gets_unsupported_version(
+    broker: Broker, drawn: UnservedRequest, history: History
+) -> None:
     """A broker answers any version above its highest with UNSUPPORTED_VERSION."""
     sent = request_above(broker, drawn)
-    assert_error(broker.exchange(sent), ErrorCode.UNSUPPORTED_VERSION)
+    assert_error(exchange_after(broker, history, sent), ErrorCode.UNSUPPORTED_VERSION)
 
 
 @pytest.mark.malformed
 @pytest.mark.clause("KIP-35.negative-version-gives-35")
-@given(sent=api_versions_requests(versions=negative_versions()))
-@example(sent=build_request(version=-1))
-@example(sent=build_request(version=-32768))
-def test_negative_version_gets_unsupported_version(broker: Broker, sent: Request) -> None:
+@given(sent=api_versions_requests(versions=negative_versions()), history=histories())
+@example(sent=build_request(version=-1), history=ALONE)
+@example(sent=build_request(version=-32768), history=ALONE)
+def test_negative_version_gets_unsupported_version(
+    broker: Broker, sent: Request, history: History
+) -> None:
     """A broker answers a negative version with UNSUPPORTED_VERSION."""
-    assert_error(broker.exchange(sent), ErrorCode.UNSUPPORTED_VERSION)
+    assert_error(exchange_after(broker, history, sent), ErrorCode.UNSUPPORTED_VERSION)
 
 
 @pytest.mark.clause("KIP-35.revert-to-v0-on-same-connection")
@@ -69,35 +76,42 @@ def test_refused_connection_reverts_to_v0(broker: Broker, drawn: UnservedRequest
 
 
 @pytest.mark.clause("KIP-511.unsupported-version-answered-in-v0")
-@given(drawn=unserved_requests())
-@example(drawn=NEXT)
-def test_unknown_version_is_answered_in_v0(broker: Broker, drawn: UnservedRequest) -> None:
+@given(drawn=unserved_requests(), history=histories())
+@example(drawn=NEXT, history=ALONE)
+@example(drawn=NEXT, history=in_one_write_with(Earlier.NEWEST))
+def test_unknown_version_is_answered_in_v0(
+    broker: Broker, drawn: UnservedRequest, history: History
+) -> None:
     """A broker answers a version that it does not know in the v0 layout."""
     sent = request_above(broker, drawn)
-    answer = decode_answer(broker.exchange(sent), api_version=0, exactly=True)
+    answer = decode_answer(exchange_after(broker, history, sent), api_version=0, exactly=True)
     assert answer.error_code is not ErrorCode.NONE, "the request was served"
 
 
 @pytest.mark.clause("KIP-511.unsupported-version-names-range")
-@given(drawn=unserved_requests())
-@example(drawn=NEXT)
-def test_refusal_names_the_served_range(broker: Broker, drawn: UnservedRequest) -> None:
+@given(drawn=unserved_requests(), history=histories())
+@example(drawn=NEXT, history=ALONE)
+@example(drawn=NEXT, history=after(Earlier.ILLEGAL_NAME))
+def test_refusal_names_the_served_range(
+    broker: Broker, drawn: UnservedRequest, history: History
+) -> None:
     """A broker lists ApiVersions in its response to a version that it does not know."""
     sent = request_above(broker, drawn)
-    answer = decode_answer(broker.exchange(sent), api_version=0)
+    answer = decode_answer(exchange_after(broker, history, sent), api_version=0)
     assert answer.range_of(API_VERSIONS_KEY) is not None, "ApiVersions is not listed"
 
 
 @pytest.mark.clause("KIP-511.unsupported-range-is-true")
-@given(drawn=unserved_requests())
-@example(drawn=NEXT)
+@given(drawn=unserved_requests(), history=histories())
+@example(drawn=NEXT, history=ALONE)
+@example(drawn=NEXT, history=after(Earlier.NEWEST))
 def test_refusal_names_the_range_that_a_success_lists(
-    broker: Broker, drawn: UnservedRequest
+    broker: Broker, drawn: UnservedRequest, history: History
 ) -> None:
     """The range of ApiVersions in a refusal is the one that a success lists."""
     sent = request_above(broker, drawn)
-    served = decode_answer(broker.exchange(build_request(version=0)), api_version=0)
-    refused = decode_answer(broker.exchange(sent), api_version=0)
+    served = decode_answer(exchange_after(broker, history, build_request(version=0)), api_version=0)
+    refused = decode_answer(exchange_after(broker, history, sent), api_version=0)
     named = key_ranges(refused).get(API_VERSIONS_KEY)
     # Whether the range is named at all is judged by a separate clause.
     listed = key_ranges(served).get(API_VERSIONS_KEY)
@@ -105,25 +119,29 @@ def test_refusal_names_the_range_that_a_success_lists(
 
 
 @pytest.mark.clause("KIP-511.unsupported-table-is-only-itself")
-@given(drawn=unserved_requests())
-@example(drawn=NEXT)
-def test_refusal_lists_nothing_else(broker: Broker, drawn: UnservedRequest) -> None:
+@given(drawn=unserved_requests(), history=histories())
+@example(drawn=NEXT, history=ALONE)
+def test_refusal_lists_nothing_else(
+    broker: Broker, drawn: UnservedRequest, history: History
+) -> None:
     """The table of a refusal has no entry except the one for ApiVersions."""
     sent = request_above(broker, drawn)
-    refused = decode_answer(broker.exchange(sent), api_version=0)
+    refused = decode_answer(exchange_after(broker, history, sent), api_version=0)
     others = key_ranges(refused).keys() - {API_VERSIONS_KEY}
     assert not others, f"the refusal also lists {len(others)} other API keys"
 
 
 @pytest.mark.malformed
 @pytest.mark.clause("KIP-511.unparsed-when-unsupported")
-@given(drawn=unserved_requests(bodies=st.binary(max_size=40)))
-@example(drawn=NO_BODY_AT_ALL)
-@example(drawn=UnservedRequest(distance=94, body=b"\xff\xff"))
-def test_body_of_an_unknown_version_does_not_matter(broker: Broker, drawn: UnservedRequest) -> None:
+@given(drawn=unserved_requests(bodies=st.binary(max_size=40)), history=histories())
+@example(drawn=NO_BODY_AT_ALL, history=ALONE)
+@example(drawn=UnservedRequest(distance=94, body=b"\xff\xff"), history=ALONE)
+def test_body_of_an_unknown_version_does_not_matter(
+    broker: Broker, drawn: UnservedRequest, history: History
+) -> None:
     """A broker answers an unknown version with any body in the same way as one without a body."""
     sent = request_above(broker, drawn)
     bare = build_request(version=sent.api_version, correlation_id=sent.correlation_id, body=b"")
-    assert payload_of(broker.exchange(sent)) == payload_of(broker.exchange(bare)), (
-        "the response is not that to a request without a body"
-    )
+    assert payload_of(exchange_after(broker, history, sent)) == payload_of(
+        exchange_after(broker, history, bare)
+    ), "the response is not that to a request without a body"

@@ -27,6 +27,7 @@ from strategies.api_versions import UnservedRequest
 from strategies.cluster_ids import Given, Ids
 from strategies.conversations import Handshake, PlainToken, Reconnect, Say
 from strategies.field_values import ManyTags, Software
+from strategies.histories import Earlier, History
 from strategies.other_apis import PassedRequest, TaggedHeader
 from wire.api_versions import ApiVersionsRequest
 from wire.exchange import Request
@@ -38,7 +39,7 @@ KNOWN: Mapping[str, Callable[..., Any]] = {
     for known in (
         *(ApiVersionsRequest, Request, RequestHeader, Software, TaggedField),
         *(Handshake, Reconnect, Say, PlainToken),
-        *(CorpusEntry, Ids, Item, UnservedRequest, ManyTags, PassedRequest, TaggedHeader),
+        *(CorpusEntry, History, Ids, Item, UnservedRequest, ManyTags, PassedRequest, TaggedHeader),
         *(Script, NodeScript, ConnectionScript, Answer, Table),
         range,
         UUID,
@@ -48,7 +49,9 @@ KNOWN: Mapping[str, Callable[..., Any]] = {
 
 `merged("drawn_values")` is what the properties of proposals draw.
 """
-MEMBERS: Mapping[str, Given] = {str(member): member for member in Given}
+MEMBERS: Mapping[str, Given | Earlier] = {
+    str(member): member for kind in (Given, Earlier) for member in kind
+}
 DEEPEST = 40
 
 

@@ -31,6 +31,7 @@ from strategies.field_values import (
     ManyTags,
     Software,
 )
+from strategies.histories import Earlier, History
 from strategies.odd_frames import OTHER_PROTOCOLS, is_cut_short
 from strategies.odd_requests import BEYOND_THE_FRAME, CLUSTER_ID, NOT_TEXT, ODD_LENGTH, TOO_LONG
 from strategies.other_apis import TaggedHeader
@@ -83,6 +84,10 @@ def _longest_illegal(software: Software) -> int:
     """Return the number of bytes of the longer of name and version, if that one is illegal; otherwise 0."""
     longest = max(software, key=len)
     return 0 if is_valid_name(longest) else len(longest.encode())
+
+
+def _has_earlier(kind: Earlier, history: History) -> bool:
+    return kind in history.earlier
 
 
 def _says(*words: str) -> Callable[[str], bool]:
@@ -175,6 +180,13 @@ DIMENSIONS: Mapping[str, Tails] = {
     "other connections": {
         "at least 20": lambda count: count >= 20,
     },
+    "earlier requests": {
+        **{kind.value: partial(_has_earlier, kind) for kind in Earlier},
+        "in one write with the judged one": lambda history: (
+            bool(history.earlier) and history.at_once
+        ),
+        "several, one by one": lambda history: len(history.earlier) > 1 and not history.at_once,
+    },
     "reset": {"any": bool},
     "write": {
         "a malformed request before others": lambda sent: any(
@@ -205,7 +217,14 @@ _DIMENSION_OF_PARAMETER: Mapping[str, str] = {
 """What parameters of properties are, of which the property itself makes requests."""
 
 
-_ROWS = (Software, Ids, UnservedRequest, ManyTags)
+_DIMENSION_OF_KIND: Mapping[type, str] = {
+    Software: "software",
+    ManyTags: "tag section",
+    TaggedHeader: "header of another API",
+    History: "earlier requests",
+}
+"""What values of these classes are."""
+_ROWS = (Software, Ids, UnservedRequest, ManyTags, History)
 """Named tuples, which are one value each."""
 
 
@@ -299,16 +318,12 @@ def values_of(example: Values) -> Iterator[tuple[str, Any]]:
         for part in _parts_of(value):
             if isinstance(part, Request):
                 yield from _values_of_request(part)
-            elif isinstance(part, Software):
-                yield "software", part
             elif isinstance(part, UnservedRequest):
                 yield "distance above the highest version", part.distance
-            elif isinstance(part, ManyTags):
-                yield "tag section", part
-            elif isinstance(part, TaggedHeader):
-                yield "header of another API", part
             elif isinstance(part, Ids):
                 yield "node id", part.node_id
+            elif type(part) in _DIMENSION_OF_KIND:
+                yield _DIMENSION_OF_KIND[type(part)], part
             elif parameter in _DIMENSION_OF_PARAMETER:
                 yield _DIMENSION_OF_PARAMETER[parameter], part
 

@@ -6,6 +6,7 @@ What is wrong with a bean or a log entry about a software has words of its own.
 from __future__ import annotations
 
 import json
+from inspect import signature
 from pathlib import Path
 from typing import Any, cast
 
@@ -30,6 +31,7 @@ from fixtures.kafka_setup.jolokia import ConnectionsBean, counts_of
 from fixtures.under_test.broker import Broker
 from strategies.api_versions import build_request
 from strategies.field_values import Software
+from strategies.histories import ALONE
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 from strategies.odd_requests import build_with_client_id_bytes, build_with_tags
 
@@ -104,8 +106,10 @@ def test_a_failure_names_place_and_input(
     """Declarations can tell one input from another that fails in the same way."""
     broker = broker_with(defect)
     broker.begin_example()
+    body = all_properties()[judged].body
+    history = {"history": ALONE} if "history" in signature(body).parameters else {}
     with assumptions_outside_hypothesis(), pytest.raises(AssertionError) as failed:
-        all_properties()[judged].body(broker=broker, sent=sent)
+        body(broker=broker, sent=sent, **history)
     first, second, *_ = str(failed.value).split("\n")
     assert first.startswith(first_line)
     assert second == value

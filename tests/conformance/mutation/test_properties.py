@@ -57,7 +57,9 @@ def test_pinned_examples_are_those_of_the_source() -> None:
     """Every property that draws has pinned examples, with a value for each parameter except the broker."""
     for each in all_properties().values():
         assert bool(each.pinned) == each.is_drawn, each.name
-    assert {tuple(values) for values in all_properties()[CORRELATION_ID].pinned} == {("sent",)}
+    assert {tuple(values) for values in all_properties()[CORRELATION_ID].pinned} == {
+        ("sent", "history")
+    }
 
 
 def test_a_seed_gives_the_same_examples() -> None:

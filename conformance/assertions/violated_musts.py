@@ -1,0 +1,282 @@
+"""The MUST that one response to a request of ApiVersions violates, whichever property sent the request.
+
+Only what the sources leave no broker a choice about counts: layouts of refusals, punctuation at an edge of a name, the order of
+the checks, and closing after a refusal are pinned for Apache Kafka alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from clauses.catalogue import Level, catalogue
+from conformance.assertions.judging import (
+    MalformedAnswer,
+    ResponseFault,
+    assert_error,
+    assert_own_id,
+    assert_same_table,
+    decode_answer,
+    error_code_of,
+    key_ranges,
+)
+from fixtures.errors import HarnessError
+from fixtures.under_test.broker import Broker
+from reference_model.broker.rules.request_parser import is_valid_name
+from reference_model.judging.flexible_headers import response_after_tag_section
+from reference_model.profiles.listeners import BROKER_LISTENERS
+from strategies.cluster_ids import Ids
+from strategies.field_values import Software, is_illegal_text
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import (
+    FIRST_FLEXIBLE_VERSION,
+    FIRST_VERSION_WITH_CLUSTER_CHECK,
+    NO_NODE,
+    ApiVersionsRequest,
+)
+from wire.error_codes import ErrorCode
+from wire.exchange import Exchange, encode_request
+from wire.headers import InstanceIdHeader, read_error_code
+
+V0_ALWAYS_SERVED = "KIP-35.v0-always-served"
+"""The clause that can be judged whatever the target answers."""
+EVERY_VERSION_SERVED = "KIP-35.every-advertised-version-served"
+BEFORE_AUTHENTICATION = "KIP-35.table-before-authentication"
+UNKNOWN_REFUSED = "KIP-35.unknown-version-gives-35"
+ERROR_CODE = "KIP-35.error-code-first"
+SAME_TABLE = "KIP-35.same-table-at-every-version"
+IN_ORDER = "PROTOCOL.answers-in-order"
+ID_ECHOED = "PROTOCOL.correlation-id-echoed"
+KEPT = "PROTOCOL.well-formed-never-closed"
+SIZE_EXACT = "PROTOCOL.size-prefix-exact"
+NAMES_ACCEPTED = "KIP-511.names-accepted"
+NAMES_REFUSED = "KIP-511.names-refused"
+V0_LAYOUT = "KIP-511.unsupported-version-answered-in-v0"
+NAMES_RANGE = "KIP-511.unsupported-version-names-range"
+RANGE_IS_TRUE = "KIP-511.unsupported-range-is-true"
+OLDER_WITHOUT_NAME = "KIP-511.older-versions-unchanged"
+OLDER_WITHOUT_IDS = "KIP-1242.older-versions-unchecked"
+
+
+class Violation(NamedTuple):
+    """How a response violates a MUST.
+
+    Attributes:
+        clause: its id.
+        error: what is wrong.
+    """
+
+    clause: str
+    error: AssertionError
+
+
+def clause_of_plain(broker: Broker, plain: MalformedAnswer) -> str:
+    """Return the clause that the response to a plain request violates."""
+    exchange = plain.exchange
+    try:
+        highest = broker.max_version
+    except HarnessError:
+        # Nothing else is judged without a readable table.
+        return V0_ALWAYS_SERVED
+    if plain.fault is ResponseFault.NOT_KEPT:
+        return KEPT
+    if plain.fault is ResponseFault.OTHER_ID:
+        return ID_ECHOED
+    version = exchange.request.api_version
+    if plain.fault is ResponseFault.FRAME and 0 <= version <= highest:
+        return SIZE_EXACT
+    if version == 0 and plain.fault is not ResponseFault.SURPLUS:
+        return V0_ALWAYS_SERVED
+    if version < 0:
+        # No other clause is about negative versions.
+        return "KIP-35.negative-version-gives-35"
+    if plain.fault is ResponseFault.NO_ERROR_CODE:
+        return ERROR_CODE
+    if version > highest:
+        return _clause_of_refused(plain)
+    # The sweep that judges every version of other listeners authenticates first.
+    whole = BEFORE_AUTHENTICATION if broker.asks_for_authentication else EVERY_VERSION_SERVED
+    return _clause_of_served(plain, whole)
+
+
+def _clause_of_served(plain: MalformedAnswer, every_version: str) -> str:
+    version = plain.exchange.request.api_version
+    if plain.fault is ResponseFault.SURPLUS:
+        return SIZE_EXACT
+    if plain.fault is ResponseFault.NO_ANSWER or version < FIRST_FLEXIBLE_VERSION:
+        return every_version
+    return "KIP-511.v3-body-flexible"
+
+
+def _clause_of_refused(plain: MalformedAnswer) -> str:
+    if plain.fault in (ResponseFault.NO_ANSWER, ResponseFault.FRAME):
+        return UNKNOWN_REFUSED
+    payload = plain.exchange.payload or b""
+    flexible = response_after_tag_section(plain.exchange.request, payload)
+    code = read_error_code(payload) if flexible is None else flexible.error_code
+    if code is None:
+        return ERROR_CODE
+    # A version that is served instead is not written in the layout of a refusal either.
+    is_refusal = code == ErrorCode.UNSUPPORTED_VERSION
+    return V0_LAYOUT if is_refusal else UNKNOWN_REFUSED
+
+
+def fault_of(
+    check: Callable[..., object], *values: object, **named: object
+) -> MalformedAnswer | None:
+    """Return how a check of a response fails; None if it does not."""
+    try:
+        check(*values, **named)
+    except MalformedAnswer as fault:
+        return fault
+    return None
+
+
+class _Due(NamedTuple):
+    """The error code that a request in a served version has to get.
+
+    Attributes:
+        code: the code; NONE if the request has to be served.
+        clause: the MUST that another code violates, unless `_CLAUSES_OF_CODES` has a narrower one.
+    """
+
+    code: ErrorCode
+    clause: str
+
+
+def violated_must(broker: Broker, exchange: Exchange) -> Violation | None:
+    """Return the MUST that the response to a well-formed request violates; None if it violates none.
+
+    A request without a response is not judged here: why there is none depends on what else the connection carries.
+    """
+    if not _is_well_formed(exchange) or exchange.payload is None:
+        return None
+    fault = fault_of(assert_own_id, exchange, "the response has the id of another request")
+    if fault is not None:
+        return _of_must(broker, ID_ECHOED, fault)
+    version = exchange.request.api_version
+    if version < 0:
+        return None
+    found = _of_served if version <= broker.max_version else _of_unserved
+    return found(broker, exchange)
+
+
+def _is_well_formed(exchange: Exchange) -> bool:
+    """Return whether a request is one of ApiVersions with nothing after its body."""
+    request, body = exchange.request, exchange.request.body
+    if request.api_key != API_VERSIONS_KEY or isinstance(request.header, InstanceIdHeader):
+        return False
+    is_whole = isinstance(body, ApiVersionsRequest) and not request.broken
+    return is_whole and request.data == encode_request(request.header, body or b"").data
+
+
+def _of_must(broker: Broker, clause: str, error: AssertionError) -> Violation | None:
+    """Return a violation if the clause binds the target whatever product it is."""
+    found = catalogue()[clause]
+    binds = found.level is Level.MUST and found.applies_at(broker.max_version)
+    return Violation(clause, error) if binds else None
+
+
+def _of_unserved(broker: Broker, exchange: Exchange) -> Violation | None:
+    """Return what is wrong with the refusal of a version that the target does not serve."""
+    fault = fault_of(assert_error, exchange, ErrorCode.UNSUPPORTED_VERSION)
+    if fault is not None:
+        is_other = fault.fault is ResponseFault.OTHER_ERROR
+        return _of_must(
+            broker, UNKNOWN_REFUSED if is_other else clause_of_plain(broker, fault), fault
+        )
+    fault = fault_of(decode_answer, exchange, api_version=0)
+    if fault is not None:
+        return _of_must(broker, V0_LAYOUT, fault)
+    named = key_ranges(decode_answer(exchange, api_version=0)).get(API_VERSIONS_KEY)
+    if named is None:
+        return _of_must(broker, NAMES_RANGE, AssertionError("ApiVersions is not listed"))
+    listed = _own_table(broker).get(API_VERSIONS_KEY)
+    if listed not in (None, named):
+        text = f"the refusal names {named}, the table lists {listed}"
+        return _of_must(broker, RANGE_IS_TRUE, AssertionError(text))
+    return None
+
+
+def _of_served(broker: Broker, exchange: Exchange) -> Violation | None:
+    """Return what is wrong with the response to a version that the target serves."""
+    due = _due(broker, exchange)
+    if due is None:
+        return None
+    fault = fault_of(assert_error, exchange, due.code)
+    if fault is not None and fault.fault is ResponseFault.OTHER_ERROR:
+        clause = _clause_of_code(exchange, due)
+        return _of_must(broker, clause, fault) if clause else None
+    fault = fault or fault_of(decode_answer, exchange, api_version=exchange.request.api_version)
+    if fault is not None:
+        return _of_must(broker, clause_of_plain(broker, fault), fault)
+    if due.code is not ErrorCode.NONE:
+        return None
+    plain = broker.plain_exchange(0)
+    if fault_of(decode_answer, plain, api_version=0) is not None:
+        return None
+    try:
+        answer = decode_answer(exchange, api_version=exchange.request.api_version)
+        assert_same_table(answer, decode_answer(plain, api_version=0), "in v0")
+    except AssertionError as error:
+        return _of_must(broker, SAME_TABLE, error)
+    return None
+
+
+def _own_table(broker: Broker) -> Mapping[int, tuple[int, int]]:
+    """Return the table that the target sends to a plain request of v0; empty if it cannot be read."""
+    plain = broker.plain_exchange(0)
+    if fault_of(decode_answer, plain, api_version=0) is not None:
+        return {}
+    return key_ranges(decode_answer(plain, api_version=0))
+
+
+def _due(broker: Broker, exchange: Exchange) -> _Due | None:
+    """Return what is due to a request in a served version; None if the sources leave it open, or the suite does not know."""
+    body = exchange.request.body
+    version = exchange.request.api_version
+    assert isinstance(body, ApiVersionsRequest)
+    if version < FIRST_FLEXIBLE_VERSION:
+        return _Due(ErrorCode.NONE, "" if version else V0_ALWAYS_SERVED)
+    software = Software(body.client_software_name, body.client_software_version)
+    ids = Ids(body.cluster_id, body.node_id)
+    has_ids = version >= FIRST_VERSION_WITH_CLUSTER_CHECK and ids != Ids()
+    if any(map(is_illegal_text, software)):
+        # Of two faults, no source says which is reported.
+        return None if has_ids else _Due(ErrorCode.INVALID_REQUEST, NAMES_REFUSED)
+    if not all(map(is_valid_name, software)):
+        return None
+    if has_ids:
+        return _due_to_ids(broker, ids)
+    return _Due(ErrorCode.NONE, "")
+
+
+def _due_to_ids(broker: Broker, ids: Ids) -> _Due | None:
+    if (ids.cluster_id is None) is not (ids.node_id == NO_NODE):
+        return _Due(ErrorCode.INVALID_REQUEST, "KIP-1242.only-one-given")
+    own = broker.identity
+    if None in (own.cluster_id, own.node_id) or broker.listener not in BROKER_LISTENERS:
+        return None
+    if ids.cluster_id != own.cluster_id:
+        return _Due(ErrorCode.REBOOTSTRAP_REQUIRED, "KIP-1242.wrong-cluster")
+    if ids.node_id != own.node_id:
+        return _Due(ErrorCode.REBOOTSTRAP_REQUIRED, "KIP-1242.wrong-node")
+    return _Due(ErrorCode.NONE, "KIP-1242.both-match")
+
+
+def _clause_of_code(exchange: Exchange, due: _Due) -> str:
+    """Return the MUST that a wrong error code violates; empty if there is none about it."""
+    code, version = error_code_of(exchange), exchange.request.api_version
+    if code is ErrorCode.UNSUPPORTED_VERSION:
+        return ERROR_CODE if version else V0_ALWAYS_SERVED
+    if code is ErrorCode.INVALID_REQUEST and version < FIRST_FLEXIBLE_VERSION:
+        return OLDER_WITHOUT_NAME
+    if code is ErrorCode.REBOOTSTRAP_REQUIRED and version < FIRST_VERSION_WITH_CLUSTER_CHECK:
+        return OLDER_WITHOUT_IDS
+    if due.clause:
+        return due.clause
+    narrower = {
+        ErrorCode.INVALID_REQUEST: NAMES_ACCEPTED,
+        ErrorCode.REBOOTSTRAP_REQUIRED: "KIP-1242.neither-given",
+    }
+    return narrower.get(code, "") if version >= FIRST_FLEXIBLE_VERSION else ""
