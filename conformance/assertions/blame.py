@@ -91,6 +91,17 @@ def judged_elsewhere(
     return None
 
 
+def blamed_clause(broker: Broker, violation: Violation) -> str | None:
+    """Return the clause that a violation counts for; None if a plain request alone on its connection shows the fault as well."""
+    error = violation.error
+    if not isinstance(error, MalformedAnswer):
+        return violation.clause
+    if _has_flexible_header(broker, error) or _plain_fault_like(broker, error) is not None:
+        return None
+    explained = _of_earlier_requests(broker, error)
+    return violation.clause if explained is None else explained.clause
+
+
 def _has_flexible_header(broker: Broker, error: MalformedAnswer) -> bool:
     """Return whether a response has a flexible header that the clause about it sees as well.
 

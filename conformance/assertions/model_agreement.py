@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from hypothesis import reject
 
+from conformance.assertions.contradictions import Deviation
 from conformance.assertions.judging import decode_answer
 from fixtures.artefacts.message_schemas import api_catalogue, catalogue_of
 from fixtures.client.connection import Connection
@@ -81,7 +82,7 @@ def assert_allowed(
 
     Raises:
         MalformedAnswer: a response to ApiVersions does not decode in the allowed layout.
-        AssertionError: the target did something else that the model does not allow.
+        Deviation: the target did something else that the model does not allow.
     """
     reaction = agreement.matching(exchange, allowed, is_kept=is_kept)
     if reaction is None:
@@ -89,7 +90,7 @@ def assert_allowed(
         fields = agreement.what_differs(exchange, allowed)
         what = f"; {', '.join(fields)} differ" if fields else ""
         details = "".join(f"\n{field}: {words}" for field, words in fields.items())
-        raise AssertionError(f"{difference(exchange, allowed)}{what}{details}")
+        raise Deviation(exchange, f"{difference(exchange, allowed)}{what}{details}")
     return reaction
 
 

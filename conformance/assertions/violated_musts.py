@@ -35,7 +35,7 @@ from wire.api_versions import (
     ApiVersionsRequest,
 )
 from wire.error_codes import ErrorCode
-from wire.exchange import Exchange, encode_request
+from wire.exchange import Exchange, Request, encode_request
 from wire.headers import InstanceIdHeader, read_error_code
 
 V0_ALWAYS_SERVED = "KIP-35.v0-always-served"
@@ -47,8 +47,10 @@ ERROR_CODE = "KIP-35.error-code-first"
 SAME_TABLE = "KIP-35.same-table-at-every-version"
 IN_ORDER = "PROTOCOL.answers-in-order"
 ID_ECHOED = "PROTOCOL.correlation-id-echoed"
+CLIENT_ID_FREE = "PROTOCOL.client-id-free"
 KEPT = "PROTOCOL.well-formed-never-closed"
 SIZE_EXACT = "PROTOCOL.size-prefix-exact"
+TAGS_IGNORED = "KIP-482.unknown-tags-ignored"
 NAMES_ACCEPTED = "KIP-511.names-accepted"
 NAMES_REFUSED = "KIP-511.names-refused"
 V0_LAYOUT = "KIP-511.unsupported-version-answered-in-v0"
@@ -149,7 +151,7 @@ def violated_must(broker: Broker, exchange: Exchange) -> Violation | None:
 
     A request without a response is not judged here: why there is none depends on what else the connection carries.
     """
-    if not _is_well_formed(exchange) or exchange.payload is None:
+    if not _is_well_formed(exchange.request) or exchange.payload is None:
         return None
     fault = fault_of(assert_own_id, exchange, "the response has the id of another request")
     if fault is not None:
@@ -161,9 +163,19 @@ def violated_must(broker: Broker, exchange: Exchange) -> Violation | None:
     return found(broker, exchange)
 
 
-def _is_well_formed(exchange: Exchange) -> bool:
+def is_never_refused(broker: Broker, request: Request) -> bool:
+    """Return whether a well-formed request of ApiVersions gives a target no reason to refuse it but its version."""
+    if not _is_well_formed(request) or request.api_version < 0:
+        return False
+    if request.api_version > broker.max_version:
+        return True
+    due = _due(broker, request)
+    return due is not None and due.code is ErrorCode.NONE
+
+
+def _is_well_formed(request: Request) -> bool:
     """Return whether a request is one of ApiVersions with nothing after its body."""
-    request, body = exchange.request, exchange.request.body
+    body = request.body
     if request.api_key != API_VERSIONS_KEY or isinstance(request.header, InstanceIdHeader):
         return False
     is_whole = isinstance(body, ApiVersionsRequest) and not request.broken
@@ -200,18 +212,19 @@ def _of_unserved(broker: Broker, exchange: Exchange) -> Violation | None:
 
 def _of_served(broker: Broker, exchange: Exchange) -> Violation | None:
     """Return what is wrong with the response to a version that the target serves."""
-    due = _due(broker, exchange)
+    due = _due(broker, exchange.request)
     if due is None:
         return None
     fault = fault_of(assert_error, exchange, due.code)
     if fault is not None and fault.fault is ResponseFault.OTHER_ERROR:
         clause = _clause_of_code(exchange, due)
         return _of_must(broker, clause, fault) if clause else None
+    if due.code is not ErrorCode.NONE:
+        # The layout of a refusal is pinned for Apache Kafka alone.
+        return None
     fault = fault or fault_of(decode_answer, exchange, api_version=exchange.request.api_version)
     if fault is not None:
         return _of_must(broker, clause_of_plain(broker, fault), fault)
-    if due.code is not ErrorCode.NONE:
-        return None
     plain = broker.plain_exchange(0)
     if fault_of(decode_answer, plain, api_version=0) is not None:
         return None
@@ -231,10 +244,9 @@ def _own_table(broker: Broker) -> Mapping[int, tuple[int, int]]:
     return key_ranges(decode_answer(plain, api_version=0))
 
 
-def _due(broker: Broker, exchange: Exchange) -> _Due | None:
+def _due(broker: Broker, request: Request) -> _Due | None:
     """Return what is due to a request in a served version; None if the sources leave it open, or the suite does not know."""
-    body = exchange.request.body
-    version = exchange.request.api_version
+    body, version = request.body, request.api_version
     assert isinstance(body, ApiVersionsRequest)
     if version < FIRST_FLEXIBLE_VERSION:
         return _Due(ErrorCode.NONE, "" if version else V0_ALWAYS_SERVED)

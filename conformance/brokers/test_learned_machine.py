@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from conformance.assertions.contradictions import Deviation
 from conformance.assertions.judging import MalformedAnswer, decode_answer
 from conformance.engine.examples_ahead import examples_at_once
 from conformance.engine.property_judge import JUDGE
@@ -100,10 +101,16 @@ def test_the_machine_of_a_connection_is_that_of_the_model(broker: Broker) -> Non
             judge.judged_elsewhere(elsewhere)
         else:
             example = FailingExample(word_agrees, {"broker": broker, "word": difference.word})
-            judge.differs(AssertionError(what), tuple(broker.journal), example)
+            judge.differs(deviation(broker, what), tuple(broker.journal), example)
     if judge.keep_machine is not None:
         judge.keep_machine(learned_in_time(listening, model, extra_states, difference))
     judge.raise_first()
+
+
+def deviation(broker: Broker, what: str) -> AssertionError:
+    """Return what is wrong with the last exchange of a word as a failure."""
+    exchanges = [each for step in broker.journal for each in step.exchanges]
+    return Deviation(exchanges[-1], what) if exchanges else AssertionError(what)
 
 
 def malformed_answer(broker: Broker, difference: MachineDifference) -> MalformedAnswer | None:

@@ -6,7 +6,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from conformance.assertions.blame import judged_elsewhere
+from conformance.assertions.contradictions import contradicted_must, is_of_model
 from conformance.assertions.judging import JudgedElsewhere, Unjudged
+from conformance.assertions.violated_musts import Violation
 from conformance.engine.drawing import Body
 from conformance.engine.repeating import FailingExample
 from fixtures.errors import BrokerGone
@@ -77,6 +79,12 @@ class Judge:
         if not isinstance(self._judged, Broker):
             return None
         return judged_elsewhere(self._judged, error, self._clauses)
+
+    def contradicted(self, error: AssertionError) -> Violation | None:
+        """Return the MUST that a violation contradicts, if the property's clauses are about the model; else None."""
+        if not isinstance(self._judged, Broker) or not all(map(is_of_model, self._clauses)):
+            return None
+        return contradicted_must(self._judged, error)
 
     def judged_elsewhere(self, reason: JudgedElsewhere) -> None:
         """Take an example that meets a fault of another clause."""

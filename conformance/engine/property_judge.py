@@ -12,7 +12,7 @@ from typing import Any
 
 from hypothesis.errors import UnsatisfiedAssumption
 
-from clauses.catalogue import Clause
+from clauses.catalogue import Clause, catalogue
 from clauses.tiers import Tier
 from conformance.assertions.judging import JudgedElsewhere, TargetEnded, Unjudged
 from conformance.engine.crashes import CrashJudge
@@ -74,6 +74,7 @@ class PropertyJudge(Judge):
             is_secondary_listener=is_secondary_listener, pinned=pinned, distance_s=distance_s
         )
         self._crashes = CrashJudge(judged, self._examples)
+        self._contradicted: set[str] = set()
         self._failing = failing or FailingExamples(recorder)
         self._further = further_kinds
         self._has_found = False
@@ -83,8 +84,8 @@ class PropertyJudge(Judge):
 
     @property
     def failed_elsewhere(self) -> set[str]:
-        """Ids of further clauses that an example violated by a crash."""
-        return self._crashes.failed_elsewhere
+        """Ids of further clauses that an example violated: by a crash, or by a deviation from the model."""
+        return self._crashes.failed_elsewhere | self._contradicted
 
     @property
     def is_thorough(self) -> bool:
@@ -174,6 +175,7 @@ class PropertyJudge(Judge):
         if isinstance(error, TargetEnded):
             self._crashes.blame(error, steps, example.values)
         difference = self._record(error, steps, self._examples.drawn(example.values))
+        self._blame_contradicted(error, steps, example)
         self._limits.end_shrinking()
         if difference.is_binding:
             self._failing.keep(self._examples.signatures(error), example)
@@ -268,7 +270,8 @@ class PropertyJudge(Judge):
         steps = tuple(self._judged.journal)
         is_shrunk = self._limits.phase is Phase.SHRINK
         difference = self._record(error, steps, self._examples.drawn(example.values))
-        if difference.is_declared:
+        contradicts = self._blame_contradicted(error, steps, example, is_shrunk=is_shrunk)
+        if difference.is_declared and not contradicts:
             # A declared violation was expected, silence included, so its waiting time is refunded. Drawing goes on:
             # the next example may fail in another way, which the declaration must not hide.
             self._judged.patience.refund(before)
@@ -279,7 +282,34 @@ class PropertyJudge(Judge):
             self._crashes.blame(error, steps, example.values)
         elif difference.is_binding:
             self._failing.keep(self._examples.signatures(error), example, is_shrunk=is_shrunk)
-        return difference.is_binding
+        return difference.is_binding or contradicts
+
+    def _blame_contradicted(
+        self,
+        error: AssertionError,
+        steps: tuple[Step, ...],
+        example: FailingExample,
+        *,
+        is_shrunk: bool = False,
+    ) -> bool:
+        """Record that a deviation from the model violates the MUST that it contradicts, if the run judges that.
+
+        Returns:
+            Whether it does, and is not declared.
+        """
+        found = self.contradicted(error)
+        if found is None or not self._examples.is_planned(catalogue()[found.clause]):
+            return False
+        examples = self._examples.for_clause(catalogue()[found.clause])
+        drawn = self._examples.drawn(example.values)
+        difference = examples.differs(found.error, steps, drawn=drawn, phase=self._limits.phase)
+        self._contradicted.add(found.clause)
+        if difference.is_declared:
+            return False
+        self._failing.keep(examples.signatures(found.error), example, is_shrunk=is_shrunk)
+        self._limits.found(difference, drawn)
+        self._keep_first(found.error)
+        return True
 
     def judged_elsewhere(self, reason: JudgedElsewhere) -> None:
         """Record an example that meets a fault of another clause: it leaves the property's own clauses inconclusive."""

@@ -9,8 +9,9 @@ from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import TypeVar
 
+from conformance.assertions.contradictions import is_of_model
 from conformance.engine.hypothesis_profiles import EXAMPLES_PER_PROPERTY
-from conformance.mutation.score import Blame, Kill, is_of_model
+from conformance.mutation.score import Blame, Kill
 from conformance.mutation.subjects import SUBJECTS, Subject
 from conformance.mutation.tried_faults import (
     Killed,
@@ -159,7 +160,9 @@ def _examples_to_kill(
 def bystanders(
     subject: Subject, faults: Sequence[str], property_name: str, *, index: int = 0, share: int = 1
 ) -> list[str]:
-    """Return the faults that a property may not blame; none if it is about the model or takes too long.
+    """Return the faults that a property may not blame; none if it takes too long, as one that goes through a list about the model does.
+
+    Any other property about the model may blame each fault for its own clause, but for no MUST that the fault does not break.
 
     Args:
         subject: the model.
@@ -169,7 +172,8 @@ def bystanders(
         share: of how many faults one is enough.
     """
     judged = subject.properties()[property_name]
-    if judged.is_deep or all(map(is_of_model, judged.clauses)):
+    is_list = not judged.is_drawn and all(map(is_of_model, judged.clauses))
+    if judged.is_deep or is_list:
         return []
     clauses = set(judged.clauses)
     others = [each for each in faults if not set(subject.faults[each].breaks) & clauses]
@@ -197,7 +201,7 @@ def blames_of(subject: Subject, faults: Sequence[str], tried: Sequence[TriedFaul
     problems: dict[str, list[str]] = defaultdict(list)
     for each in tried:
         if each.caught:
-            violated[each.fault].update(properties[each.property_name])
+            violated[each.fault].update(properties[each.property_name], each.contradicted)
         elif each.problem:
             problems[each.fault].append(f"{each.property_name}: {each.problem}")
     judged = clauses_in_memory(subject)

@@ -148,8 +148,20 @@ class Property:
         draw(strategies_of(self.function), take, seed=own, count=count)
 
 
-def holds(judged: Property, target: Broker | ClientUnderTest, values: Values) -> bool:
+def holds(
+    judged: Property,
+    target: Broker | ClientUnderTest,
+    values: Values,
+    *,
+    contradicted: set[str] | None = None,
+) -> bool:
     """Return whether a target conforms on one example.
+
+    Args:
+        judged: the property.
+        target: the target.
+        values: the example.
+        contradicted: takes the id of a MUST that a deviation from the model contradicts; None if that does not matter.
 
     Raises:
         UnsatisfiedAssumption: the property rejects the example for this target.
@@ -169,6 +181,9 @@ def holds(judged: Property, target: Broker | ClientUnderTest, values: Values) ->
         reason = judge.elsewhere(error)
         if reason is not None:
             raise reason from error
+        found = None if contradicted is None else judge.contradicted(error)
+        if contradicted is not None and found is not None:
+            contradicted.add(found.clause)
         return False
     return True
 

@@ -13,17 +13,11 @@ from typing import Any
 from rich.table import Column, Table
 
 from clauses.catalogue import Clause, Level
+from conformance.assertions.contradictions import is_of_model
 from conformance.mutation.tails import Reach
 
-DEPARTS_FROM_MODEL = "MODEL."
-"""Every defect departs from the model, so it may also violate clauses of this source."""
 DEFECTS_PER_CLAUSE = {Level.MUST: 3}
 """The minimum number of planted defects for a clause, by level; one for any other level."""
-
-
-def is_of_model(clause: str) -> bool:
-    """Return whether a clause is about the reference model, from which every defect departs."""
-    return clause.startswith(DEPARTS_FROM_MODEL)
 
 
 def defects_asked_of(level: Level) -> int:

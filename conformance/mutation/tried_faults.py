@@ -5,6 +5,7 @@ The models run in this process unless the subject brings others. Each function d
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -37,6 +38,7 @@ class TriedFault:
         generated: the number of the first generated example that fails, counted from 1; None if none fails, or if a
             pinned example fails and none was generated.
         problem: why the property could not judge; empty if it could.
+        contradicted: ids of the MUSTs that a deviation from the model contradicts, if the property is about the model.
     """
 
     property_name: str
@@ -44,6 +46,7 @@ class TriedFault:
     pinned: bool
     generated: int | None
     problem: str = ""
+    contradicted: frozenset[str] = frozenset()
 
     @property
     def caught(self) -> bool:
@@ -73,6 +76,7 @@ def blame(
             pinned=fault in pinned,
             generated=generated.get(fault),
             problem=judging.problems.get(fault, ""),
+            contradicted=frozenset(judging.contradicted[fault]),
         )
         for fault in faults
     ]
@@ -140,11 +144,13 @@ class _Judging:
     Attributes:
         judged: the property.
         problems: by fault, why the property could not judge it.
+        contradicted: by fault, ids of the MUSTs that its deviations from the model contradict.
     """
 
     def __init__(self, subject: Subject, property_name: str) -> None:
         self.judged: Property = subject.properties()[property_name]
         self.problems: dict[str, str] = {}
+        self.contradicted: dict[str, set[str]] = defaultdict(set)
         self._subject = subject
 
     def refuse_problems(self) -> None:
@@ -225,6 +231,7 @@ class _Judging:
     def _fails(self, fault: str, values: Values, listener: str) -> bool:
         """Return whether a fault violates the clause on an example; a rejected one, or a fault of another clause, does not count."""
         try:
-            return not holds(self.judged, self._subject.at(fault, listener), values)
+            target, found = self._subject.at(fault, listener), self.contradicted[fault]
+            return not holds(self.judged, target, values, contradicted=found)
         except (UnsatisfiedAssumption, JudgedElsewhere):
             return False
