@@ -42,9 +42,12 @@ def read_only_items(broker: Broker) -> tuple[Item, ...]:
     A version counts as served if it is answered after ApiVersions on the same connection; whether each listed version is
     served is judged by another clause. None if the table cannot be read, which other clauses judge as well.
     """
-    return tuple(
-        item for key in READ_ONLY_KEYS for item in _listed(broker, key) if _is_served(broker, item)
-    )
+    return tuple(item for item in listed_items(broker) if _is_served(broker, item))
+
+
+def listed_items(broker: Broker) -> tuple[Item, ...]:
+    """Return the oldest and the newest version of each read-only API that a target lists, whether it serves them or not."""
+    return tuple(item for key in READ_ONLY_KEYS for item in _listed(broker, key))
 
 
 @functools.lru_cache(maxsize=8)

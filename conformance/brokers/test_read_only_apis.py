@@ -10,6 +10,7 @@ from conformance.assertions.items import Item, names_of
 from conformance.assertions.other_apis import SLOWEST_ANSWER_S
 from conformance.assertions.read_only_apis import (
     assert_in_order,
+    listed_items,
     produce_items,
     read_only_items,
     request_of,
@@ -19,6 +20,7 @@ from conformance.assertions.read_only_apis import (
 from fixtures.under_test.broker import Broker
 from reference_model.judging.agreement import what_it_did
 from strategies.api_versions import build_request
+from wire.api_versions import NEWEST_VERSION
 from wire.exchange import Outcome, Request
 
 MAX_EXAMPLES_SLOW = 10
@@ -81,6 +83,36 @@ def test_connection_that_never_asked_is_served(broker: Broker, places: list[int]
             f"a version is served only after ApiVersions on the same connection; without it {why.partition(':')[0]}\n"
             f"{names_of([item])}: {why}"
         )
+
+
+@pytest.mark.needs("other_apis")
+@pytest.mark.clause("KIP-35.every-advertised-version-served")
+@settings(max_examples=MAX_EXAMPLES_SLOW)
+@given(place=st.integers(0, 7), version=st.integers(0, NEWEST_VERSION))
+@example(place=1, version=0)
+@example(place=3, version=0)
+@example(place=0, version=NEWEST_VERSION)
+def test_version_of_api_versions_decides_about_no_other_api(
+    broker: Broker, place: int, version: int
+) -> None:
+    """What another API serves on a new connection it serves after ApiVersions in any version as well."""
+    item = picked(listed_items(broker), place)
+    asked = build_request(version=min(version, broker.described_version), correlation_id=FIRST_ID)
+    sent = request_of(item, correlation_id=FIRST_ID + 1)
+    with broker.connect(silence_bound_s=SLOWEST_ANSWER_S) as connection:
+        (alone,) = connection.converse([sent])
+    # Whether it is served at all, and ApiVersions before it, is judged by others.
+    assume(not why_unserved(item, alone))
+    with broker.connect(silence_bound_s=SLOWEST_ANSWER_S) as connection:
+        first, *after = connection.converse_in_turn([asked, sent])
+    assume(first.outcome is Outcome.ANSWER)
+    why = why_unserved(item, after[0])
+    if after[0].outcome is not Outcome.ANSWER:
+        why = what_it_did(after[0])
+    assert not why, (
+        f"a version is not served after ApiVersions on the same connection: {why.partition(':')[0]}\n"
+        f"{names_of([item])} after v{asked.api_version}: {why}"
+    )
 
 
 @pytest.mark.needs("more_than_reading", "produce")

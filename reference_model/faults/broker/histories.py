@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage
 from reference_model.broker.rules.reaction import AnswerKind, Listing
 from reference_model.faults.broker.registry import CORRELATION_ID, OPEN_LISTENERS, defect
-from wire.api_versions import FIRST_FLEXIBLE_VERSION
+from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
 from wire.error_codes import ErrorCode
-from wire.frames import SIZE_BYTES
+from wire.exchange import Outcome
+from wire.frames import SIZE_BYTES, encode_frame
+from wire.headers import CORRELATION_ID_BYTES
+
+FIRST_FLEXIBLE_METADATA = 9
 
 
 def _names_software(context: RequestContext) -> bool:
@@ -168,3 +174,39 @@ def a_long_client_id_after_others_is_refused(context: RequestContext) -> None:
     had_request = context.has_seen("a request", now=True)
     if had_request and context.succeeds and len(context.client_id) >= 40:
         context.replace_reaction(error_code=ErrorCode.INVALID_REQUEST, listing=Listing.NOTHING)
+
+
+def _is_flexible_after(context: RequestContext, asked: Callable[[int], bool]) -> bool:
+    """Return whether a request of Metadata is flexible, and comes after a request of ApiVersions in such a version."""
+    header = context.header
+    is_asking = header is not None and header.api_key == API_VERSIONS_KEY
+    had_asked = context.has_seen("such a version", now=is_asking and asked(context.version))
+    is_metadata = header is not None and header.api_key == METADATA_KEY
+    return had_asked and is_metadata and context.version >= FIRST_FLEXIBLE_METADATA
+
+
+@defect(Stage.REACTION, "KIP-35.every-advertised-version-served", every_api=True)
+def v0_makes_an_old_client(context: RequestContext) -> None:
+    """After ApiVersions v0, flexible Metadata closes the connection."""
+    if _is_flexible_after(context, lambda version: version == 0):
+        context.replace_reaction(outcome=Outcome.CLOSED)
+
+
+@defect(Stage.ANSWER, "KIP-35.every-advertised-version-served", every_api=True)
+def v0_takes_the_tags_from_response_headers(context: RequestContext) -> None:
+    """After ApiVersions v0, the response to flexible Metadata lacks the tag section of its header."""
+    if _is_flexible_after(context, lambda version: version == 0) and context.answer:
+        payload = context.answer[SIZE_BYTES:]
+        at = CORRELATION_ID_BYTES
+        context.answer = encode_frame(payload[:at] + payload[at + 1 :])
+
+
+@defect(Stage.REACTION, "KIP-35.every-advertised-version-served", every_api=True)
+def the_newest_api_versions_ends_old_metadata(context: RequestContext) -> None:
+    """After the newest version of ApiVersions, Metadata below v9 is ignored."""
+    header = context.header
+    is_asking = header is not None and header.api_key == API_VERSIONS_KEY
+    had_asked = context.has_seen("newest", now=is_asking and context.version == NEWEST_VERSION)
+    is_metadata = header is not None and header.api_key == METADATA_KEY
+    if had_asked and is_metadata and context.version < FIRST_FLEXIBLE_METADATA:
+        context.replace_reaction(outcome=Outcome.IGNORED, next_event=None)
