@@ -18,7 +18,11 @@ from fixtures.errors import HarnessError
 from fixtures.polling import poll_until
 from fixtures.under_test.broker import Broker
 from strategies.api_versions import build_request
+from strategies.odd_frames import build_part
 from wire.exchange import Exchange, Outcome, Request
+
+MALFORMED_HURTS_NOBODY = "PROTOCOL.malformed-hurts-nobody"
+STOPPED_BY_PART = "while one connection is inside a frame, no other is served"
 
 
 @contextmanager
@@ -111,6 +115,16 @@ def assert_undisturbed(
         raise JudgedElsewhere(
             f"{SECOND_REQUEST} fails in the same way where nothing disturbs it: {alone} (judged by {KEPT})"
         )
+
+
+def is_stopped_by_part(broker: Broker, sent: Request, kept: int) -> bool:
+    """Return whether a plain request is not served while another connection has sent the first `kept` bytes of a request."""
+    apart = broker.apart()
+    with apart.connect(authenticate=False) as inside_a_frame:
+        inside_a_frame.send(build_part(sent, kept))
+        plain = build_request(version=broker.readable_version)
+        with apart.connect(authenticate=False) as other:
+            return other.converse([plain])[0].outcome is not Outcome.ANSWER
 
 
 def limits_connections(broker: Broker, most: int) -> bool:

@@ -7,6 +7,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from conformance.assertions.judging import (
+    JudgedElsewhere,
     assert_answered,
     assert_error,
     assert_own_id,
@@ -18,6 +19,11 @@ from conformance.assertions.model_agreement import (
     has_ended,
     has_refused_size,
     is_unfinished,
+)
+from conformance.assertions.neighbours import (
+    MALFORMED_HURTS_NOBODY,
+    STOPPED_BY_PART,
+    is_stopped_by_part,
 )
 from fixtures.under_test.broker import Broker
 from reference_model.broker.rules.api_versions import SKIPPED_FRAME_BYTES
@@ -219,6 +225,8 @@ def test_rest_of_a_frame_is_awaited(broker: Broker, kept: int) -> None:
         connection.send(build_part(V0, kept))
         # A complete exchange on another connection: during that time nothing may happen on this one.
         other = broker.exchange(V0)
+        if other.payload is None and is_stopped_by_part(broker, V0, kept):
+            raise JudgedElsewhere(f"{STOPPED_BY_PART} (judged by {MALFORMED_HURTS_NOBODY})")
         assert_answered(other, f"on another connection {what_it_did(other)}")
         assert connection.early_bytes() == b"", (
             "the target sent bytes before the frame was complete"

@@ -8,22 +8,35 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from conformance.assertions.judging import assert_own_id
+from conformance.assertions.judging import (
+    JudgedElsewhere,
+    assert_own_id,
+    assume_served,
+    decode_answer,
+)
 from conformance.assertions.neighbours import (
+    FEWEST_AT_ONCE,
+    MALFORMED_HURTS_NOBODY,
+    STOPPED_BY_PART,
     assert_pauses_do_not_matter,
+    is_stopped_by_part,
     limits_connections,
     undisturbed,
 )
 from conformance.brokers.test_frame_ends import HALF_CLOSING_LISTENERS
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
+from reference_model.judging.same_response import StablePart, stable_part
 from strategies.api_versions import build_request
 from strategies.odd_frames import build_part, partial_frames
-from wire.exchange import Outcome, Request
+from wire.api_versions import NEWEST_VERSION
+from wire.exchange import Exchange, Outcome, Request
+from wire.frames import SIZE_BYTES
 
 V0 = build_request(version=0)
 MAX_EXAMPLES_FEW = 2
 """Examples of a property that opens dozens of connections, or sends hundreds of requests."""
+MAX_EXAMPLES_AT_ONCE = 20
 MOST_UNREAD_REQUESTS = 2000
 LONGEST_PAUSES_MS = 600
 """The sum of the pauses of one example."""
@@ -72,8 +85,11 @@ def test_client_that_does_not_read_hurts_nobody(broker: Broker, version: int) ->
     """While a client sends hundreds of requests and reads no response, others are served."""
     sent = requests_that_fill_buffers(broker, min(version, broker.max_version))
     cause = "a connection that does not read"
-    with broker.connect() as slow, undisturbed(broker, cause, requests=bystander_requests(broker)):
-        slow.begin(sent)
+    with (
+        ExitStack() as opened,
+        undisturbed(broker, cause, requests=bystander_requests(broker)),
+    ):
+        opened.enter_context(broker.connect()).begin(sent)
 
 
 @pytest.mark.malformed
@@ -117,31 +133,90 @@ def requests_that_fill_buffers(broker: Broker, version: int) -> list[Request]:
     unused=st.integers(0, LARGEST_CROWD),
     unfinished=st.integers(0, LARGEST_CROWD),
     served=st.integers(0, LARGEST_CROWD),
+    kept=st.integers(1, len(V0.data) - 1),
 )
-@example(unused=LARGEST_CROWD, unfinished=10, served=0)
-@example(unused=0, unfinished=0, served=20)
+@example(unused=1, unfinished=0, served=0, kept=9)
+@example(unused=0, unfinished=1, served=0, kept=2)
+@example(unused=0, unfinished=1, served=0, kept=SIZE_BYTES + 1)
+@example(unused=LARGEST_CROWD, unfinished=10, served=0, kept=9)
+@example(unused=0, unfinished=0, served=20, kept=9)
 def test_many_connections_hurt_nobody(
-    broker: Broker, unused: int, unfinished: int, served: int
+    broker: Broker, unused: int, unfinished: int, served: int, kept: int
 ) -> None:
-    """Dozens of connections, unused, inside a frame, or with the same client id, disturb no other.
+    """One connection or dozens, silent, inside a frame, or with the same client id, disturb no other; the silent ones are served later.
 
     A target may close what is beyond a limit of its own, like `max.connections.per.ip`.
     """
     if broker.speaks_tls:
         unfinished, served = min(unfinished, TLS_CROWD), min(served, TLS_CROWD)
+    others = unused + unfinished + served
     with ExitStack() as crowd:
 
         def is_limit() -> bool:
             crowd.close()
-            return limits_connections(broker, unused + unfinished + served + 2)
+            return limits_connections(broker, others + 2)
 
-        with undisturbed(broker, "dozens of connections", is_limit=is_limit):
-            for _ in range(unused):
-                # Over TLS this one is half open: it begins no handshake.
+        cause = "dozens of connections" if others > FEWEST_AT_ONCE else "a connection"
+        with undisturbed(broker, cause, is_limit=is_limit):
+            # Over TLS these are half open: they begin no handshake.
+            silent = [
                 crowd.enter_context(broker.connect(authenticate=False, plain=True))
-            for sent, count in ((build_part(V0, 9), unfinished), (V0, served)):
+                for _ in range(unused)
+            ]
+            for sent, count in ((build_part(V0, kept), unfinished), (V0, served)):
                 for _ in range(count):
                     crowd.enter_context(broker.connect(authenticate=False)).send(sent)
+        if silent and not broker.speaks_tls:
+            (late,) = silent[0].converse([build_request(version=broker.readable_version)])
+            is_refused = late.outcome is Outcome.CLOSED and is_limit()
+            assert late.outcome is Outcome.ANSWER or is_refused, (
+                "a connection that was silent from its beginning is not served"
+            )
+
+
+@pytest.mark.clause("KIP-35.per-connection")
+@settings(max_examples=MAX_EXAMPLES_AT_ONCE)
+@given(
+    versions=st.lists(st.integers(0, NEWEST_VERSION), min_size=2, max_size=3),
+    kept=st.integers(1, len(V0.data) - 1),
+)
+@example(versions=[0, 3], kept=9)
+@example(versions=[3, 0, NEWEST_VERSION], kept=20)
+def test_connections_that_negotiate_at_once_are_served_alike(
+    broker: Broker, versions: list[int], kept: int
+) -> None:
+    """Connections that ask at the same time, in different versions and with equal ids, get what each gets alone.
+
+    The first of them is inside its frame while the others are served.
+    """
+    sent = [build_request(version=min(version, broker.max_version)) for version in versions]
+    assume_served(broker, *sent)
+    alone = [stable_part_of_response(broker.exchange(each)) for each in sent]
+    own, *others = sent
+    with ExitStack() as opened:
+        first = opened.enter_context(broker.connect(authenticate=False))
+        first.send(build_part(own, kept))
+        finish = [
+            opened.enter_context(broker.connect(authenticate=False)).begin([each])
+            for each in others
+        ]
+        answers = [each()[0] for each in reversed(finish)][::-1]
+        (late,) = first.converse([Request(data=own.data[kept:], header=own.header, body=own.body)])
+    if any(each.payload is None for each in answers) and is_stopped_by_part(broker, own, kept):
+        raise JudgedElsewhere(f"{STOPPED_BY_PART} (judged by {MALFORMED_HURTS_NOBODY})")
+    for exchange, expected in zip((late, *answers), alone, strict=True):
+        assert stable_part_of_response(exchange) == expected, (
+            "the response is not the one without other connections"
+        )
+
+
+def stable_part_of_response(exchange: Exchange) -> StablePart:
+    """Return the stable part of a response in the layout of its request.
+
+    Raises:
+        MalformedAnswer: there is none, or it does not decode.
+    """
+    return stable_part(decode_answer(exchange, api_version=exchange.request.api_version))
 
 
 @pytest.mark.listeners("plaintext")

@@ -141,6 +141,12 @@ class OpenConnection:
         """Every other open connection to the listener, in the order in which they were opened."""
         return [each for each in self._broker.connections if each is not self]
 
+    @property
+    def older(self) -> list[OpenConnection]:
+        """Every other open connection that was opened before this one."""
+        every = self._broker.connections
+        return every[: every.index(self)] if self in every else []
+
     def drop(self) -> None:
         """Close the connection from the broker's side."""
         self._move(ConnectionEvent.END_OF_STREAM)

@@ -15,6 +15,7 @@ from reference_model.faults.broker import (
     kip_1242,
     listeners,
     model,
+    neighbours,
     other_apis,
     protocol,
     protocol_headers,

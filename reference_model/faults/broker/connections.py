@@ -259,7 +259,7 @@ def slow_frames_cost_the_connection(received: ReceivedBytes) -> None:
         received.connection.drop()
 
 
-@defect(Stage.BYTES, "PROTOCOL.partial-frame-waits")
+@defect(Stage.BYTES, "PROTOCOL.malformed-hurts-nobody")
 def a_frame_that_has_begun_stops_the_others(received: ReceivedBytes) -> None:
     """While a size prefix and one byte have arrived on a connection, no other is served."""
     if any(len(each.unread) == SIZE_BYTES + 1 for each in received.connection.neighbours):
