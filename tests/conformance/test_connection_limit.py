@@ -128,7 +128,7 @@ def test_a_limit_of_connections_is_no_difference(monkeypatch: pytest.MonkeyPatch
 def open_many(broker: Broker) -> None:
     """Run one example of the property that opens many connections."""
     broker.begin_example()
-    body_of(many_connections)(broker, unused=SEVEN, unfinished=0, served=0)
+    body_of(many_connections)(broker, unused=SEVEN, unfinished=0, served=0, kept=9)
 
 
 def test_a_limit_of_connections_is_no_disturbance() -> None:
