@@ -84,6 +84,10 @@ NEEDS: Mapping[str, Need[Broker]] = {
         "the suite cannot set a request quota on the target, because of the way the target was started",
         is_of_suite=True,
     ),
+    "quota_on_listener": Need(
+        lambda broker: broker.profile.traits.requests_throttled,
+        "the controllers of this release apply no request quota",
+    ),
     "cluster_id": Need(
         lambda broker: None not in (broker.identity.cluster_id, broker.identity.node_id),
         "the cluster id and node id of the target are not known: neither Metadata v2 nor DescribeCluster v0 names "
