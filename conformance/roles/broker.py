@@ -19,6 +19,7 @@ from clauses import marks
 from clauses.catalogue import Clause, Role
 from conformance.assertions.blame import V0_ALWAYS_SERVED
 from conformance.assertions.features import lists_features, lists_supported_features
+from conformance.assertions.logins import lists_handshake
 from conformance.assertions.other_apis import lists_other_apis
 from conformance.assertions.read_only_apis import flexible_items, produce_items, read_only_items
 from conformance.engine.drawing import examples_go_to
@@ -97,6 +98,9 @@ NEEDS: Mapping[str, Need[Broker]] = {
     "handshake_v1": Need(
         lambda broker: broker.profile.traits.sasl_handshake_max > 0,
         "the release has no SaslHandshake v1",
+    ),
+    "handshake_listed": Need(
+        lists_handshake, "the target lists no version of SaslHandshake that the suite can send"
     ),
     "scram": Need(
         lambda broker: broker.running.sasl is not None and SCRAM in broker.running.sasl.usable,
