@@ -12,7 +12,6 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from conformance.assertions.client_software import (
-    NO_BEAN,
     NO_ENTRY,
     SLOWEST_LOG_S,
     bean_problem,
@@ -55,12 +54,20 @@ def gauges(broker: Broker, name: str) -> tuple[ConnectionsBean, ...]:
     return gauges_of(broker.running.metrics_url, name)
 
 
-def miscount(broker: Broker, software: Software, count: int) -> Callable[[], str]:
-    """Return a function that returns what is wrong with the metric's count of a client software."""
+def miscount(
+    broker: Broker, software: Software, count: int, *, with_names: bool = False
+) -> Callable[[], str]:
+    """Return a function that returns what is wrong with the metric's count of a client software; `with_names`, or its beans."""
     expected = {(broker.listener, software.version): count} if count else {}
 
     def problem() -> str:
-        counted = counts_of(gauges(broker, software.name), listener=broker.listener)
+        beans = gauges(broker, software.name)
+        # First, because beans without a count of connections cannot be counted.
+        wrong = (bean_problem(each, broker.listener) for each in beans if with_names)
+        named = next(filter(None, wrong), "")
+        if named:
+            return named
+        counted = counts_of(beans, listener=broker.listener)
         return "" if counted == expected else wrong_count(counted, expected)
 
     return problem
@@ -74,15 +81,6 @@ def wrong_count(counted: Counts, expected: Counts) -> str:
 def remaining_gauge(broker: Broker, software: Software) -> str:
     """Return what is wrong with a metric that has to be gone, by the text of the KIP."""
     return STILL_THERE if gauges(broker, software.name) else ""
-
-
-def wrong_bean(broker: Broker, software: Software) -> str:
-    """Return what is wrong with the metric's beans, apart from how many connections they count."""
-    beans = gauges(broker, software.name)
-    if not beans:
-        return NO_BEAN
-    problems = (bean_problem(each, broker.listener) for each in beans)
-    return next(filter(None, problems), "")
 
 
 def assert_soon(read: Callable[[], str], *, software: Software, when: str) -> None:
@@ -142,10 +140,7 @@ def test_open_connections_are_counted_by_software(broker: Broker, versions: list
             connection = opened.enter_context(broker.connect())
             served = min(version, broker.max_version)
             connection.converse([build_request(version=served, software=software)])
-        # First, because beans without a count of connections cannot be counted.
-        shaped = partial(wrong_bean, broker, software)
-        assert_soon(shaped, software=software, when=WHILE_OPEN)
-        counted = miscount(broker, software, len(versions))
+        counted = miscount(broker, software, len(versions), with_names=True)
         assert_soon(counted, software=software, when=WHILE_OPEN)
     assert_soon(miscount(broker, software, 0), software=software, when=ONCE_CLOSED)
     if broker.profile.traits.unused_metrics_removed:
