@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from conformance.assertions.judging import assume_served, bytes_after_body, decode_answer
+from fixtures.client.connection import Connection
 from fixtures.polling import poll_until
 from fixtures.under_test.broker import Broker
 from reference_model.profiles.listeners import CONTROLLER_LISTENERS, LISTENERS, PLAINTEXT
@@ -136,7 +138,8 @@ def answered_under_quota(
     ]
 
     def is_told() -> bool:
-        (exchange,) = broker.converse([build_request(version=1, client_id=client_id)])
+        with connection_of(broker, client_id) as connection:
+            (exchange,) = connection.converse([build_request(version=1, client_id=client_id)])
         return bool(throttled_answer(exchange, 1).throttle_time_ms)
 
     is_controller = broker.listener in CONTROLLER_LISTENERS
@@ -147,9 +150,21 @@ def answered_under_quota(
         if is_controller:
             # `limit_requests` waits for the broker; whether the controller throttles is judged below.
             poll_until(is_told, True, limit_s=CONTROLLER_LEARNS_S)
-        with broker.connect(silence_bound_s=LONGEST_PAUSE_S) as connection:
+        with connection_of(broker, client_id) as connection:
             exchanges = connection.converse(requests)
     return [throttled_answer(*each) for each in zip(exchanges, versions, strict=True)]
+
+
+@contextmanager
+def connection_of(broker: Broker, client_id: str) -> Iterator[Connection]:
+    """Open a connection that has a client id from its first request on, which is the one that counts in a proposal."""
+    is_secured = broker.asks_for_authentication
+    with broker.connect(authenticate=not is_secured, silence_bound_s=LONGEST_PAUSE_S) as connection:
+        if is_secured:
+            access = broker.running.credentials_for()
+            connection.converse([build_request(version=0, client_id=client_id)])
+            connection.authenticate(access)
+        yield connection
 
 
 def throttled_answer(exchange: Exchange, version: int) -> ThrottledAnswer:
