@@ -65,27 +65,29 @@ def metrics_are_of_another_type(metric: ClientMetric) -> None:
 
 
 def _show(metric: ClientMetric, change: Callable[[int], Mapping[str, Any]]) -> None:
-    """Change the attributes of the beans of all software that has a name."""
+    """Change the attributes of the beans that count several connections of software that has a name."""
     metric.attributes = lambda gauge, number: (
-        only_connections(gauge, number) if gauge.software == NAMELESS else change(number)
+        change(number)
+        if number > 1 and gauge.software != NAMELESS
+        else only_connections(gauge, number)
     )
 
 
 @defect(Stage.METRIC, "KIP-511.connections-metric")
 def metrics_have_a_second_value(metric: ClientMetric) -> None:
-    """The beans of the metric have another value next to the number of connections."""
+    """A bean of the metric that counts several connections has another value next to their number."""
     _show(metric, lambda number: {CONNECTIONS: number, "connections-total": number})
 
 
 @defect(Stage.METRIC, "KIP-511.connections-metric")
 def connections_have_another_name(metric: ClientMetric) -> None:
-    """The value of the metric's beans is named connection-count."""
+    """The value of a bean of the metric that counts several connections is named connection-count."""
     _show(metric, lambda number: {"connection-count": number})
 
 
 @defect(Stage.METRIC, "KIP-511.connections-metric")
 def connections_are_two_numbers(metric: ClientMetric) -> None:
-    """The value connections of the metric's beans consists of the present number and the highest one."""
+    """The value connections of a bean that counts several consists of the present number and the highest one."""
     _show(metric, lambda number: {CONNECTIONS: {"current": number, "highest": number}})
 
 
