@@ -15,7 +15,7 @@ from proposals import proposals
 NAME = "kip_headings.txt"
 FILES = (
     Path(__file__).with_name(NAME),
-    *sorted(each.folder / "tests" / NAME for each in proposals() if each.clauses),
+    *(Path(str(each.folder / "tests" / NAME)) for each in proposals() if each.clauses),
 )
 """Files of headings: a KIP in a line of its own, and its headings below it, indented by four spaces a level."""
 INDENT = 4

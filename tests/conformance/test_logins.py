@@ -17,6 +17,7 @@ from fixtures.under_test.in_memory import InMemoryBroker
 from reference_model.broker.model.scram import SCRAM
 from wire.api_keys import METADATA_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.api_versions import ApiVersion, ApiVersionsResponse
+from wire.error_codes import ErrorCode
 from wire.exchange import Outcome
 from wire.sasl import PLAIN
 
@@ -49,7 +50,7 @@ def lists(monkeypatch: pytest.MonkeyPatch, *entries: tuple[int, int, int]) -> No
         ApiVersion(api_key=key, min_version=lowest, max_version=highest)
         for key, lowest, highest in entries
     )
-    table = ApiVersionsResponse(error_code=0, api_keys=api_keys)
+    table = ApiVersionsResponse(error_code=ErrorCode.NONE, api_keys=api_keys)
     monkeypatch.setattr(logins, "early_table", Mock(return_value=table))
 
 
