@@ -62,7 +62,7 @@ def login_items(broker: Broker) -> Iterator[Item]:
     """Yield each listed version of SaslHandshake, and of SaslAuthenticate where v1 is listed, which it follows.
 
     Raises:
-        NoCredentials: nobody can log in.
+        NoCredentials: there are no credentials.
     """
     broker.running.credentials_for()
     handshakes = _listed_versions(broker, SASL_HANDSHAKE)

@@ -80,7 +80,7 @@ def test_limited_client_is_told_before_it_is_held_back(
     if pipelined or not has_throttle_time(versions[0]):
         # A response in v0 has no throttle time: only a second request shows the pause.
         versions.append(FIRST_VERSION_WITH_THROTTLE_TIME)
-    assert_told_and_held_back(broker, client_id, versions)
+    assert_held_back(broker, client_id, versions)
 
 
 @pytest.mark.needs("more_than_reading", "quota", "quota_on_listener")
@@ -90,14 +90,14 @@ def test_limited_client_is_told_before_it_is_held_back(
 @given(version=st.integers(0, NEWEST_VERSION))
 @example(version=0)
 def test_limited_client_is_held_back_on_every_listener(broker: Broker, version: int) -> None:
-    """A request quota holds on each listener as on the plaintext one: its clients are answered, told and held back."""
+    """A request quota holds on each listener as on the plaintext one: a response states the pause, and the next one waits."""
     # One pause on each listener is enough: the broker's code differs only before it knows the client.
     versions = [min(version, broker.max_version), FIRST_VERSION_WITH_THROTTLE_TIME]
-    assert_told_and_held_back(broker, LIMITED, versions)
+    assert_held_back(broker, LIMITED, versions)
 
 
-def assert_told_and_held_back(broker: Broker, client_id: str, versions: Sequence[int]) -> None:
-    """Fail unless throttled requests, which are sent together, are told their pause and held back for it."""
+def assert_held_back(broker: Broker, client_id: str, versions: Sequence[int]) -> None:
+    """Fail unless the responses to throttled requests, which are sent together, state the pause, and the second one waits for it."""
     first, *second = answered_under_quota(broker, client_id, versions)
     pauses_ms = [
         each.throttle_time_ms for each in (first, *second) if each.throttle_time_ms is not None
@@ -137,7 +137,7 @@ def answered_under_quota(
         for number, version in enumerate(versions)
     ]
 
-    def is_told() -> bool:
+    def is_throttled() -> bool:
         with connection_of(broker, client_id) as connection:
             (exchange,) = connection.converse([build_request(version=1, client_id=client_id)])
         return bool(throttled_answer(exchange, 1).throttle_time_ms)
@@ -145,11 +145,11 @@ def answered_under_quota(
     is_controller = broker.listener in CONTROLLER_LISTENERS
     if is_controller:
         # As `limit_requests` does it on the broker: a client id that is new to it may race with the quota.
-        is_told()
+        is_throttled()
     with administration.limit_requests(client_id, percentage=QUOTA_PERCENT):
         if is_controller:
             # `limit_requests` waits for the broker; whether the controller throttles is judged below.
-            poll_until(is_told, True, limit_s=CONTROLLER_LEARNS_S)
+            poll_until(is_throttled, True, limit_s=CONTROLLER_LEARNS_S)
         with connection_of(broker, client_id) as connection:
             exchanges = connection.converse(requests)
     return [throttled_answer(*each) for each in zip(exchanges, versions, strict=True)]

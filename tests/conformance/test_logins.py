@@ -1,4 +1,4 @@
-"""Which logins a listener's table promises, and what is said of one that does not work."""
+"""Which logins a listener's table promises, and how one that does not work is named."""
 
 from __future__ import annotations
 

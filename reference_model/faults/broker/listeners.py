@@ -267,7 +267,7 @@ def limited_clients_are_not_told_over_tls(context: RequestContext) -> None:
 
 @defect(Stage.RESPONSE, "KIP-35.throttle-time", listeners=SASL_LISTENERS)
 def limited_users_are_not_held_back(context: RequestContext) -> None:
-    """A client that has authenticated is told a throttle time, but answered during it."""
+    """A client that has authenticated gets a throttle time, but is answered during it."""
     context.pause = None
 
 
