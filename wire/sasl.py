@@ -5,6 +5,8 @@ Source: KIP-43 (SaslHandshake v0 and the bare tokens after it) and KIP-152 (Sasl
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from wire import primitives
 from wire.api_keys import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.codec import TAG_SECTION, encode
@@ -13,7 +15,6 @@ from wire.exchange import Request, encode_request
 from wire.frames import encode_frame
 from wire.headers import (
     CORRELATION_ID_BYTES,
-    ERROR_CODE_BYTES,
     FLEXIBLE_REQUEST_HEADER,
     PLAIN_REQUEST_HEADER,
     plain_header,
@@ -69,17 +70,38 @@ def plain_token(username: str, password: str) -> bytes:
     return b"\0".join((b"", username.encode(), password.encode()))
 
 
-def token_answering(payload: bytes) -> bytes:
-    """Return the token in a SaslAuthenticate v0 response; a null token is returned as empty.
+class AuthenticateAnswer(NamedTuple):
+    """What a response to SaslAuthenticate contains.
+
+    Attributes:
+        error_code: the error code.
+        token: the token; a null one is empty.
+    """
+
+    error_code: int
+    token: bytes
+
+
+def read_authenticate(payload: bytes, version: int = 0) -> AuthenticateAnswer:
+    """Read a response to SaslAuthenticate up to its token; v0 and v1 are alike up to there.
 
     Args:
         payload: the response without its size prefix.
+        version: the version of the request.
 
     Raises:
-        DecodeError: the response ends too early.
+        DecodeError: the response ends too early, or is malformed.
     """
     data = memoryview(payload)
-    _, offset = primitives.read_nullable_string(data, CORRELATION_ID_BYTES + ERROR_CODE_BYTES)
+    offset = CORRELATION_ID_BYTES
+    if version >= FIRST_FLEXIBLE_AUTHENTICATE:
+        _, offset = primitives.read_raw_tagged_fields(data, offset)
+        error_code, offset = primitives.read_int16(data, offset)
+        _, offset = primitives.read_compact_nullable_string(data, offset)
+        token, _ = primitives.read_compact_nullable_bytes(data, offset)
+        return AuthenticateAnswer(error_code, token or b"")
+    error_code, offset = primitives.read_int16(data, offset)
+    _, offset = primitives.read_nullable_string(data, offset)
     length, offset = primitives.read_int32(data, offset)
-    token, _ = primitives.read_bytes(data, offset, max(length, 0))
-    return bytes(token)
+    read, _ = primitives.read_bytes(data, offset, max(length, 0))
+    return AuthenticateAnswer(error_code, bytes(read))

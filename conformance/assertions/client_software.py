@@ -11,7 +11,7 @@ from typing import Any
 
 from conformance.assertions.read_only_apis import read_only_items, request_of
 from fixtures.errors import HarnessError
-from fixtures.kafka_setup.jolokia import ConnectionsBean
+from fixtures.kafka_setup.jolokia import CONNECTIONS, ConnectionsBean
 from fixtures.under_test.broker import Broker
 from strategies.field_values import Software
 from wire.exchange import Request
@@ -29,6 +29,8 @@ OTHER_KEYS = "a bean of the metric has other keys than the KIP's"
 OTHER_LISTENER = "a bean of the metric names another listener"
 NO_PROCESSOR = "the networkProcessor of a bean of the metric is not a number"
 OTHER_TYPE = f"the type of a bean of the metric is not {BEAN_TYPE}"
+NO_COUNT = f"a bean of the metric has no whole number as its value {CONNECTIONS}"
+FURTHER_VALUES = f"a bean of the metric has other values than {CONNECTIONS}"
 NO_ENTRY = "it has no entry for the request"
 SOFTWARE_NOT_NAMED = "its entry for the request does not name the software"
 NOT_IN_THE_FIELD = "its entry for the request names the software, but not in clientInformation"
@@ -47,7 +49,7 @@ def fresh_name() -> str:
 
 
 def bean_problem(gauge: ConnectionsBean, listener: str) -> str:
-    """Return what is wrong with the name of a bean of the metric; empty if nothing is.
+    """Return what is wrong with the name or the values of a bean of the metric; empty if nothing is.
 
     Args:
         gauge: the bean.
@@ -59,9 +61,11 @@ def bean_problem(gauge: ConnectionsBean, listener: str) -> str:
         OTHER_LISTENER: keys.get("listener", "").lower() != listener,
         NO_PROCESSOR: not keys.get("networkProcessor", "").isdecimal(),
         OTHER_TYPE: keys.get("type") != BEAN_TYPE,
+        NO_COUNT: gauge.connections is None,
+        FURTHER_VALUES: gauge.attributes.keys() != {CONNECTIONS},
     }
     found = next((problem for problem, holds in problems.items() if holds), "")
-    return f"{found}\n{gauge.bean}" if found else ""
+    return f"{found}\n{gauge.bean} {dict(gauge.attributes)}" if found else ""
 
 
 def reading_request(broker: Broker, client_id: str, choice: int) -> Request:

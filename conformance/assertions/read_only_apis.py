@@ -23,6 +23,7 @@ from reference_model.judging.agreement import what_it_did
 from strategies.minimal_requests import minimal_body, minimal_request
 from strategies.other_apis import TaggedHeader
 from wire.api_keys import PRODUCE_KEY, READ_ONLY_KEYS
+from wire.api_versions import ApiVersion
 from wire.codec import TAG_SECTION
 from wire.errors import DecodeError
 from wire.exchange import Exchange, Outcome, Request, encode_request, probe_request
@@ -58,9 +59,14 @@ def produce_items(broker: Broker) -> tuple[Item, ...]:
 
 def _listed(broker: Broker, api_key: int) -> tuple[Item, ...]:
     try:
-        entry = next((each for each in advertised_table(broker) if each.api_key == api_key), None)
+        return listed_items(advertised_table(broker), api_key)
     except HarnessError:
         return ()
+
+
+def listed_items(table: Iterable[ApiVersion], api_key: int) -> tuple[Item, ...]:
+    """Return the oldest and the newest version of an API that a table lists and a schema describes."""
+    entry = next((each for each in table if each.api_key == api_key), None)
     if entry is None:
         return ()
     name = api_catalogue().name_of(api_key)

@@ -10,6 +10,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from conformance.assertions.judging import (
+    JudgedElsewhere,
     assert_error,
     assert_same_table,
     assume_served,
@@ -17,6 +18,7 @@ from conformance.assertions.judging import (
     decode_answer,
 )
 from fixtures.client.connection import Connection
+from fixtures.errors import AuthenticationFailed
 from fixtures.under_test.broker import Broker
 from reference_model.broker.model.scram import SCRAM
 from reference_model.profiles.listeners import SASL_LISTENERS
@@ -26,6 +28,7 @@ from wire.error_codes import ErrorCode
 from wire.exchange import Request
 
 V0 = build_request(version=0)
+LOGS_IN = "PROTOCOL.listed-sasl-versions-log-in"
 HANDSHAKE_VERSIONS = st.integers(0, 1)
 
 
@@ -40,6 +43,9 @@ def connected_by_scram(
 ) -> Iterator[Connection]:
     """Open a connection, authenticate with SCRAM, and close it after the block.
 
+    Raises:
+        JudgedElsewhere: there is no login in this way.
+
     Args:
         broker: the target.
         handshake_version: the version of SaslHandshake, which decides the format of the tokens.
@@ -50,7 +56,12 @@ def connected_by_scram(
     with broker.connect(authenticate=False) as connection:
         if asked_before:
             connection.converse([V0])
-        connection.authenticate(access, mechanism=SCRAM, handshake_version=handshake_version)
+        try:
+            connection.authenticate(access, mechanism=SCRAM, handshake_version=handshake_version)
+        except AuthenticationFailed as failed:
+            raise JudgedElsewhere(
+                f"no login with {SCRAM} after SaslHandshake v{handshake_version}: {failed.why} (judged by {LOGS_IN})"
+            ) from failed
         yield connection
 
 

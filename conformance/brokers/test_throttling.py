@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import pytest
@@ -11,7 +12,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from conformance.assertions.judging import assume_served, bytes_after_body, decode_answer
+from fixtures.client.connection import Connection
+from fixtures.polling import poll_until
 from fixtures.under_test.broker import Broker
+from reference_model.profiles.listeners import CONTROLLER_LISTENERS, LISTENERS, PLAINTEXT
 from strategies.api_versions import api_versions_requests, build_request
 from strategies.field_values import named_client_ids
 from wire.api_versions import FIRST_VERSION_WITH_THROTTLE_TIME, NEWEST_VERSION, THROTTLE_TIME_BYTES
@@ -19,7 +23,8 @@ from wire.exchange import Exchange, Request
 
 QUOTA_PERCENT = 0.0001
 """Percentage of one request thread; a single request takes more, so every request exceeds the quota."""
-LIMITED_CLIENT_IDS = st.integers(0, 9).map(lambda number: f"throttled-{number}")
+LIMITED = "throttled"
+LIMITED_CLIENT_IDS = st.integers(0, 9).map(lambda number: f"{LIMITED}-{number}")
 UNUSED = itertools.count()
 """Makes client ids that had no quota before.
 
@@ -31,6 +36,8 @@ LONGEST_PAUSE_S = 3.0
 LEAST_SHARE_OF_PAUSE = 0.5
 """After which share of the pause a second request may be answered: the pause that v0 leaves unsaid may be shorter than the
 next one."""
+CONTROLLER_LEARNS_S = 5.0
+"""A controller reads quotas from the metadata log on its own account. Measured: it throttles as soon as the broker does."""
 HELD_BACK = 2
 """Number of examples under a quota; each pipelined one waits for the broker's pause of a second, and before 2.0 for two."""
 
@@ -73,6 +80,24 @@ def test_limited_client_is_told_before_it_is_held_back(
     if pipelined or not has_throttle_time(versions[0]):
         # A response in v0 has no throttle time: only a second request shows the pause.
         versions.append(FIRST_VERSION_WITH_THROTTLE_TIME)
+    assert_held_back(broker, client_id, versions)
+
+
+@pytest.mark.needs("more_than_reading", "quota", "quota_on_listener")
+@pytest.mark.listeners(*(each for each in LISTENERS if each != PLAINTEXT))
+@pytest.mark.clause("KIP-35.throttle-time")
+@settings(max_examples=1)
+@given(version=st.integers(0, NEWEST_VERSION))
+@example(version=0)
+def test_limited_client_is_held_back_on_every_listener(broker: Broker, version: int) -> None:
+    """A request quota holds on each listener as on the plaintext one: a response states the pause, and the next one waits."""
+    # One pause on each listener is enough: the broker's code differs only before it knows the client.
+    versions = [min(version, broker.max_version), FIRST_VERSION_WITH_THROTTLE_TIME]
+    assert_held_back(broker, LIMITED, versions)
+
+
+def assert_held_back(broker: Broker, client_id: str, versions: Sequence[int]) -> None:
+    """Fail unless the responses to throttled requests, which are sent together, state the pause, and the second one waits for it."""
     first, *second = answered_under_quota(broker, client_id, versions)
     pauses_ms = [
         each.throttle_time_ms for each in (first, *second) if each.throttle_time_ms is not None
@@ -111,12 +136,35 @@ def answered_under_quota(
         build_request(version=version, client_id=client_id, correlation_id=number)
         for number, version in enumerate(versions)
     ]
-    with (
-        administration.limit_requests(client_id, percentage=QUOTA_PERCENT),
-        broker.connect(silence_bound_s=LONGEST_PAUSE_S) as connection,
-    ):
-        exchanges = connection.converse(requests)
+
+    def is_throttled() -> bool:
+        with connection_of(broker, client_id) as connection:
+            (exchange,) = connection.converse([build_request(version=1, client_id=client_id)])
+        return bool(throttled_answer(exchange, 1).throttle_time_ms)
+
+    is_controller = broker.listener in CONTROLLER_LISTENERS
+    if is_controller:
+        # As `limit_requests` does it on the broker: a client id that is new to it may race with the quota.
+        is_throttled()
+    with administration.limit_requests(client_id, percentage=QUOTA_PERCENT):
+        if is_controller:
+            # `limit_requests` waits for the broker; whether the controller throttles is judged below.
+            poll_until(is_throttled, True, limit_s=CONTROLLER_LEARNS_S)
+        with connection_of(broker, client_id) as connection:
+            exchanges = connection.converse(requests)
     return [throttled_answer(*each) for each in zip(exchanges, versions, strict=True)]
+
+
+@contextmanager
+def connection_of(broker: Broker, client_id: str) -> Iterator[Connection]:
+    """Open a connection that has a client id from its first request on, which is the one that counts in a proposal."""
+    is_secured = broker.asks_for_authentication
+    with broker.connect(authenticate=not is_secured, silence_bound_s=LONGEST_PAUSE_S) as connection:
+        if is_secured:
+            access = broker.running.credentials_for()
+            connection.converse([build_request(version=0, client_id=client_id)])
+            connection.authenticate(access)
+        yield connection
 
 
 def throttled_answer(exchange: Exchange, version: int) -> ThrottledAnswer:

@@ -18,6 +18,7 @@ from hypothesis.errors import Flaky
 from clauses import marks
 from clauses.catalogue import Clause, Role
 from conformance.assertions.features import lists_features, lists_supported_features
+from conformance.assertions.logins import lists_handshake
 from conformance.assertions.other_apis import lists_other_apis
 from conformance.assertions.read_only_apis import flexible_items, produce_items, read_only_items
 from conformance.assertions.violated_musts import V0_ALWAYS_SERVED
@@ -84,6 +85,10 @@ NEEDS: Mapping[str, Need[Broker]] = {
         "the suite cannot set a request quota on the target, because of the way the target was started",
         is_of_suite=True,
     ),
+    "quota_on_listener": Need(
+        lambda broker: broker.profile.traits.requests_throttled,
+        "the controllers of this release apply no request quota",
+    ),
     "cluster_id": Need(
         lambda broker: None not in (broker.identity.cluster_id, broker.identity.node_id),
         "the cluster id and node id of the target are not known: neither Metadata v2 nor DescribeCluster v0 names "
@@ -93,6 +98,9 @@ NEEDS: Mapping[str, Need[Broker]] = {
     "handshake_v1": Need(
         lambda broker: broker.profile.traits.sasl_handshake_max > 0,
         "the release has no SaslHandshake v1",
+    ),
+    "handshake_listed": Need(
+        lists_handshake, "the target lists no version of SaslHandshake that the suite can send"
     ),
     "scram": Need(
         lambda broker: broker.running.sasl is not None and SCRAM in broker.running.sasl.usable,

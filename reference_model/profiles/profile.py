@@ -79,6 +79,7 @@ class Traits:
     early_end_loses_answers: bool
     early_end_may_hang: bool
     tls_hides_requests: bool
+    requests_throttled: bool
     answer_precedes_pause: bool
     unused_metrics_removed: bool
     sasl_frame_bytes_max: int

@@ -6,6 +6,7 @@ What is wrong with a bean or a log entry about a software has words of its own.
 from __future__ import annotations
 
 import json
+import math
 from inspect import signature
 from pathlib import Path
 from typing import Any, cast
@@ -13,6 +14,8 @@ from typing import Any, cast
 import pytest
 
 from conformance.assertions.client_software import (
+    FURTHER_VALUES,
+    NO_COUNT,
     NO_ENTRY,
     NO_PROCESSOR,
     NOT_IN_THE_FIELD,
@@ -27,6 +30,7 @@ from conformance.assertions.judging import Unjudged, violation_context
 from conformance.brokers import test_software_metrics as metrics
 from conformance.mutation.properties import all_properties
 from conformance.mutation.subjects import broker_with
+from fixtures.errors import HarnessError
 from fixtures.kafka_setup.jolokia import ConnectionsBean, counts_of
 from fixtures.under_test.broker import Broker
 from strategies.api_versions import build_request
@@ -155,6 +159,7 @@ def test_a_missing_log_entry_is_another_failure(
 
 
 SOFTWARE = "kafka.server:clientSoftwareName=a,clientSoftwareVersion=1"
+ONE = {"connections": 1}
 
 
 @pytest.mark.parametrize(
@@ -173,13 +178,42 @@ SOFTWARE = "kafka.server:clientSoftwareName=a,clientSoftwareVersion=1"
 def test_bean_has_the_name_of_the_kip(rest: str, problem: str) -> None:
     """A bean with another name is a violation, which shows the name."""
     bean = f"{SOFTWARE},{rest}"
-    found = bean_problem(ConnectionsBean(bean=bean, connections=1), "ssl")
-    assert found == (f"{problem}\n{bean}" if problem else "")
+    found = bean_problem(ConnectionsBean(bean=bean, attributes=ONE), "ssl")
+    assert found == (f"{problem}\n{bean} {ONE}" if problem else "")
+
+
+@pytest.mark.parametrize(
+    ("attributes", "problem"),
+    [
+        ({"connections": 1}, ""),
+        ({"connections": 0.0}, ""),
+        ({}, NO_COUNT),
+        ({"connection-count": 1}, NO_COUNT),
+        ({"connections": 1.5}, NO_COUNT),
+        ({"connections": "1"}, NO_COUNT),
+        ({"connections": True}, NO_COUNT),
+        ({"connections": math.nan}, NO_COUNT),
+        ({"connections": {"current": 1, "highest": 1}}, NO_COUNT),
+        ({"connections": 1, "connections-total": 1}, FURTHER_VALUES),
+    ],
+)
+def test_bean_has_the_single_value_of_the_kip(attributes: dict[str, Any], problem: str) -> None:
+    """A bean with another value than one number of connections is a violation, which shows its values."""
+    bean = f"{SOFTWARE},listener=SSL,networkProcessor=2,type=socket-server-metrics"
+    found = bean_problem(ConnectionsBean(bean=bean, attributes=attributes), "ssl")
+    assert found == (f"{problem}\n{bean} {attributes}" if problem else "")
+
+
+def test_beans_without_a_count_are_judged_by_their_own_clause() -> None:
+    """Where connections cannot be counted, a clause about something else is not violated."""
+    bean = ConnectionsBean(bean=SOFTWARE, attributes={"connection-count": 1})
+    with pytest.raises(HarnessError, match=r"judged by KIP-511\.connections-metric"):
+        counts_of([bean], listener="ssl")
 
 
 def test_gauges_are_summed_over_network_threads() -> None:
     """A gauge without a listener in its name counts for the listener that is judged; zeros are left out."""
     names = ("listener=SSL,networkProcessor=1", "listener=SSL,networkProcessor=2", "type=x")
-    gauges = [ConnectionsBean(bean=f"{SOFTWARE},{name}", connections=1) for name in names]
-    unused = ConnectionsBean(bean=f"{SOFTWARE},listener=PLAINTEXT", connections=0)
+    gauges = [ConnectionsBean(bean=f"{SOFTWARE},{name}", attributes=ONE) for name in names]
+    unused = ConnectionsBean(bean=f"{SOFTWARE},listener=PLAINTEXT", attributes={"connections": 0})
     assert counts_of([*gauges, unused], listener="ssl") == {("ssl", "1"): 3}

@@ -38,9 +38,18 @@ from wire.sasl import PLAIN, authenticate_request
 V0, V1 = build_request(version=0), build_request(version=1)
 SHOWS_AGAIN, CANNOT_SAY, NO_CREDENTIALS = 1, 2, 3
 PASSWORD = CREDENTIALS.password.encode()
+WAYS = ((0, 0), (1, 0), (1, 1), (1, 2))
+"""Versions of SaslHandshake, and of the SaslAuthenticate requests that follow v1."""
 OWN = {"KAFKA_USERNAME": CREDENTIALS.username, "KAFKA_PASSWORD": CREDENTIALS.password}
 PROOF = b"c=biws,r=nonce,p=proof"
-JUDGED_BY = ("served_table", "features", "before_authentication", "scram", "sequences")
+JUDGED_BY = (
+    "served_table",
+    "features",
+    "before_authentication",
+    "scram",
+    "sequences",
+    "logins",
+)
 """The modules of the properties that judge a run here: tables, other APIs, and every step of SASL."""
 
 
@@ -107,13 +116,14 @@ def access_of(broker: Broker) -> SaslAccess:
     return broker.running.sasl
 
 
-def authenticated(broker: Broker, mechanism: str, handshake_version: int) -> None:
+def authenticated(
+    broker: Broker, mechanism: str, handshake_version: int, authenticate_version: int = 0
+) -> None:
     """Authenticate on a connection of a new example, and send one request, whose answer has the password."""
     broker.begin_example()
+    access = replace(access_of(broker), authenticate_version=authenticate_version)
     with broker.connect(authenticate=False) as connection:
-        connection.authenticate(
-            access_of(broker), mechanism=mechanism, handshake_version=handshake_version
-        )
+        connection.authenticate(access, mechanism=mechanism, handshake_version=handshake_version)
         connection.converse([V1])
 
 
@@ -140,23 +150,23 @@ def test_search_finds_what_it_looks_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "mechanism", "handshake_version"),
+    ("name", "mechanism", "versions"),
     [
-        *((SASL_PLAINTEXT, each, version) for each in MECHANISMS for version in (0, 1)),
-        (SASL_SSL, PLAIN, 1),
+        *((SASL_PLAINTEXT, each, versions) for each in MECHANISMS for versions in WAYS),
+        (SASL_SSL, PLAIN, (1, 0)),
     ],
 )
 def test_failure_is_repeated_with_ones_own_credentials(
     *,
     name: str,
     mechanism: str,
-    handshake_version: int,
+    versions: tuple[int, int],
     echoing: Mapping[str, RunningBroker],
     tmp_path: Path,
 ) -> None:
     """Its script takes them from the environment and really authenticates: what it is answered after that comes again."""
     broker = Broker(echoing[name], name)
-    authenticated(broker, mechanism, handshake_version)
+    authenticated(broker, mechanism, *versions)
     folder = write_failure(tmp_path, replace(failure_of(*broker.journal), listener=name))
     assert leaks(tmp_path) == []
     assert MARK in (folder / "exchange.pcap").read_bytes()

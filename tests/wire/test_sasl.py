@@ -12,7 +12,7 @@ from wire.sasl import (
     bare_token,
     handshake_request,
     plain_token,
-    token_answering,
+    read_authenticate,
 )
 
 CLIENT_ID = b"\x00\x11kafka-conformance"
@@ -53,19 +53,33 @@ def test_bare_token_is_a_frame_and_nothing_more() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rest", "token"),
+    ("version", "rest", "token"),
     [
-        pytest.param("ffff 00000002 6162", b"ab", id="no-message"),
-        pytest.param("0001 78 00000002 6162", b"ab", id="message"),
-        pytest.param("ffff ffffffff", b"", id="null"),
+        pytest.param(0, "ffff 00000002 6162", b"ab", id="no-message"),
+        pytest.param(0, "0001 78 00000002 6162", b"ab", id="message"),
+        pytest.param(0, "ffff ffffffff", b"", id="null"),
+        pytest.param(1, "ffff 00000002 6162 0000000000000000", b"ab", id="v1"),
+        pytest.param(2, "00 03 6162 0000000000000000 00", b"ab", id="v2"),
+        pytest.param(2, "02 78 03 6162 0000000000000000 00", b"ab", id="v2-with-a-message"),
+        pytest.param(2, "00 00 0000000000000000 00", b"", id="v2-null"),
     ],
 )
-def test_token_of_a_response_follows_its_message(rest: str, token: bytes) -> None:
-    """In SaslAuthenticate v0 the token comes after the error message; a null token counts as empty."""
-    assert token_answering(bytes.fromhex(f"00000007 0000 {rest}")) == token
+def test_token_of_a_response_follows_its_message(version: int, rest: str, token: bytes) -> None:
+    """The token comes after the error message, in v2 after the header's tags as well; a null token counts as empty."""
+    tags = "01 05 01 78" if version == 2 else ""
+    payload = bytes.fromhex(f"00000007 {tags} 003a {rest}")
+    assert read_authenticate(payload, version) == (58, token)
 
 
-def test_response_that_ends_inside_its_token_is_refused() -> None:
+@pytest.mark.parametrize(
+    ("version", "payload"),
+    [
+        pytest.param(0, "00000024 0000 ffff 00000003 6869", id="v0"),
+        pytest.param(2, "00000024 00 0000 00 04 6869", id="v2"),
+        pytest.param(0, "00000024 00", id="no-error-code"),
+    ],
+)
+def test_response_that_ends_inside_its_token_is_refused(version: int, payload: str) -> None:
     """A length beyond the end is an error."""
     with pytest.raises(DecodeError):
-        token_answering(bytes.fromhex("00000024 0000 ffff 00000003 6869"))
+        read_authenticate(bytes.fromhex(payload), version)

@@ -7,7 +7,7 @@ in an unsupported version, resets the software to unknown.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,6 +47,15 @@ Counts = dict[Gauge, int]
 """Number of open connections by listener and software; entries of zero are omitted."""
 
 
+CONNECTIONS = "connections"
+"""The name of the metric's only attribute."""
+
+
+def only_connections(gauge: Gauge, number: int) -> dict[str, Any]:
+    """Return the attributes of a bean: the number of connections alone."""
+    return {CONNECTIONS: number}
+
+
 @dataclass(slots=True)
 class ClientMetric:
     """The metric `connections` while it is queried.
@@ -54,10 +63,12 @@ class ClientMetric:
     Attributes:
         counts: what is shown.
         unused: the gauges whose last connection closed a while ago, which are not shown.
+        attributes: returns the attributes that a bean shows for its number of connections.
     """
 
     counts: Counts = field(default_factory=dict)
     unused: list[Gauge] = field(default_factory=list)
+    attributes: Callable[[Gauge, int], Mapping[str, Any]] = only_connections
 
 
 def software_named(payload: bytes, header: ParsedHeader, traits: Traits) -> ClientSoftware | None:

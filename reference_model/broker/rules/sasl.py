@@ -37,7 +37,7 @@ from wire.sasl import PLAIN
 
 PLAIN_TOKEN_PARTS = 3
 CLAUSE = "MODEL.sequence-agrees"
-"""The clause that reactions to the steps of SASL name; the suite has no clauses of its own for SASL."""
+"""The clause that reactions to the steps of SASL name: other clauses judge only what these steps lead to."""
 _BEFORE_AUTHENTICATION = "KIP-35.table-before-authentication"
 _AFTER_HANDSHAKE = "KIP-35.after-handshake-illegal-state"
 

@@ -10,7 +10,14 @@ from reference_model.broker.rules.connection_states import ConnectionState
 from reference_model.faults.broker.kip_511 import accept_cleaned_name
 from reference_model.faults.broker.registry import defect
 from reference_model.faults.broker.sasl import came_in_by_scram
-from reference_model.profiles.listeners import CONTROLLER, PLAINTEXT, TLS_LISTENERS
+from reference_model.profiles.listeners import (
+    CONTROLLER,
+    CONTROLLER_LISTENERS,
+    PLAINTEXT,
+    SASL_LISTENERS,
+    TLS_LISTENERS,
+    TLS_WITHOUT_SASL_LISTENERS,
+)
 from reference_model.profiles.profile import profile_of
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, THROTTLE_TIME_BYTES, ApiVersion
@@ -249,6 +256,26 @@ def limited_v0_clients_are_not_held_back(context: RequestContext) -> None:
     """A client that uses v0 is never throttled."""
     if context.version == 0:
         context.pause = None
+
+
+@defect(Stage.RESPONSE, "KIP-35.throttle-time", listeners=TLS_WITHOUT_SASL_LISTENERS)
+def limited_clients_are_not_told_over_tls(context: RequestContext) -> None:
+    """Over TLS the response to a throttled client has a throttle time of 0."""
+    if context.pause is not None:
+        context.replace_response(throttle_time_ms=0)
+
+
+@defect(Stage.RESPONSE, "KIP-35.throttle-time", listeners=SASL_LISTENERS)
+def limited_users_are_not_held_back(context: RequestContext) -> None:
+    """A client that has authenticated gets a throttle time, but is answered during it."""
+    context.pause = None
+
+
+@defect(Stage.RESPONSE, "KIP-35.throttle-time", listeners=CONTROLLER_LISTENERS)
+def controllers_hold_back_before_the_answer(context: RequestContext) -> None:
+    """On the controller listener a throttled client gets its response only after the pause."""
+    if context.pause is not None:
+        context.pause = dataclasses.replace(context.pause, before_answer=True)
 
 
 @defect(Stage.ANSWER, "KIP-35.throttle-time")

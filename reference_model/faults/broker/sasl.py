@@ -6,6 +6,7 @@ from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage
 from reference_model.broker.rules.connection_states import ConnectionEvent, ConnectionState
 from reference_model.broker.rules.reaction import AnswerKind, Listing, Reaction
+from reference_model.broker.rules.sasl import Token, refusal_of_token
 from reference_model.faults.broker.registry import defect
 from wire.api_keys import (
     API_VERSIONS_KEY,
@@ -189,6 +190,55 @@ def unknown_versions_are_invalid_behind_scram(context: RequestContext) -> None:
     unknown = context.reaction.error_code is ErrorCode.UNSUPPORTED_VERSION
     if came_in_by_scram(context) and unknown:
         context.replace_reaction(error_code=ErrorCode.INVALID_REQUEST)
+
+
+LOGS_IN = "PROTOCOL.listed-sasl-versions-log-in"
+
+
+def takes_token(context: RequestContext, kind: AnswerKind) -> bool:
+    """Return whether a right token of a login is answered that came in this kind of request."""
+    reaction = context.reaction
+    awaited = context.state in (ConnectionState.BARE_TOKENS, ConnectionState.WRAPPED_TOKENS)
+    is_right = reaction.error_code is ErrorCode.NONE and reaction.outcome is Outcome.ANSWER
+    return awaited and is_right and reaction.kind is kind
+
+
+@defect(Stage.REACTION, LOGS_IN, every_api=True)
+def bare_tokens_are_read_as_requests(context: RequestContext) -> None:
+    """After SaslHandshake v0 a token is read as a request, which no API has, and the connection is closed."""
+    if takes_token(context, AnswerKind.BARE_TOKEN):
+        context.replace_reaction(outcome=Outcome.CLOSED)
+
+
+@defect(Stage.ANSWER, LOGS_IN, every_api=True)
+def bare_tokens_are_ignored(context: RequestContext) -> None:
+    """After SaslHandshake v0, which is answered, tokens get no response and change nothing."""
+    if takes_token(context, AnswerKind.BARE_TOKEN):
+        context.answer = b""
+        context.replace_reaction(next_event=None)
+
+
+@defect(Stage.REACTION, LOGS_IN, every_api=True)
+def only_one_bare_token_is_read(context: RequestContext) -> None:
+    """After SaslHandshake v0 the second token, which SCRAM needs, closes the connection."""
+    if takes_token(context, AnswerKind.BARE_TOKEN) and context.has_seen("bare token", now=True):
+        context.replace_reaction(outcome=Outcome.CLOSED)
+
+
+@defect(Stage.REACTION, LOGS_IN, every_api=True)
+def flexible_tokens_are_refused(context: RequestContext) -> None:
+    """SaslAuthenticate v2 gets SASL_AUTHENTICATION_FAILED although its token is right."""
+    if takes_token(context, AnswerKind.SASL_AUTHENTICATE) and context.version == 2:
+        context.reaction = refusal_of_token(
+            Token(data=b"", kind=AnswerKind.SASL_AUTHENTICATE, layout=2)
+        )
+
+
+@defect(Stage.REACTION, LOGS_IN, every_api=True)
+def logins_with_v1_never_complete(context: RequestContext) -> None:
+    """SaslAuthenticate v1 is answered without an error, but the connection still waits for a token."""
+    if takes_token(context, AnswerKind.SASL_AUTHENTICATE) and context.version == 1:
+        context.replace_reaction(next_event=None)
 
 
 @defect(Stage.REACTION, *SERVED_EARLY, every_api=True)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from reference_model.broker.model.client_software import (
+    CONNECTIONS,
     ClientMetric,
     ClientSoftware,
     Gauge,
+    only_connections,
 )
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage
@@ -60,6 +62,33 @@ def network_processors_have_names(metric: ClientMetric) -> None:
 def metrics_are_of_another_type(metric: ClientMetric) -> None:
     """The type of the metric's beans is that of the metrics of one connection."""
     _rename(metric, lambda gauge: replace(gauge, type="socket-metrics"))
+
+
+def _show(metric: ClientMetric, change: Callable[[int], Mapping[str, Any]]) -> None:
+    """Change the attributes of the beans that count several connections of software that has a name."""
+    metric.attributes = lambda gauge, number: (
+        change(number)
+        if number > 1 and gauge.software != NAMELESS
+        else only_connections(gauge, number)
+    )
+
+
+@defect(Stage.METRIC, "KIP-511.connections-metric")
+def metrics_have_a_second_value(metric: ClientMetric) -> None:
+    """A bean of the metric that counts several connections has another value next to their number."""
+    _show(metric, lambda number: {CONNECTIONS: number, "connections-total": number})
+
+
+@defect(Stage.METRIC, "KIP-511.connections-metric")
+def connections_have_another_name(metric: ClientMetric) -> None:
+    """The value of a bean of the metric that counts several connections is named connection-count."""
+    _show(metric, lambda number: {"connection-count": number})
+
+
+@defect(Stage.METRIC, "KIP-511.connections-metric")
+def connections_are_two_numbers(metric: ClientMetric) -> None:
+    """The value connections of a bean that counts several consists of the present number and the highest one."""
+    _show(metric, lambda number: {CONNECTIONS: {"current": number, "highest": number}})
 
 
 @defect(Stage.METRIC, "KIP-511.connections-metric")

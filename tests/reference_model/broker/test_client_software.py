@@ -8,6 +8,7 @@ import pytest
 
 from fixtures.model_processes.jolokia import answer
 from reference_model.broker.model.client_software import (
+    ClientMetric,
     ClientSoftware,
     Counts,
     Gauge,
@@ -134,20 +135,20 @@ BEAN = (
     ("path", "found"),
     [
         pytest.param(
-            "/jolokia/read/kafka.server:clientSoftwareName=a.b,*/connections",
-            {BEAN.format("1-2", "SSL"): 2.0, BEAN.format("3", "PLAINTEXT"): 1.0},
+            "/jolokia/read/kafka.server:clientSoftwareName=a.b,*",
+            {BEAN.format("1-2", "SSL"): 2, BEAN.format("3", "PLAINTEXT"): 1},
             id="name",
         ),
         pytest.param(
-            "/jolokia/read/kafka.server:clientSoftwareName=a.b%2Clistener=SSL,*/connections",
-            {BEAN.format("1-2", "SSL"): 2.0},
+            "/jolokia/read/kafka.server:clientSoftwareName=a.b%2Clistener=SSL,*",
+            {BEAN.format("1-2", "SSL"): 2},
             id="name-and-listener-quoted",
         ),
     ],
 )
-def test_metric_is_read_by_pattern(path: str, found: dict[str, float]) -> None:
+def test_metric_is_read_by_pattern(path: str, found: dict[str, int]) -> None:
     """The beans that match the pattern are returned with their counts."""
-    document = answer(path, COUNTS)
+    document = answer(path, ClientMetric(COUNTS))
     assert document["status"] == 200
     assert document["value"] == {bean: {"connections": count} for bean, count in found.items()}
 
@@ -155,23 +156,23 @@ def test_metric_is_read_by_pattern(path: str, found: dict[str, float]) -> None:
 def test_key_without_a_value_is_left_out() -> None:
     """A bean's name has only the keys that have a value."""
     gauge = Gauge("", ClientSoftware("a.b", "3"), network_processor="", type="other")
-    document = answer("/jolokia/read/kafka.server:clientSoftwareName=a.b,*/connections", {gauge: 0})
+    path = "/jolokia/read/kafka.server:clientSoftwareName=a.b,*"
+    document = answer(path, ClientMetric({gauge: 0}))
     bean = "kafka.server:clientSoftwareName=a.b,clientSoftwareVersion=3,type=other"
-    assert document["value"] == {bean: {"connections": 0.0}}
+    assert document["value"] == {bean: {"connections": 0}}
 
 
 @pytest.mark.parametrize(
     "path",
     [
-        "/jolokia/read/kafka.server:clientSoftwareName=nobody,*/connections",
-        "/jolokia/read/kafka.server:clientSoftwareName=a.b,*/other",
-        "/jolokia/read/other:clientSoftwareName=a.b,*/connections",
-        "/jolokia/read/kafka.server:unknown=a.b,*/connections",
+        "/jolokia/read/kafka.server:clientSoftwareName=nobody,*",
+        "/jolokia/read/other:clientSoftwareName=a.b,*",
+        "/jolokia/read/kafka.server:unknown=a.b,*",
     ],
 )
 def test_metric_that_is_not_there_is_a_404(path: str) -> None:
     """If no bean matches the pattern, the document reports that as Jolokia does."""
-    document = answer(path, COUNTS)
+    document = answer(path, ClientMetric(COUNTS))
     assert document["status"] == 404
     assert document["error_type"] == "javax.management.InstanceNotFoundException"
 

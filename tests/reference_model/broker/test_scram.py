@@ -15,7 +15,7 @@ from reference_model.profiles.profile import NEWEST_RELEASE, profile_of
 from strategies.other_apis import METADATA
 from wire.exchange import Request
 from wire.frames import SIZE_BYTES
-from wire.sasl import authenticate_request, handshake_request, token_answering
+from wire.sasl import authenticate_request, handshake_request, read_authenticate
 
 CREDENTIALS = Credentials(username="user", password="pencil")
 
@@ -93,7 +93,7 @@ def test_connection_takes_both_tokens(password: str, state: ConnectionState) -> 
     connection = connect_for_scram()
     client = ScramClient([SCRAM], "user", password)
     first = authenticate_request(client.get_client_first().encode(), correlation_id=2)
-    client.set_server_first(token_answering(response_to(first, connection)).decode())
+    client.set_server_first(read_authenticate(response_to(first, connection)).token.decode())
     assert connection.state is ConnectionState.WRAPPED_TOKENS
     response_to(
         authenticate_request(client.get_client_final().encode(), correlation_id=3), connection

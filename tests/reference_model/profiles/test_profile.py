@@ -62,6 +62,7 @@ NEWEST = {
     "early_end_loses_answers": False,
     "early_end_may_hang": False,
     "tls_hides_requests": False,
+    "requests_throttled": True,
     "answer_precedes_pause": True,
     "unused_metrics_removed": False,
     "sasl_frame_bytes_max": 524288,
@@ -143,10 +144,11 @@ def test_release_has_the_traits_of_its_line() -> None:
         pytest.param("4.4.0", {"ids_checked": False}, id="4.4"),
         pytest.param("3.9.2", {}, id="3.9"),
         pytest.param("3.5.2", {"epoch_sent": False}, id="3.5"),
+        pytest.param("3.4.1", {"epoch_sent": False, "requests_throttled": False}, id="3.4"),
     ],
 )
 def test_controller_differs_where_it_says(release: str, changes: dict[str, bool]) -> None:
-    """A controller has its release's traits, except ids, the early epoch and the broker's keys."""
+    """A controller has its release's traits, except ids, the early epoch and quotas, and the broker's keys."""
     broker = traits_of(release)
     expected = asdict(broker) | changes | {"accepted_unlisted": (), "refused_listed": ()}
     assert asdict(traits_of(release, listener="controller")) == expected

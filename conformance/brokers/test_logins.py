@@ -1,0 +1,23 @@
+"""Logins on SASL listeners: each version of the SASL requests that the table lists leads to one."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.assertions.logins import check_login, login_items
+from conformance.engine.property_judge import JUDGE
+from conformance.engine.sweeping import Sweep
+from fixtures.under_test.broker import Broker
+from reference_model.profiles.listeners import SASL_LISTENERS
+
+LOGINS = Sweep(login_items, check_login)
+
+
+@pytest.mark.swept(checks=[LOGINS.judge_again])
+@pytest.mark.exhaustive
+@pytest.mark.listeners(*SASL_LISTENERS)
+@pytest.mark.needs("handshake_listed")
+@pytest.mark.clause("PROTOCOL.listed-sasl-versions-log-in")
+def test_listed_sasl_versions_lead_to_a_login(broker: Broker) -> None:
+    """With the right credentials, a client is let in with each listed version of SaslHandshake and SaslAuthenticate."""
+    LOGINS.judge_all(JUDGE.get(), broker)
