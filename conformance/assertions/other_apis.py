@@ -109,22 +109,23 @@ def steps_to_table(broker: Broker) -> tuple[Step, ...]:
 
 
 def skipped_apis(broker: Broker) -> tuple[str, ...]:
-    """Return the advertised APIs that are not requested.
+    """Return the advertised APIs that are not requested, see `is_skipped`."""
+    keys = [entry.api_key for entry in advertised_table(broker)]
+    return tuple(catalogue_of(broker.target).name_of(key) for key in keys if is_skipped(broker, key))
+
+
+def is_skipped(broker: Broker, api_key: int) -> bool:
+    """Return whether an API is not requested of this target.
 
     On a broker that this suite did not start, these are the APIs that change the things they name; in a read-only run those
     that are not on its list.
     """
-    keys = [entry.api_key for entry in advertised_table(broker)]
     if broker.target.is_read_only:
         # On an authenticated connection a handshake begins an authentication, which would then fail.
-        refused = {SASL_HANDSHAKE_KEY} if broker.asks_for_authentication else set()
-        keys = [key for key in keys if key not in READ_ONLY or key in refused]
-        return tuple(map(catalogue_of(broker.target).name_of, keys))
-    if broker.running.launcher != "address":
-        return ()
-    catalogue = catalogue_of(broker.target)
-    names = map(catalogue.name_of, keys)
-    return tuple(name for name in names if name in minimal_values().destructive)
+        begins_anew = api_key == SASL_HANDSHAKE_KEY and broker.asks_for_authentication
+        return api_key not in READ_ONLY or begins_anew
+    name = catalogue_of(broker.target).name_of(api_key)
+    return broker.running.launcher == "address" and name in minimal_values().destructive
 
 
 def is_requested(broker: Broker, api_key: int) -> bool:
@@ -133,7 +134,7 @@ def is_requested(broker: Broker, api_key: int) -> bool:
 
 
 def why_skipped(broker: Broker) -> str:
-    """Return why the APIs of `skipped_apis` are not requested."""
+    """Return why the APIs that are skipped are not requested."""
     if broker.target.is_read_only:
         return "the run is read-only"
     return "this suite did not start the target"

@@ -31,7 +31,7 @@ from conformance.assertions.items import (
     names_of,
 )
 from conformance.assertions.judging import TargetEnded, Unjudged, crash_in_words
-from conformance.assertions.other_apis import skipped_apis, why_skipped
+from conformance.assertions.other_apis import is_skipped, why_skipped
 from conformance.engine.judge import Judge
 from conformance.engine.property_judge import OUT_OF_PATIENCE
 from conformance.engine.repeating import FailingExample
@@ -134,7 +134,7 @@ class Sweep(NamedTuple):
         """
         if item in self.items(broker):
             check_item(broker, item, self.check)
-        elif item.name in skipped_apis(broker):
+        elif is_skipped(broker, item.api_key):
             raise HarnessError(f"{item.name} is not requested, because {why_skipped(broker)}")
         else:
             raise UnsatisfiedAssumption

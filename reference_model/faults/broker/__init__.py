@@ -19,6 +19,7 @@ from reference_model.faults.broker import (
     protocol_headers,
     sasl,
     software_metrics,
+    unlisted_apis,
 )
 from reference_model.faults.broker.registry import DEFECTS, Defect
 
