@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from conformance.assertions.items import Item, Problem
-from conformance.assertions.other_apis import api_for, filled_table, is_skipped
+from conformance.assertions.other_apis import api_for, filled_table
+from conformance.assertions.sendable_apis import is_skipped, request_to
 from fixtures.artefacts.message_schemas import catalogue_of
 from fixtures.under_test.broker import Broker
-from strategies.minimal_requests import minimal_request
 from wire.api_keys import API_VERSIONS_KEY
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
@@ -95,7 +95,7 @@ def check_unlisted(broker: Broker, item: Item) -> Exchange:
     api = api_for(broker, item)
     before = broker.patience.now()
     with broker.connect(authenticate=True) as connection:
-        exchange = connection.exchange(minimal_request(api, item.api_version))
+        exchange = connection.exchange(request_to(broker, api, item.api_version))
     if exchange.outcome in (Outcome.IGNORED, Outcome.SILENT):
         broker.patience.refund(before)
         unanswered(broker).add(item)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from conformance.assertions.gated_apis import missing_feature
 from conformance.assertions.items import Item, names_of
 from conformance.assertions.judging import Unjudged
 from conformance.assertions.other_apis import (
@@ -23,8 +24,8 @@ from conformance.assertions.other_apis import (
     skipped_apis,
     steps_to_table,
     undescribed_items,
-    why_skipped,
 )
+from conformance.assertions.sendable_apis import why_skipped
 from conformance.assertions.unlisted_apis import (
     MOST_UNANSWERED,
     check_unlisted,
@@ -74,6 +75,11 @@ def test_no_advertised_version_is_unsupported(broker: Broker) -> None:
     """No version in the table is answered with UNSUPPORTED_VERSION in its own layout."""
     judge = JUDGE.get()
     note_spared(judge, broker)
+    needed = {name: missing_feature(broker, name) for name in skipped_apis(broker)}
+    off = ", ".join(f"{name} needs {feature}" for name, feature in needed.items() if feature)
+    if off:
+        note = f"listed without the feature that serves it, and not requested: {off}"
+        judge.notes(Unjudged(note), steps_to_table(broker))
     OTHER.judge_all(judge, broker)
 
 
@@ -90,7 +96,6 @@ def test_neighbours_of_a_range_are_not_served(broker: Broker) -> None:
 
 
 @pytest.mark.swept(checks=[UNLISTED.judge_again])
-@pytest.mark.exhaustive
 @pytest.mark.clause("KIP-35.served-is-listed")
 def test_what_is_served_is_listed(broker: Broker) -> None:
     """No API that the table leaves out is served: in no version on the first listener, nor the oldest or newest on others."""

@@ -31,7 +31,7 @@ from conformance.assertions.items import (
     names_of,
 )
 from conformance.assertions.judging import TargetEnded, Unjudged, crash_in_words
-from conformance.assertions.other_apis import is_skipped, why_skipped
+from conformance.assertions.sendable_apis import is_skipped, why_skipped
 from conformance.engine.judge import Judge
 from conformance.engine.property_judge import OUT_OF_PATIENCE
 from conformance.engine.repeating import FailingExample

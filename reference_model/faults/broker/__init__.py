@@ -7,6 +7,7 @@ from reference_model.faults.broker import (
     connections,
     features,
     framing,
+    gated_apis,
     kip_035,
     kip_035_versions,
     kip_482,
