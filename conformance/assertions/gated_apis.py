@@ -33,10 +33,9 @@ _GATED: Mapping[Gate, tuple[str, ...]] = {
         "StreamsGroupDescribe",
         "StreamsGroupTopologyDescriptionUpdate",
     ),
-    Gate("kraft.version", 1): ("AddRaftVoter", "RemoveRaftVoter"),
 }
 GATES: Mapping[str, Gate] = {name: gate for gate, names in _GATED.items() for name in names}
-"""The feature that each API needs, by the API's name. Source: KafkaApis and KafkaRaftClient of Apache Kafka 4.4."""
+"""The feature that each API needs, by the API's name. Source: KafkaApis of Apache Kafka 4.4."""
 
 
 def missing_feature(broker: Broker, name: str) -> str:

@@ -24,7 +24,7 @@ from wire.primitives import NO_TAGS, write_int16
 
 MOST_UNANSWERED = 8
 """A sweep ends after this many requests without a response or a close, because each one costs a silence bound."""
-LOOKED_UP = frozenset(
+ERRORS_IF_SERVED = frozenset(
     {
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         ErrorCode.STALE_CONTROLLER_EPOCH,
@@ -35,6 +35,8 @@ LOOKED_UP = frozenset(
         ErrorCode.GROUP_ID_NOT_FOUND,
         ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
         ErrorCode.STALE_BROKER_EPOCH,
+        # Apache Kafka 3.7 to 3.9, for a second PushTelemetry within the interval.
+        ErrorCode.THROTTLING_QUOTA_EXCEEDED,
         ErrorCode.RESOURCE_NOT_FOUND,
         ErrorCode.UNKNOWN_TOPIC_ID,
         ErrorCode.BROKER_ID_NOT_REGISTERED,
@@ -47,7 +49,7 @@ LOOKED_UP = frozenset(
         ErrorCode.CONTROLLER_ID_NOT_REGISTERED,
     }
 )
-"""Errors about what a minimal request names: only a broker that serves the API finds out that it does not exist.
+"""Errors about what a minimal request names, or about how often it comes: only a broker that serves the API finds that out.
 Any other error may be how a broker refuses an API that it does not serve."""
 _REFUSAL = write_int16(ErrorCode.UNSUPPORTED_VERSION)
 
@@ -117,4 +119,4 @@ def is_response_of_served(api: Api, exchange: Exchange) -> bool:
         _, response = api.decode_response(exchange.payload, api_version)
     except DecodeError:
         return False
-    return set(error_codes_in(response, api_version)) <= LOOKED_UP | {ErrorCode.NONE}
+    return set(error_codes_in(response, api_version)) <= ERRORS_IF_SERVED | {ErrorCode.NONE}

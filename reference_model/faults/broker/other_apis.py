@@ -89,6 +89,27 @@ def batched_transactions_are_never_answered(context: RequestContext) -> None:
         context.replace_reaction(outcome=Outcome.SILENT)
 
 
+@defect(Stage.ANSWER, "KIP-35.every-advertised-version-served", every_api=True)
+def one_metadata_version_is_dropped(context: RequestContext) -> None:
+    """The response to Metadata v7 is dropped, and the connection stays open, as by a proxy that cannot read it."""
+    if is_asked(context, METADATA_KEY, 7, 7):
+        context.answer = b""
+
+
+@defect(Stage.ANSWER, "KIP-35.every-advertised-version-served", every_api=True)
+def the_newest_offset_fetch_is_dropped(context: RequestContext) -> None:
+    """The response to OffsetFetch v9 and later is dropped, and the connection stays open."""
+    if is_asked(context, OFFSET_FETCH_KEY, 9):
+        context.answer = b""
+
+
+@defect(Stage.ANSWER, "KIP-35.every-advertised-version-served", every_api=True)
+def one_description_of_the_cluster_is_dropped(context: RequestContext) -> None:
+    """The response to DescribeCluster v1 is dropped, and the connection stays open."""
+    if is_asked(context, DESCRIBE_CLUSTER_KEY, 1, 1):
+        context.answer = b""
+
+
 @defect(Stage.REACTION, "KIP-35.every-advertised-version-served", every_api=True)
 def the_controller_does_not_describe_the_cluster(context: RequestContext) -> None:
     """DescribeCluster is also listed on the controller listener but closes the connection there."""
