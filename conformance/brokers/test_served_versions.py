@@ -78,7 +78,7 @@ def test_no_advertised_version_is_unsupported(broker: Broker) -> None:
     needed = {name: missing_feature(broker, name) for name in skipped_apis(broker)}
     off = ", ".join(f"{name} needs {feature}" for name, feature in needed.items() if feature)
     if off:
-        note = f"listed without the feature that serves it, and not requested: {off}"
+        note = f"not requested, and listed although a feature that it needs is not finalized: {off}"
         judge.notes(Unjudged(note), steps_to_table(broker))
     OTHER.judge_all(judge, broker)
 

@@ -115,5 +115,6 @@ def test_off_feature_of_an_api_that_is_not_requested_is_noted(
     finally:
         JUDGE.reset(token)
     assert [str(each) for each in noted] == [
-        "listed without the feature that serves it, and not requested: ConsumerGroupHeartbeat needs group.version 1"
+        "not requested, and listed although a feature that it needs is not finalized: "
+        "ConsumerGroupHeartbeat needs group.version 1"
     ]
