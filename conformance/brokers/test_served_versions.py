@@ -50,7 +50,7 @@ from wire.primitives import INT16_MAX, INT16_MIN
 ADVERTISED = Sweep(advertised_items, check_served)
 OTHER = Sweep(other_items, check_supported)
 NEIGHBOURING = Sweep(neighbouring_items, check_not_served)
-UNLISTED = Sweep(unlisted_items, check_unlisted)
+UNLISTED = Sweep(unlisted_items, check_unlisted, unlisted_skipped)
 
 
 @pytest.mark.swept(checks=[ADVERTISED.judge_again])

@@ -11,7 +11,7 @@ about; every other item is tried again in its turn, alone. So no item fails beca
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -33,7 +33,8 @@ from conformance.assertions.items import (
     names_of,
 )
 from conformance.assertions.judging import TargetEnded, Unjudged, crash_in_words
-from conformance.assertions.sendable_apis import is_skipped, why_skipped
+from conformance.assertions.other_apis import skipped_apis
+from conformance.assertions.sendable_apis import why_skipped
 from conformance.engine.judge import Judge
 from conformance.engine.property_judge import OUT_OF_PATIENCE
 from conformance.engine.repeating import FailingExample
@@ -98,10 +99,12 @@ class Sweep(NamedTuple):
     Attributes:
         items: returns the items that a target has.
         check: checks one of them.
+        skipped: returns the names of the APIs that it would have, but that are not requested of the target.
     """
 
     items: Callable[[Broker], Iterable[Item]]
     check: Check
+    skipped: Callable[[Broker], Collection[str]] = skipped_apis
 
     def judge_all(self, judge: Judge, broker: Broker) -> None:
         """Check every item of a target, and pass each result to the judge.
@@ -136,7 +139,7 @@ class Sweep(NamedTuple):
         """
         if item in self.items(broker):
             check_item(broker, item, self.check)
-        elif is_skipped(broker, item.api_key):
+        elif item.name in self.skipped(broker):
             raise HarnessError(f"{item.name} is not requested, because {why_skipped(broker)}")
         else:
             raise UnsatisfiedAssumption

@@ -21,6 +21,7 @@ from conformance.brokers import test_served_versions
 from conformance.engine.judge import Judge
 from conformance.engine.property_judge import JUDGE
 from fixtures.client.patience import Patience
+from fixtures.under_test.broker import Broker
 from fixtures.under_test.in_memory import InMemoryBroker
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage, Tampering
@@ -146,7 +147,7 @@ def test_further_listeners_get_a_sample(monkeypatch: pytest.MonkeyPatch) -> None
     broker = broker_that()
     asked: list[Item] = []
 
-    def check(broker: InMemoryBroker, item: Item) -> Exchange:
+    def check(broker: Broker, item: Item) -> Exchange:
         asked.append(item)
         return check_unlisted(broker, item)
 
