@@ -44,11 +44,13 @@ class MinimalValues:
         everywhere: values by field name, for every API that has the field.
         by_api: values by API name; they take precedence over `everywhere`.
         destructive: the APIs that could destroy something, each with what it does and why its request is harmless.
+        nameless: those of them with a request that names nothing, each with the values that it has instead of the minimal ones.
     """
 
     everywhere: Mapping[str, Any]
     by_api: Mapping[str, Mapping[str, Any]]
     destructive: Mapping[str, str]
+    nameless: Mapping[str, Mapping[str, Any]]
 
 
 @functools.cache
@@ -59,6 +61,7 @@ def minimal_values() -> MinimalValues:
         everywhere={**_OUR_SOFTWARE, **tables.pop("everywhere")},
         by_api=tables.pop("api"),
         destructive=tables.pop("destructive"),
+        nameless=tables.pop("nameless"),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from itertools import groupby
@@ -78,6 +79,21 @@ def names_of(items: Iterable[Item]) -> str:
         f"{name} {ranges([item.api_version for item in same])}"
         for name, same in groupby(items, key=lambda item: item.name)
     )
+
+
+_RANGE = r"v-?\d+(?:-v-?\d+)?"
+_NAMED = re.compile(rf"((?:key )?\w+) ({_RANGE}(?:, {_RANGE})*)")
+
+
+def named_in(text: str) -> set[tuple[str, int]]:
+    """Return what a text of `names_of` names, each as an API's name and a version."""
+    return {
+        (name, api_version)
+        for name, listed in _NAMED.findall(text)
+        for each in listed.split(", ")
+        for bounds in [[int(bound) for bound in re.findall(r"v(-?\d+)", each)]]
+        for api_version in range(bounds[0], bounds[-1] + 1)
+    }
 
 
 def ranges(versions: Sequence[int]) -> str:

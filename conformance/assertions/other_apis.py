@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator
 
 from hypothesis.errors import UnsatisfiedAssumption
 
+from conformance.assertions.gated_apis import missing_feature
 from conformance.assertions.items import Item, Problem, Refusal
 from conformance.assertions.judging import (
     MalformedAnswer,
@@ -18,11 +19,11 @@ from conformance.assertions.judging import (
     decode_answer,
     payload_of,
 )
+from conformance.assertions.sendable_apis import is_skipped, request_to
 from fixtures.artefacts.message_schemas import api_catalogue, catalogue_of
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
 from reference_model.judging.agreement import what_it_did
-from strategies.minimal_requests import minimal_request, minimal_values
 from wire.api_keys import API_VERSIONS_KEY, JOIN_GROUP_KEY, SASL_HANDSHAKE_KEY
 from wire.api_versions import ApiVersion
 from wire.error_codes import ErrorCode
@@ -30,7 +31,6 @@ from wire.errors import DecodeError
 from wire.exchange import Exchange, Outcome, Request, Step, probe_request
 from wire.message_schemas import Api, error_codes_in
 from wire.primitives import INT16_MAX, INT16_MIN
-from wire.read_only import READ_ONLY
 
 SLOWEST_ANSWER_S = 2.5
 """Silence bound for these requests.
@@ -43,10 +43,15 @@ UNDECODABLE = "the response cannot be decoded"
 
 
 class RefusedAsUnsupported(Refusal):
-    """An advertised version gets a response in its own layout, with UNSUPPORTED_VERSION."""
+    """An advertised version gets a response in its own layout, with UNSUPPORTED_VERSION.
 
-    def __init__(self) -> None:
-        super().__init__("answered with UNSUPPORTED_VERSION, although the table lists it")
+    Args:
+        missing: the feature that the API needs and the target does not finalize, such as "group.version 1"; may be empty.
+    """
+
+    def __init__(self, missing: str) -> None:
+        why = f"; {missing}, which it needs, is not finalized" if missing else ""
+        super().__init__(f"answered with UNSUPPORTED_VERSION, although the table lists it{why}")
 
 
 class NoTableReadable(HarnessError):
@@ -109,34 +114,16 @@ def steps_to_table(broker: Broker) -> tuple[Step, ...]:
 
 
 def skipped_apis(broker: Broker) -> tuple[str, ...]:
-    """Return the advertised APIs that are not requested.
-
-    On a broker that this suite did not start, these are the APIs that change the things they name; in a read-only run those
-    that are not on its list.
-    """
+    """Return the advertised APIs that are not requested, see `is_skipped`."""
     keys = [entry.api_key for entry in advertised_table(broker)]
-    if broker.target.is_read_only:
-        # On an authenticated connection a handshake begins an authentication, which would then fail.
-        refused = {SASL_HANDSHAKE_KEY} if broker.asks_for_authentication else set()
-        keys = [key for key in keys if key not in READ_ONLY or key in refused]
-        return tuple(map(catalogue_of(broker.target).name_of, keys))
-    if broker.running.launcher != "address":
-        return ()
-    catalogue = catalogue_of(broker.target)
-    names = map(catalogue.name_of, keys)
-    return tuple(name for name in names if name in minimal_values().destructive)
+    return tuple(
+        catalogue_of(broker.target).name_of(key) for key in keys if is_skipped(broker, key)
+    )
 
 
 def is_requested(broker: Broker, api_key: int) -> bool:
     """Return whether an API, if it is advertised, is requested of a target at all; see `skipped_apis`."""
     return catalogue_of(broker.target).name_of(api_key) not in skipped_apis(broker)
-
-
-def why_skipped(broker: Broker) -> str:
-    """Return why the APIs of `skipped_apis` are not requested."""
-    if broker.target.is_read_only:
-        return "the run is read-only"
-    return "this suite did not start the target"
 
 
 def advertised_items(broker: Broker) -> Iterator[Item]:
@@ -268,7 +255,7 @@ def check_supported(broker: Broker, item: Item) -> Exchange:
     except Problem as problem:
         raise UnsatisfiedAssumption from problem
     if ErrorCode.UNSUPPORTED_VERSION in codes:
-        raise RefusedAsUnsupported
+        raise RefusedAsUnsupported(missing_feature(broker, item.name))
     return exchange
 
 
@@ -280,7 +267,7 @@ def _served(broker: Broker, item: Item) -> tuple[Exchange, Collection[int]]:
         Unjudged: JoinGroup gets none in time; a group may be given longer for others to join it.
     """
     api = api_for(broker, item)
-    request = minimal_request(api, item.api_version)
+    request = request_to(broker, api, item.api_version)
     # A client begins with ApiVersions, so it has to be served first on a connection.
     ask = send if item.api_key == API_VERSIONS_KEY else ask_anyhow
     exchange = ask(broker, request)
@@ -356,7 +343,7 @@ def _ask(broker: Broker, item: Item) -> tuple[Exchange, set[int] | None]:
     nearest = catalogue_of(broker.target).nearest(item.api_key, item.api_version)
     assert nearest is not None
     api, layout = nearest
-    sent = minimal_request(api, item.api_version, layout=layout)
+    sent = request_to(broker, api, item.api_version, layout=layout)
     exchange = send(broker, sent, silence_bound_s=SLOWEST_ANSWER_S)
     if exchange.outcome is not Outcome.ANSWER:
         return exchange, None

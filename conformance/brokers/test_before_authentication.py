@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from conformance.assertions.judging import assume_seen
 from conformance.assertions.model_agreement import find_api
 from conformance.assertions.other_apis import advertised_items, api_for, is_requested
+from conformance.assertions.sendable_apis import request_to
 from fixtures.under_test.broker import Broker
 from reference_model.judging.agreement import refuses, summary_of
 from reference_model.profiles.listeners import SASL_LISTENERS
 from strategies.api_versions import build_request
-from strategies.minimal_requests import minimal_request
 from strategies.other_apis import (
     BROKER_HEARTBEAT,
     ENVELOPE,
@@ -104,6 +104,6 @@ def test_advertised_apis_are_not_served_before_authentication(
     assume_seen(is_requested(broker, api_key))
     assume(items)
     item = items[-1 if newest else 0]
-    request = minimal_request(api_for(broker, item), item.api_version)
+    request = request_to(broker, api_for(broker, item), item.api_version)
     wrong = what_is_wrong(broker, request, before)
     assert not wrong, f"{item.name} v{item.api_version}: {wrong}"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from conformance.assertions.items import names_of
+from conformance.assertions.gated_apis import missing_feature
+from conformance.assertions.items import Item, names_of
 from conformance.assertions.judging import Unjudged
 from conformance.assertions.other_apis import (
     advertised_items,
@@ -21,22 +24,33 @@ from conformance.assertions.other_apis import (
     skipped_apis,
     steps_to_table,
     undescribed_items,
-    why_skipped,
+)
+from conformance.assertions.sendable_apis import why_skipped
+from conformance.assertions.unlisted_apis import (
+    MOST_UNANSWERED,
+    check_unlisted,
+    is_response_of_served,
+    oldest_and_newest,
+    unanswered,
+    unlisted_items,
+    unlisted_skipped,
 )
 from conformance.engine.judge import Judge
 from conformance.engine.property_judge import JUDGE
 from conformance.engine.sweeping import Sweep
+from fixtures.artefacts.message_schemas import catalogue_of
 from fixtures.under_test.broker import Broker
 from reference_model.judging.agreement import what_it_did
 from strategies.other_apis import bare_requests, build_bare_request, distances
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import NEWEST_VERSION
-from wire.exchange import Outcome, Request
+from wire.exchange import Exchange, Outcome, Request
 from wire.primitives import INT16_MAX, INT16_MIN
 
 ADVERTISED = Sweep(advertised_items, check_served)
 OTHER = Sweep(other_items, check_supported)
 NEIGHBOURING = Sweep(neighbouring_items, check_not_served)
+UNLISTED = Sweep(unlisted_items, check_unlisted, unlisted_skipped)
 
 
 @pytest.mark.swept(checks=[ADVERTISED.judge_again])
@@ -61,6 +75,11 @@ def test_no_advertised_version_is_unsupported(broker: Broker) -> None:
     """No version in the table is answered with UNSUPPORTED_VERSION in its own layout."""
     judge = JUDGE.get()
     note_spared(judge, broker)
+    needed = {name: missing_feature(broker, name) for name in skipped_apis(broker)}
+    off = ", ".join(f"{name} needs {feature}" for name, feature in needed.items() if feature)
+    if off:
+        note = f"not requested, and listed although a feature that it needs is not finalized: {off}"
+        judge.notes(Unjudged(note), steps_to_table(broker))
     OTHER.judge_all(judge, broker)
 
 
@@ -76,12 +95,35 @@ def test_neighbours_of_a_range_are_not_served(broker: Broker) -> None:
     NEIGHBOURING.judge_all(judge, broker)
 
 
+@pytest.mark.swept(checks=[UNLISTED.judge_again])
+@pytest.mark.clause("KIP-35.served-is-listed")
+def test_what_is_served_is_listed(broker: Broker) -> None:
+    """No API that the table leaves out is served: in no version on the first listener, nor the oldest or newest on others."""
+    judge = JUDGE.get()
+    note_skipped(judge, broker, unlisted_skipped(broker))
+
+    def asked(broker: Broker) -> Iterator[Item]:
+        items = unlisted_items(broker)
+        for item in items if judge.is_thorough else oldest_and_newest(items):
+            if len(unanswered(broker)) == MOST_UNANSWERED:
+                after = f"not requested after {MOST_UNANSWERED} requests without a response"
+                judge.leaves_out(f"{after}: {names_of([item])} and later", may_hide=True)
+                return
+            yield item
+
+    UNLISTED._replace(items=asked).judge_all(judge, broker)
+
+
 def note_spared(judge: Judge, broker: Broker) -> None:
-    """Note the APIs that are not requested, if any; the clause is judged on all the others."""
-    spared = skipped_apis(broker)
-    if spared:
+    """Note the listed APIs that are not requested, if any; the clause is judged on all the others."""
+    note_skipped(judge, broker, skipped_apis(broker))
+
+
+def note_skipped(judge: Judge, broker: Broker, skipped: Sequence[str]) -> None:
+    """Note APIs that are not requested, if there are any."""
+    if skipped:
         why = why_skipped(broker)
-        judge.leaves_out(f"not requested, because {why}: {', '.join(spared)}", may_hide=True)
+        judge.leaves_out(f"not requested, because {why}: {', '.join(skipped)}", may_hide=True)
 
 
 def is_listed(broker: Broker, api_key: int) -> bool:
@@ -89,9 +131,8 @@ def is_listed(broker: Broker, api_key: int) -> bool:
     return any(entry.api_key == api_key for entry in advertised_table(broker))
 
 
-def assert_closed_without_a_byte(broker: Broker, sent: Request) -> None:
-    """Fail unless a request closes the connection without any bytes in response."""
-    exchange = send(broker, sent)
+def assert_closed(exchange: Exchange) -> None:
+    """Fail unless a request closed the connection without any bytes in response."""
     assert exchange.outcome is Outcome.CLOSED, f"not closed; {what_it_did(exchange)}"
     assert exchange.stray == b"", "the target sent bytes before it closed the connection"
 
@@ -115,7 +156,7 @@ def test_bad_version_of_a_listed_api_is_closed(
     assume(INT16_MIN <= version <= INT16_MAX)
     sent = build_bare_request(entry.api_key, version, body)
     assume(not is_served(broker, sent))
-    assert_closed_without_a_byte(broker, sent)
+    assert_closed(send(broker, sent))
 
 
 @pytest.mark.malformed
@@ -131,7 +172,17 @@ def test_unlisted_api_is_closed(broker: Broker, sent: Request) -> None:
     """A key that the table does not list, whether removed or another listener's, closes the connection."""
     assume(not is_listed(broker, sent.api_key))
     assume(not is_served(broker, sent))
-    assert_closed_without_a_byte(broker, sent)
+    exchange = send(broker, sent)
+    # KIP-35.served-is-listed judges the versions that are served all the same.
+    assume(not is_answered(broker, exchange))
+    assert_closed(exchange)
+
+
+def is_answered(broker: Broker, exchange: Exchange) -> bool:
+    """Return whether a request got the response of an API that is served, in a version that a schema describes."""
+    sent = exchange.request
+    api = catalogue_of(broker.target).find(sent.api_key, sent.api_version)
+    return api is not None and is_response_of_served(api, exchange)
 
 
 def is_served(broker: Broker, sent: Request) -> bool:

@@ -41,6 +41,16 @@ class Judge:
         assert isinstance(self._judged, Broker)
         return self._judged.listener == next(iter(self._judged.running.addresses))
 
+    @property
+    def declared(self) -> list[str]:
+        """The regular expressions of the violations that are declared for the property's clauses on this listener."""
+        judged = self._judged
+        return [
+            known.match
+            for known in judged.target.known_violations
+            if any(known.holds_on(clause, judged.listener) for clause in self._clauses)
+        ]
+
     def judge_stored(self, body: Body, values: Mapping[str, Any]) -> bool:
         """Judge an example that was not drawn: it is not shrunk, and in a run later examples are judged even if it fails.
 

@@ -10,7 +10,8 @@ about; every other item is tried again in its turn, alone. So no item fails beca
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -28,10 +29,12 @@ from conformance.assertions.items import (
     Refusal,
     check_item,
     message_of,
+    named_in,
     names_of,
 )
 from conformance.assertions.judging import TargetEnded, Unjudged, crash_in_words
-from conformance.assertions.other_apis import skipped_apis, why_skipped
+from conformance.assertions.other_apis import skipped_apis
+from conformance.assertions.sendable_apis import why_skipped
 from conformance.engine.judge import Judge
 from conformance.engine.property_judge import OUT_OF_PATIENCE
 from conformance.engine.repeating import FailingExample
@@ -96,10 +99,12 @@ class Sweep(NamedTuple):
     Attributes:
         items: returns the items that a target has.
         check: checks one of them.
+        skipped: returns the names of the APIs that it would have, but that are not requested of the target.
     """
 
     items: Callable[[Broker], Iterable[Item]]
     check: Check
+    skipped: Callable[[Broker], Collection[str]] = skipped_apis
 
     def judge_all(self, judge: Judge, broker: Broker) -> None:
         """Check every item of a target, and pass each result to the judge.
@@ -109,7 +114,7 @@ class Sweep(NamedTuple):
             HarnessError: the sweep could not be completed.
         """
         failed, trouble = _check_all(judge, broker, self.items(broker), self.check)
-        for alike in _alike(failed):
+        for alike in _alike(failed, judge.declared):
             message = message_of([each.item for each in alike], alike[0].problem)
             # The smallest item comes last, because only a failure's last example is kept.
             for each in reversed(alike):
@@ -134,7 +139,7 @@ class Sweep(NamedTuple):
         """
         if item in self.items(broker):
             check_item(broker, item, self.check)
-        elif item.name in skipped_apis(broker):
+        elif item.name in self.skipped(broker):
             raise HarnessError(f"{item.name} is not requested, because {why_skipped(broker)}")
         else:
             raise UnsatisfiedAssumption
@@ -246,9 +251,30 @@ def was_silent(journal: Sequence[Step]) -> bool:
     return any(exchange.outcome is Outcome.SILENT for exchange in exchanges)
 
 
-def _alike(failed: Sequence[_Failed]) -> list[list[_Failed]]:
-    """Group failures with equal words, in order of their first occurrence."""
+def _alike(failed: Sequence[_Failed], declared: Sequence[str]) -> list[list[_Failed]]:
+    """Group failures with equal words, in order of their first occurrence; those that are declared are apart from the others.
+
+    Args:
+        failed: the failures.
+        declared: the regular expressions of the declared violations.
+    """
     groups: dict[str, list[_Failed]] = {}
     for each in failed:
         groups.setdefault(each.problem.what, []).append(each)
-    return list(groups.values())
+    return [part for alike in groups.values() for part in _parts(alike, declared)]
+
+
+def _parts(alike: list[_Failed], declared: Sequence[str]) -> Iterator[list[_Failed]]:
+    """Yield equal failures, without those that a declaration is about and then these."""
+    for match in declared:
+        named = named_in(match)
+        known = [each for each in alike if (each.item.name, each.item.api_version) in named]
+        others = [each for each in alike if each not in known]
+        if not known or not others:
+            continue
+        message = message_of([each.item for each in known], known[0].problem)
+        if re.search(match, message, re.DOTALL):
+            yield from _parts(others, declared)
+            yield known
+            return
+    yield alike

@@ -92,10 +92,10 @@ class Cell:
         return [*self.problems, *([self.planned.unproven] if self.planned.unproven else [])]
 
     def verdict_of(self, failure: Failure) -> Verdict:
-        """Return the verdict that the cell would have with this failure alone."""
+        """Return the verdict that the cell would have with this failure alone, which may be declared next to one that is not."""
         return failure_verdict(
             Verdict(failure.verdict),
-            known_violation=bool(self.planned.known_violation),
+            known_violation=bool(self.planned.known_violation or failure.known_violation),
             flaky=self.planned.flaky is not None,
             unproven=failure.repeats is not None and bool(failure.repeats.leaves_open),
         )

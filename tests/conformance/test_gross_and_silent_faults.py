@@ -93,7 +93,7 @@ def _close_on_second_table(context: RequestContext) -> None:
             Stage.ANSWER,
             _changed(lambda sent: (len(sent) - SIZE_BYTES + 1).to_bytes(4) + sent[SIZE_BYTES:]),
             {*MODEL, V0, "KIP-1242.refusal-shape"},
-            61,
+            62,
             id="sizes-one-too-large",
         ),
         pytest.param(

@@ -15,7 +15,7 @@ from unittest.mock import create_autospec
 import pytest
 from hypothesis.errors import UnsatisfiedAssumption
 
-from conformance.assertions.items import Item, Problem, Refusal, names_of, ranges
+from conformance.assertions.items import Item, Problem, Refusal, named_in, names_of, ranges
 from conformance.assertions.judging import JudgedElsewhere, Unjudged
 from conformance.brokers import test_version_sweep
 from conformance.brokers.test_version_sweep import BATCH, MOST_FAILED, ask_all
@@ -55,7 +55,8 @@ class SweptBroker(JudgedBroker):
 class RecordingJudge:
     """Replaces a judge and records its calls."""
 
-    def __init__(self) -> None:
+    def __init__(self, *declared: str) -> None:
+        self.declared = list(declared)
         self.conforming = 0
         self.noted: list[str] = []
         self.failures: list[tuple[str, Item]] = []
@@ -99,9 +100,11 @@ class RecordingJudge:
         assert not self.failures
 
 
-def run(outcomes: dict[Item, str], items: Sequence[Item] = ITEMS) -> tuple[RecordingJudge, str]:
+def run(
+    outcomes: dict[Item, str], items: Sequence[Item] = ITEMS, *, declared: Sequence[str] = ()
+) -> tuple[RecordingJudge, str]:
     """Sweep items, some of which fail with the given text or end the broker; return the judge and the error."""
-    judge, broker = RecordingJudge(), SweptBroker()
+    judge, broker = RecordingJudge(*declared), SweptBroker()
     refused: list[Item] = []
 
     def check(_: object, item: Item) -> Exchange:
@@ -160,6 +163,38 @@ def test_what_fails_alike_is_one_failure_of_all_its_items() -> None:
     ]
     assert judge.conforming == 1
     assert ended.startswith("AssertionError")
+
+
+@pytest.mark.parametrize(
+    ("declared", "lines"),
+    [
+        pytest.param((), ["Produce v0-v2, Fetch v2"], id="nothing"),
+        pytest.param(
+            ("^Produce v0-v1: closed\n",), ["Produce v2, Fetch v2", "Produce v0-v1"], id="versions"
+        ),
+        pytest.param(("^Fetch v2: closed\n",), ["Produce v0-v2", "Fetch v2"], id="an API"),
+        pytest.param(
+            ("^Fetch v2: closed\n", "^Produce v0: closed\n"),
+            ["Produce v1-v2", "Produce v0", "Fetch v2"],
+            id="two declarations",
+        ),
+        pytest.param(("^Produce v0-v1: cut\n",), ["Produce v0-v2, Fetch v2"], id="another fault"),
+        pytest.param(
+            ("^Produce v0-v3: closed\n",), ["Produce v0-v2, Fetch v2"], id="more versions"
+        ),
+        pytest.param(
+            ("^Produce v0-v2, Fetch v2: closed\n",), ["Produce v0-v2, Fetch v2"], id="all"
+        ),
+    ],
+)
+def test_what_is_declared_has_a_line_of_its_own(
+    declared: tuple[str, ...], lines: list[str]
+) -> None:
+    """An item that fails like declared ones is another failure, so that one more version hides in no declaration."""
+    closed = dict.fromkeys((*ITEMS[:3], ITEMS[4]), "closed")
+    judge, _ = run(closed, declared=declared)
+    messages = dict.fromkeys(message.partition(":")[0] for message, _ in judge.failures)
+    assert list(messages) == lines
 
 
 def test_a_refusal_that_ends_is_noted() -> None:
@@ -251,6 +286,13 @@ def test_versions_in_a_row_are_drawn_together(versions: list[int], named: str) -
 def test_items_are_named_by_api() -> None:
     """Each API is named once, with all its versions."""
     assert names_of(ITEMS) == "Produce v0-v3, Fetch v2"
+
+
+def test_names_of_items_can_be_read() -> None:
+    """The text of a message or of a declaration names the same items, negative versions included."""
+    items = [*ITEMS, Item("Vote", 52, -1), Item("Vote", 52, 0), Item("key 9000", 9000, 3)]
+    text = f"^{names_of(items)}: closed$"
+    assert named_in(text) == {(item.name, item.api_version) for item in items}
 
 
 def test_swept_properties_are_there() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -174,6 +175,17 @@ def test_a_note_is_no_known_violation(tmp_path: Path) -> None:
     note = failure_of(key_of(), "no schema", "fedcba9876543210", Verdict.INFORMATIONAL)
     assert cell.verdict_of(note) is Verdict.INFORMATIONAL
     assert cell.verdict_of(failure_of(key_of(), "seen")) is Verdict.KNOWN_VIOLATION
+
+
+def test_declared_failure_next_to_another_one_stays_known(recorder: RunRecorder) -> None:
+    """A failure that nobody declared makes the cell violated, but not what is declared."""
+    declared = dataclasses.replace(failure_of(key_of(), "seen"), known_violation="as documented")
+    cell = recorder.cells[key_of()]
+    recorder.judged(example_of(Verdict.VIOLATES, message="not declared"))
+    recorder.mark_undeclared(key_of())
+    assert cell.verdict is Verdict.VIOLATES
+    assert cell.verdict_of(declared) is Verdict.KNOWN_VIOLATION
+    assert cell.verdict_of(cell.violations[0]) is Verdict.VIOLATES
 
 
 def test_a_judged_cell_applies(recorder: RunRecorder) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from fixtures.artefacts.message_schemas import api_catalogue
-from strategies.minimal_requests import minimal_request, minimal_values
+from strategies.minimal_requests import minimal_body, minimal_request, minimal_values
 from tests.described_apis import described_api
 from wire.codec import decode, decode_prefix
 from wire.errors import NotReadOnly
@@ -43,12 +45,37 @@ def test_layout_may_be_that_of_another_version() -> None:
 def test_data_file_names_apis_and_fields_that_exist() -> None:
     """Every API and every field in the data file is in a schema."""
     values = minimal_values()
-    assert values.by_api.keys() | values.destructive.keys() <= NAMES
+    assert values.by_api.keys() | values.destructive.keys() | values.nameless.keys() <= NAMES
     top_level = {field.name for api in APIS for field in api.request.FIELDS}
     assert top_level >= values.everywhere.keys()
     for name, own in values.by_api.items():
         described = {f.name for api in APIS if api.name == name for f in api.request.FIELDS}
         assert described >= own.keys()
+
+
+@pytest.mark.parametrize("name", minimal_values().nameless)
+def test_nameless_request_of_a_destructive_api_names_nothing(name: str) -> None:
+    """At its top level it has no list with an entry and no group; what has a switch to change nothing sets it."""
+    values = minimal_values()
+    assert name in values.destructive
+    for api in (each for each in APIS if each.name == name):
+        fields = {field.name for field in api.request.FIELDS}
+        assert fields >= values.nameless[name].keys()
+        for version in api_catalogue().versions_of(api.api_key):
+            if version not in api.valid_versions:
+                continue
+            body = minimal_body(api, version, values=values.nameless[name])
+            message = decode(api.request, body, version=version)
+            given = [value for value in vars_of(message).values() if isinstance(value, tuple)]
+            assert not any(given)
+            assert getattr(message, "group_id", "") == ""
+            switch = next((f for f in api.request.FIELDS if f.name == "validate_only"), None)
+            assert switch is None or version not in switch.versions or message.validate_only
+
+
+def vars_of(message: Any) -> dict[str, Any]:
+    """Return the fields of a message by their names."""
+    return {field.name: getattr(message, field.name) for field in message.FIELDS}
 
 
 def test_apis_that_delete_or_remove_are_listed() -> None:

@@ -8,6 +8,7 @@ from reference_model.faults.broker import (
     features,
     framing,
     histories,
+    gated_apis,
     kip_035,
     kip_035_versions,
     kip_482,
@@ -21,6 +22,7 @@ from reference_model.faults.broker import (
     protocol_headers,
     sasl,
     software_metrics,
+    unlisted_apis,
 )
 from reference_model.faults.broker.registry import DEFECTS, Defect
 

@@ -39,7 +39,7 @@ def _asked(context: RequestContext) -> tuple[int, int] | None:
     return header.api_key, header.api_version
 
 
-def _is_asked(context: RequestContext, api_key: int, first: int, last: int = INT16_MAX) -> bool:
+def is_asked(context: RequestContext, api_key: int, first: int, last: int = INT16_MAX) -> bool:
     """Return whether a request is for this API in this version range, and is answered."""
     found = _asked(context)
     answered = context.reaction.outcome is Outcome.ANSWER
@@ -49,28 +49,28 @@ def _is_asked(context: RequestContext, api_key: int, first: int, last: int = INT
 @defect(Stage.REACTION, "KIP-35.every-advertised-version-served", every_api=True)
 def the_newest_metadata_closes(context: RequestContext) -> None:
     """Metadata v13 is listed but closes the connection."""
-    if _is_asked(context, METADATA_KEY, 13):
+    if is_asked(context, METADATA_KEY, 13):
         context.replace_reaction(outcome=Outcome.CLOSED)
 
 
 @defect(Stage.ANSWER, "KIP-35.every-advertised-version-served", every_api=True)
 def old_offset_fetches_are_cut_short(context: RequestContext) -> None:
     """The response to OffsetFetch v2 to v7 lacks its last byte."""
-    if _is_asked(context, OFFSET_FETCH_KEY, 2, 7):
+    if is_asked(context, OFFSET_FETCH_KEY, 2, 7):
         context.answer = encode_frame(context.answer[SIZE_BYTES:-1])
 
 
 @defect(Stage.ANSWER, "KIP-35.every-advertised-version-served", every_api=True)
 def flexible_metadata_has_a_surplus_byte(context: RequestContext) -> None:
     """The response to Metadata v9 and later has one byte after its body."""
-    if _is_asked(context, METADATA_KEY, 9):
+    if is_asked(context, METADATA_KEY, 9):
         context.answer = encode_frame(context.answer[SIZE_BYTES:] + b"\0")
 
 
 @defect(Stage.ANSWER, "KIP-35.every-advertised-version-served", every_api=True)
 def flexible_group_lists_lack_the_header_tags(context: RequestContext) -> None:
     """The response to ListGroups v3 and later has no tag section in its header."""
-    if _is_asked(context, LIST_GROUPS_KEY, 3):
+    if is_asked(context, LIST_GROUPS_KEY, 3):
         payload = context.answer[SIZE_BYTES:]
         context.answer = encode_frame(payload[:HEADER_BYTES] + payload[HEADER_BYTES + 1 :])
 
@@ -78,27 +78,46 @@ def flexible_group_lists_lack_the_header_tags(context: RequestContext) -> None:
 @defect(Stage.ANSWER, "KIP-35.every-advertised-version-served", every_api=True)
 def joining_a_group_costs_the_connection(context: RequestContext) -> None:
     """JoinGroup is answered, and then the connection is closed."""
-    if _is_asked(context, JOIN_GROUP_KEY, 0):
+    if is_asked(context, JOIN_GROUP_KEY, 0):
         context.connection.drop()
 
 
 @defect(Stage.REACTION, "KIP-35.every-advertised-version-served", every_api=True)
 def batched_transactions_are_never_answered(context: RequestContext) -> None:
     """AddPartitionsToTxn v4 and later gets no response, and the connection hangs."""
-    if _is_asked(context, ADD_PARTITIONS_TO_TXN_KEY, 4):
+    if is_asked(context, ADD_PARTITIONS_TO_TXN_KEY, 4):
         context.replace_reaction(outcome=Outcome.SILENT)
+
+
+@defect(Stage.ANSWER, "KIP-35.every-advertised-version-served", every_api=True)
+def one_metadata_version_is_dropped(context: RequestContext) -> None:
+    """The response to Metadata v7 is dropped, and the connection stays open, as by a proxy that cannot read it."""
+    if is_asked(context, METADATA_KEY, 7, 7):
+        context.answer = b""
+
+
+@defect(Stage.ANSWER, "KIP-35.every-advertised-version-served", every_api=True)
+def the_newest_offset_fetch_is_dropped(context: RequestContext) -> None:
+    """The response to OffsetFetch v9 and later is dropped, and the connection stays open."""
+    if is_asked(context, OFFSET_FETCH_KEY, 9):
+        context.answer = b""
+
+
+@defect(Stage.ANSWER, "KIP-35.every-advertised-version-served", every_api=True)
+def one_description_of_the_cluster_is_dropped(context: RequestContext) -> None:
+    """The response to DescribeCluster v1 is dropped, and the connection stays open."""
+    if is_asked(context, DESCRIBE_CLUSTER_KEY, 1, 1):
+        context.answer = b""
 
 
 @defect(Stage.REACTION, "KIP-35.every-advertised-version-served", every_api=True)
 def the_controller_does_not_describe_the_cluster(context: RequestContext) -> None:
     """DescribeCluster is also listed on the controller listener but closes the connection there."""
-    if context.broker.profile.listener == CONTROLLER and _is_asked(
-        context, DESCRIBE_CLUSTER_KEY, 0
-    ):
+    if context.broker.profile.listener == CONTROLLER and is_asked(context, DESCRIBE_CLUSTER_KEY, 0):
         context.replace_reaction(outcome=Outcome.CLOSED)
 
 
-def _say_unsupported(context: RequestContext, offset: int) -> None:
+def say_unsupported(context: RequestContext, offset: int) -> None:
     """Write UNSUPPORTED_VERSION into the response, at the offset of the error code in its payload."""
     payload = context.answer[SIZE_BYTES:]
     code = write_int16(ErrorCode.UNSUPPORTED_VERSION)
@@ -108,25 +127,23 @@ def _say_unsupported(context: RequestContext, offset: int) -> None:
 @defect(Stage.ANSWER, "KIP-35.advertised-version-supported", every_api=True)
 def the_oldest_group_list_is_listed_and_refused(context: RequestContext) -> None:
     """ListGroups v0 is listed but answered, in its own layout, with UNSUPPORTED_VERSION."""
-    if _is_asked(context, LIST_GROUPS_KEY, 0, 0):
-        _say_unsupported(context, HEADER_BYTES)
+    if is_asked(context, LIST_GROUPS_KEY, 0, 0):
+        say_unsupported(context, HEADER_BYTES)
 
 
 @defect(Stage.ANSWER, "KIP-35.advertised-version-supported", every_api=True)
 def describing_the_cluster_is_listed_and_refused(context: RequestContext) -> None:
     """DescribeCluster is listed but answered, in its own layout, with UNSUPPORTED_VERSION."""
-    if _is_asked(context, DESCRIBE_CLUSTER_KEY, 0):
+    if is_asked(context, DESCRIBE_CLUSTER_KEY, 0):
         # The error code comes after the header's tag section and the throttle time.
-        _say_unsupported(context, HEADER_BYTES + 1 + 4)
+        say_unsupported(context, HEADER_BYTES + 1 + 4)
 
 
 @defect(Stage.ANSWER, "KIP-35.advertised-version-supported", every_api=True)
 def the_controller_lists_newer_descriptions_and_refuses_them(context: RequestContext) -> None:
     """On the controller listener DescribeCluster v1 and later is listed but answered with UNSUPPORTED_VERSION."""
-    if context.broker.profile.listener == CONTROLLER and _is_asked(
-        context, DESCRIBE_CLUSTER_KEY, 1
-    ):
-        _say_unsupported(context, HEADER_BYTES + 1 + 4)
+    if context.broker.profile.listener == CONTROLLER and is_asked(context, DESCRIBE_CLUSTER_KEY, 1):
+        say_unsupported(context, HEADER_BYTES + 1 + 4)
 
 
 def _range_asked(context: RequestContext) -> ApiVersion | None:
@@ -231,7 +248,7 @@ def _released(context: RequestContext, api_key: int) -> bytes:
     """Hold back the response to an API if the next request arrived with it; return the one that was held back."""
     memory = context.connection.memory
     held: bytes = memory.pop("held", b"")
-    if not held and _is_asked(context, api_key, 0) and context.connection.unread:
+    if not held and is_asked(context, api_key, 0) and context.connection.unread:
         memory["held"], context.answer = context.answer, b""
     return held
 
@@ -254,7 +271,7 @@ def clusters_are_described_late(context: RequestContext) -> None:
 def group_lists_among_others_are_ignored(context: RequestContext) -> None:
     """ListGroups that arrives together with the next request, and is not the first one, gets no response."""
     is_later = context.has_seen("a request", now=context.state in SERVING)
-    if is_later and context.connection.unread and _is_asked(context, LIST_GROUPS_KEY, 0):
+    if is_later and context.connection.unread and is_asked(context, LIST_GROUPS_KEY, 0):
         context.answer = b""
 
 
@@ -283,7 +300,7 @@ def other_apis_before_api_versions_close(context: RequestContext) -> None:
 @defect(Stage.REACTION, NEVER_ASKED, every_api=True)
 def old_group_lists_before_api_versions_are_ignored(context: RequestContext) -> None:
     """ListGroups v0 gets no response on a connection on which ApiVersions was not requested."""
-    if not _has_asked(context) and _is_asked(context, LIST_GROUPS_KEY, 0, 0):
+    if not _has_asked(context) and is_asked(context, LIST_GROUPS_KEY, 0, 0):
         context.replace_reaction(outcome=Outcome.IGNORED)
 
 

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from hypothesis.errors import UnsatisfiedAssumption
 
 from conformance.assertions.items import Item
-from conformance.brokers.test_served_versions import ADVERTISED
+from conformance.brokers.test_served_versions import ADVERTISED, UNLISTED
 from conformance.commands.replay import replay, role_of_failure, still_fails
 from conformance.failures.stored_failures import StoredFailure, read_failure
 from conformance.roles.broker import NEEDS, BrokerRole, ProxyRole
@@ -49,10 +49,11 @@ from tests.conformance.fake_targets import (
 from tests.fixtures.running_targets import running_at
 from tests.reports.recorders import failure_of
 from tests.written_failures import write_failure
-from wire.api_keys import CREATE_TOPICS_KEY
+from wire.api_keys import PUSH_TELEMETRY_KEY, VOTE_KEY
 
 UNUSED = Address("127.0.0.1", 9)
-CREATES_TOPICS = Item("CreateTopics", CREATE_TOPICS_KEY, 5)
+MAKES_A_TOKEN = Item("CreateDelegationToken", 38, 3)
+VOTES, PUSHES_TELEMETRY = Item("Vote", VOTE_KEY, 0), Item("PushTelemetry", PUSH_TELEMETRY_KEY, 0)
 TABLE = "test_table_is_within_that_of_the_upstream"
 PASSED = "test_response_arrives_unchanged"
 EXAMPLES: dict[str, dict[str, Any]] = {
@@ -222,12 +223,19 @@ def test_needs_of_the_suite_leave_it_open() -> None:
 def test_spared_item_is_not_acquitted() -> None:
     """What changes things is not requested from a broker that the suite did not start; what it does not list cannot fail."""
     broker = InMemoryBroker(in_memory_target(reference_target("reference")), PLAINTEXT)
-    ADVERTISED.judge_again(broker, CREATES_TOPICS)
+    ADVERTISED.judge_again(broker, MAKES_A_TOKEN)
     broker.running = replace(broker.running, launcher="address")
-    with pytest.raises(HarnessError, match="CreateTopics is not requested, because this suite"):
-        ADVERTISED.judge_again(broker, CREATES_TOPICS)
+    with pytest.raises(
+        HarnessError, match="CreateDelegationToken is not requested, because this suite"
+    ):
+        ADVERTISED.judge_again(broker, MAKES_A_TOKEN)
     with pytest.raises(UnsatisfiedAssumption):
-        ADVERTISED.judge_again(broker, CREATES_TOPICS._replace(api_version=99, name="Other"))
+        ADVERTISED.judge_again(broker, MAKES_A_TOKEN._replace(api_version=99, name="Other"))
+    UNLISTED.judge_again(broker, PUSHES_TELEMETRY)
+    with pytest.raises(HarnessError, match="Vote is not requested, because this suite"):
+        UNLISTED.judge_again(broker, VOTES)
+    with pytest.raises(UnsatisfiedAssumption):
+        ADVERTISED.judge_again(broker, VOTES)
 
 
 def test_credentials_are_needed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
