@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
+from conformance.assertions.correlation_ids import assert_own_ids
 from conformance.assertions.judging import (
     JudgedElsewhere,
     MalformedAnswer,
@@ -22,7 +23,6 @@ from conformance.assertions.judging import (
     answer_after_flexible_header,
     assert_error,
     assert_kept,
-    assert_own_id,
     decode_answer,
     error_code_of,
     payload_of,
@@ -137,7 +137,7 @@ def _fault_of(check: Callable[..., object], *values: object) -> MalformedAnswer 
 def _plain_id_fault(broker: Broker) -> MalformedAnswer | None:
     """Return that even a plain request gets another correlation id than its own, or None."""
     plain = broker.plain_exchange(0)
-    return _fault_of(assert_own_id, plain, "the response has the id of another request")
+    return _fault_of(assert_own_ids, [plain])
 
 
 def _plain_error_like(broker: Broker, error: MalformedAnswer) -> MalformedAnswer | None:

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from conformance.assertions.correlation_ids import assert_own_ids
 from conformance.assertions.judging import (
     assert_answered,
     assert_error,
-    assert_own_id,
     decode_answer,
     fate_of,
 )
@@ -192,8 +192,7 @@ def test_whole_frames_are_answered_behind_the_end_of_stream(
         for exchange in exchanges:
             assert_answered(exchange, f"{len(answered)} of {len(sent)} requests were answered")
     assert has_ended(exchanges), "the connection stays open"
-    for exchange in answered:
-        assert_own_id(exchange, "the responses are not in the order of the requests")
+    assert_own_ids(answered)
 
 
 @pytest.mark.malformed

@@ -7,10 +7,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from conformance.assertions.blame import first_unanswered
+from conformance.assertions.correlation_ids import assert_own_ids
 from conformance.assertions.judging import (
     MalformedAnswer,
     assert_kept,
-    assert_own_id,
     assume_served,
     decode_answer,
     payload_of,
@@ -81,9 +81,9 @@ def test_pipelined_requests_are_answered_in_order(
         for index, version in enumerate(versions)
     ]
     exchanges = broker.converse(sent, cuts=cuts)
+    assert_own_ids(exchanges)
     for exchange in exchanges:
         payload_of(exchange)
-        assert_own_id(exchange, "the responses are not in the order of the requests")
     if ids < len(sent):
         # Equal ids do not show an order, but what each request gets in turn does.
         in_turn = broker.converse_in_turn(sent)

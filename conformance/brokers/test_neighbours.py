@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from conformance.assertions.judging import assert_own_id
+from conformance.assertions.correlation_ids import assert_own_ids
 from conformance.assertions.neighbours import (
     assert_pauses_do_not_matter,
     limits_connections,
@@ -93,8 +93,7 @@ def test_client_that_reads_late_gets_every_answer(broker: Broker, version: int) 
         exchanges = finish()
     answered = sum(exchange.outcome is Outcome.ANSWER for exchange in exchanges)
     assert answered == len(sent), f"{answered} of {len(sent)} requests are answered"
-    for exchange in exchanges:
-        assert_own_id(exchange, "the responses are not in the order of the requests")
+    assert_own_ids(exchanges)
 
 
 def bystander_requests(broker: Broker) -> int:
