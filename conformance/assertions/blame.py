@@ -31,6 +31,7 @@ from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
 from proposals import proposals
 from reference_model.broker.rules.request_parser import is_valid_name
+from reference_model.judging.agreement import what_followed
 from reference_model.judging.flexible_headers import response_after_tag_section
 from strategies.api_versions import build_request
 from strategies.field_values import PLAIN_SOFTWARE, Software, is_illegal_text
@@ -76,6 +77,10 @@ def judged_elsewhere(
         if _has_flexible_header(broker, error):
             reason = f"the response has a flexible header (judged by {RESPONSE_HEADER})"
             return None if RESPONSE_HEADER in clauses else JudgedElsewhere(reason)
+        out_of_step = _surplus_after_a_plain_response(broker, error)
+        if out_of_step is not None:
+            what, fault, clause, _ = out_of_step
+            return _unless_in(clauses, what, fault, clause)
         plain = _plain_fault_like(broker, error)
         if plain is not None:
             version = plain.exchange.request.api_version
@@ -111,6 +116,27 @@ def _has_flexible_header(broker: Broker, error: MalformedAnswer) -> bool:
         and answer_after_flexible_header(control, api_version=layout) is not None
         for control in controls
     )
+
+
+def _surplus_after_a_plain_response(broker: Broker, error: MalformedAnswer) -> _Explanation | None:
+    """Explain that a connection gets out of step by what follows a plain response: bytes of none, or the same one again.
+
+    What is read after that are not the responses to the requests, so it may be wrong in any way.
+    """
+    exchange = error.exchange
+    is_later = error.fault is ResponseFault.NOT_KEPT or _follows_an_answer(broker, exchange)
+    if not (is_later or exchange.surplus or exchange.stray):
+        return None
+    sent = [each.request for step in broker.journal for each in step.exchanges]
+    versions = {each.api_version for each in sent if each.api_key == API_VERSIONS_KEY}
+    served = versions & {*range(broker.max_version + 1)}
+    for version in sorted(served | {broker.readable_version}):
+        plain = broker.plain_exchange(version)
+        if plain.surplus:
+            fault = MalformedAnswer(plain, what_followed(plain), fault=ResponseFault.FRAME)
+            clause = IN_ORDER if plain.came_twice else SIZE_EXACT
+            return _Explanation(f"a plain request of ApiVersions v{version}", fault, clause)
+    return None
 
 
 def _plain_fault_like(broker: Broker, error: MalformedAnswer) -> MalformedAnswer | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from conformance.assertions.judging import MalformedAnswer, ResponseFault
 from wire.exchange import Exchange
@@ -69,6 +70,9 @@ class IdDifference:
         repeats = self.received_id in self.received[: self.position]
         if not Counter(self.received) - Counter(self.sent):
             return ANOTHER_ORDER
+        once_each = [each for each, _ in groupby(self.received)]
+        if len(once_each) < len(self.received) - 1 and once_each == [*self.sent[: len(once_each)]]:
+            return f"several responses came twice, the first with the correlation id {self.received_id}"
         if self.is_inserted and self.is_replaced and repeats:
             # The last response that came: it may be the earlier one again, or have its id by mistake.
             return f"two responses have the correlation id {self.received_id}, and none has {self.sent_id}"

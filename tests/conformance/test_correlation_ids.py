@@ -22,6 +22,12 @@ TWICE = "the response with the correlation id {} came twice"
         pytest.param([1, 2, 3, 4], [1, 2, 3, 9], WRONG_ID.format(9, 4), id="the-last"),
         pytest.param([1, 2, 3, 4], [1, 1, 2, 3], TWICE.format(1), id="twice"),
         pytest.param(
+            [1, 2, 3, 4],
+            [1, 1, 2, 2],
+            "several responses came twice, the first with the correlation id 1",
+            id="each-twice",
+        ),
+        pytest.param(
             [1, 2, 3], [1, 1], "two responses have the correlation id 1, and none has 2", id="end"
         ),
         pytest.param(

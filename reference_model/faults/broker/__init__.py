@@ -15,6 +15,7 @@ from reference_model.faults.broker import (
     listeners,
     model,
     other_apis,
+    out_of_step,
     protocol,
     protocol_headers,
     sasl,
