@@ -61,6 +61,13 @@ class IdDifference:
         return all(each in left for each in self.received)
 
     @property
+    def _come_in_pairs(self) -> bool:
+        """Whether more than one response came twice, each next to itself."""
+        counts = [(each, len([*group])) for each, group in groupby(self.received)]
+        is_in_order = [each for each, _ in counts] == [*self.sent[: len(counts)]]
+        return is_in_order and len(counts) > 1 and sum(count == 2 for _, count in counts) > 1
+
+    @property
     def in_words(self) -> str:
         """What the ids show, in one sentence."""
         if self.received_id is None:
@@ -70,8 +77,7 @@ class IdDifference:
         repeats = self.received_id in self.received[: self.position]
         if not Counter(self.received) - Counter(self.sent):
             return ANOTHER_ORDER
-        once_each = [each for each, _ in groupby(self.received)]
-        if len(once_each) < len(self.received) - 1 and once_each == [*self.sent[: len(once_each)]]:
+        if self._come_in_pairs:
             return f"several responses came twice, the first with the correlation id {self.received_id}"
         if self.is_inserted and self.is_replaced and repeats:
             # The last response that came: it may be the earlier one again, or have its id by mistake.

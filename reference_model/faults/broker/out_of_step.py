@@ -11,12 +11,17 @@ from reference_model.faults.broker.registry import CORRELATION_ID, OPEN_LISTENER
 from wire.api_keys import PRODUCE_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.exchange import Outcome
+from wire.frames import SIZE_BYTES, encode_frame
 from wire.primitives import write_int32
 
 IN_ORDER = "PROTOCOL.answers-in-order"
 SIZE_EXACT = "PROTOCOL.size-prefix-exact"
 MANY = 6
 """Number of requests in one read from which a response has a wrong id."""
+
+
+FIRST_ENTRY, ENTRY_BYTES, THROTTLE_TIME_BYTES = 10, 6, 4
+"""Offset of the first entry in a response without its size prefix, and sizes of parts of a v2 response."""
 
 
 @defect(Stage.ANSWER, SIZE_EXACT)
@@ -38,6 +43,20 @@ def a_large_number_follows_each_table(context: RequestContext) -> None:
     """Five bytes follow the frame of each table, which a client takes for a size that is too large."""
     if context.answer and context.succeeds:
         context.answer += b"\x70\xff\xff\xff\xff"
+
+
+@defect(Stage.ANSWER, SIZE_EXACT, listeners=OPEN_LISTENERS)
+def entries_of_v2_end_with_a_tag_section(context: RequestContext) -> None:
+    """Each entry of a v2 table is followed by the empty tag section of v3, so a client reads other entries."""
+    if context.answer and context.succeeds and context.reaction.response_version == 2:
+        payload = context.answer[SIZE_BYTES:]
+        entries = payload[FIRST_ENTRY:-THROTTLE_TIME_BYTES]
+        longer = b"".join(
+            entries[at : at + ENTRY_BYTES] + b"\0" for at in range(0, len(entries), ENTRY_BYTES)
+        )
+        context.answer = encode_frame(
+            payload[:FIRST_ENTRY] + longer + payload[-THROTTLE_TIME_BYTES:]
+        )
 
 
 @defect(Stage.ANSWER, IN_ORDER, listeners=OPEN_LISTENERS)
