@@ -27,6 +27,7 @@ from conformance.assertions.judging import (
     error_code_of,
     payload_of,
 )
+from conformance.assertions.related_ids import restricted_ids
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
 from proposals import proposals
@@ -77,10 +78,13 @@ def judged_elsewhere(
         if _has_flexible_header(broker, error):
             reason = f"the response has a flexible header (judged by {RESPONSE_HEADER})"
             return None if RESPONSE_HEADER in clauses else JudgedElsewhere(reason)
+        if error.fault in (ResponseFault.NO_ANSWER, ResponseFault.NOT_KEPT):
+            restricted = restricted_ids(broker)
+            if restricted is not None:
+                return _unless_in(clauses, "a plain request", restricted, ID_ECHOED)
         out_of_step = _surplus_after_a_plain_response(broker, error)
         if out_of_step is not None:
-            what, fault, clause, _ = out_of_step
-            return _unless_in(clauses, what, fault, clause)
+            return _unless_in(clauses, *out_of_step[:3])
         plain = _plain_fault_like(broker, error)
         if plain is not None:
             version = plain.exchange.request.api_version

@@ -5,6 +5,8 @@ What a client reads after them are not the responses to its requests, so all tha
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage
 from reference_model.faults.broker.registry import CORRELATION_ID, OPEN_LISTENERS, defect
@@ -14,6 +16,7 @@ from wire.exchange import Outcome
 from wire.frames import SIZE_BYTES, encode_frame
 from wire.primitives import write_int32
 
+ID_ECHOED = "PROTOCOL.correlation-id-echoed"
 IN_ORDER = "PROTOCOL.answers-in-order"
 SIZE_EXACT = "PROTOCOL.size-prefix-exact"
 MANY = 6
@@ -112,3 +115,35 @@ def _with_id(answer: bytes, correlation_id: int) -> bytes:
     return (
         answer[: CORRELATION_ID.start] + write_int32(correlation_id) + answer[CORRELATION_ID.stop :]
     )
+
+
+def _close_unless(context: RequestContext, follows: Callable[[int, int], bool]) -> None:
+    """Close the connection if the correlation id of a request does not follow the one before it."""
+    if context.header is None:
+        return
+    memory, own = context.connection.memory, context.header.correlation_id
+    before = memory.get("correlation id")
+    memory["correlation id"] = own
+    if before is not None and not follows(before, own):
+        context.replace_reaction(outcome=Outcome.CLOSED)
+
+
+@defect(Stage.REACTION, ID_ECHOED, every_api=True)
+def correlation_ids_have_to_count_up(context: RequestContext) -> None:
+    """Without SASL, a request closes the connection unless its correlation id is one more than that of the request before it."""
+    if context.broker.profile.listener in OPEN_LISTENERS:
+        _close_unless(context, lambda before, own: own == before + 1)
+
+
+@defect(Stage.REACTION, ID_ECHOED, every_api=True)
+def correlation_ids_have_to_grow(context: RequestContext) -> None:
+    """Without SASL, a request closes the connection unless its correlation id is larger than that of the request before it."""
+    if context.broker.profile.listener in OPEN_LISTENERS:
+        _close_unless(context, lambda before, own: own > before)
+
+
+@defect(Stage.REACTION, ID_ECHOED, every_api=True)
+def equal_correlation_ids_close(context: RequestContext) -> None:
+    """Without SASL, a request closes the connection if it has the correlation id of the request before it."""
+    if context.broker.profile.listener in OPEN_LISTENERS:
+        _close_unless(context, lambda before, own: own != before)
