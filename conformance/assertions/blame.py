@@ -27,12 +27,12 @@ from conformance.assertions.judging import (
     error_code_of,
     payload_of,
 )
+from conformance.assertions.plain_controls import is_served_after_login, surplus_after_plain
 from conformance.assertions.related_ids import restricted_ids
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
 from proposals import proposals
 from reference_model.broker.rules.request_parser import is_valid_name
-from reference_model.judging.agreement import what_followed
 from reference_model.judging.flexible_headers import response_after_tag_section
 from strategies.api_versions import build_request
 from strategies.field_values import PLAIN_SOFTWARE, Software, is_illegal_text
@@ -84,7 +84,7 @@ def judged_elsewhere(
                 return _unless_in(clauses, "a plain request", restricted, ID_ECHOED)
         out_of_step = _surplus_after_a_plain_response(broker, error)
         if out_of_step is not None:
-            return _unless_in(clauses, *out_of_step[:3])
+            return _unless_in(clauses, *out_of_step)
         plain = _plain_fault_like(broker, error)
         if plain is not None:
             version = plain.exchange.request.api_version
@@ -122,25 +122,19 @@ def _has_flexible_header(broker: Broker, error: MalformedAnswer) -> bool:
     )
 
 
-def _surplus_after_a_plain_response(broker: Broker, error: MalformedAnswer) -> _Explanation | None:
-    """Explain that a connection gets out of step by what follows a plain response: bytes of none, or the same one again.
-
-    What is read after that are not the responses to the requests, so it may be wrong in any way.
-    """
+def _surplus_after_a_plain_response(
+    broker: Broker, error: MalformedAnswer
+) -> tuple[str, MalformedAnswer, str] | None:
+    """Explain that a connection gets out of step by what follows a plain response: bytes of none, or the same one again."""
     exchange = error.exchange
     is_later = error.fault is ResponseFault.NOT_KEPT or _follows_an_answer(broker, exchange)
     if not (is_later or exchange.surplus or exchange.stray):
         return None
-    sent = [each.request for step in broker.journal for each in step.exchanges]
-    versions = {each.api_version for each in sent if each.api_key == API_VERSIONS_KEY}
-    served = versions & {*range(broker.max_version + 1)}
-    for version in sorted(served | {broker.readable_version}):
-        plain = broker.plain_exchange(version)
-        if plain.surplus:
-            fault = MalformedAnswer(plain, what_followed(plain), fault=ResponseFault.FRAME)
-            clause = IN_ORDER if plain.came_twice else SIZE_EXACT
-            return _Explanation(f"a plain request of ApiVersions v{version}", fault, clause)
-    return None
+    found = surplus_after_plain(broker)
+    if found is None:
+        return None
+    what = f"a plain request of ApiVersions v{found.exchange.request.api_version}"
+    return what, found, IN_ORDER if found.exchange.came_twice else SIZE_EXACT
 
 
 def _plain_fault_like(broker: Broker, error: MalformedAnswer) -> MalformedAnswer | None:
@@ -249,6 +243,9 @@ def _clause_of(broker: Broker, plain: MalformedAnswer) -> str:
     version = exchange.request.api_version
     if plain.fault is ResponseFault.FRAME and 0 <= version <= highest:
         return SIZE_EXACT
+    is_served = 0 <= version <= highest and plain.fault is not ResponseFault.SURPLUS
+    if is_served and is_served_after_login(broker, version):
+        return BEFORE_AUTHENTICATION
     if version == 0 and plain.fault is not ResponseFault.SURPLUS:
         return V0_ALWAYS_SERVED
     if version < 0:

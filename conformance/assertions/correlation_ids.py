@@ -7,7 +7,7 @@ are all seen as ids that differ, and only the ids after the first difference dis
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -57,7 +57,7 @@ class IdDifference:
     @property
     def _skips(self) -> bool:
         """Whether the responses are in order, but some are missing before the last one."""
-        left = iter(self.sent)
+        left: Iterator[int | None] = iter(self.sent)
         return all(each in left for each in self.received)
 
     @property

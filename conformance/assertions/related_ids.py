@@ -31,22 +31,23 @@ def restricted_ids(broker: Broker) -> MalformedAnswer | None:
 
 def _restricted_ids(broker: Broker) -> MalformedAnswer | None:
     version = broker.readable_version
-    answered, lost = [], []
+    answered: list[str] = []
+    lost: list[str] = []
+    fate = None
     for relation, ids in PAIRS.items():
         exchanges = broker.in_turn_apart(
             [build_request(version=version, correlation_id=each) for each in ids]
         )
         if len(exchanges) < len(ids):
             return None
-        is_answered = exchanges[-1].outcome is Outcome.ANSWER
-        (answered if is_answered else lost).append((relation, exchanges[-1]))
-    if not answered or not lost:
+        if exchanges[-1].outcome is Outcome.ANSWER:
+            answered.append(relation)
+        else:
+            lost.append(relation)
+            fate = fate or exchanges[-1]
+    if not answered or fate is None:
         return None
-    return MalformedAnswer(
-        lost[0][1],
-        in_words([relation for relation, _ in answered], [relation for relation, _ in lost]),
-        fault=ResponseFault.NO_ANSWER,
-    )
+    return MalformedAnswer(fate, in_words(answered, lost), fault=ResponseFault.NO_ANSWER)
 
 
 def in_words(answered: list[str], lost: list[str]) -> str:

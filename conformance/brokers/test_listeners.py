@@ -9,6 +9,8 @@ from hypothesis import assume, example, given, reject, settings
 from hypothesis import strategies as st
 
 from conformance.assertions.judging import (
+    MalformedAnswer,
+    ResponseFault,
     assert_error,
     assert_same_table,
     assume_seen,
@@ -104,9 +106,12 @@ def test_rules_before_authentication_are_those_after_it(broker: Broker, sent: Re
     before = broker.exchange(sent)
     (after,) = broker.converse([sent])
     expected, answer = answer_of(after, sent), answer_of(before, sent)
-    assert answer.error_code is expected.error_code, (
-        f"{answer.error_code.name} before authentication, {expected.error_code.name} after it"
-    )
+    if answer.error_code is not expected.error_code:
+        raise MalformedAnswer(
+            before,
+            f"{answer.error_code.name} before authentication, {expected.error_code.name} after it",
+            fault=ResponseFault.OTHER_ERROR,
+        )
     if answer.error_code is not ErrorCode.NONE:
         # The complete table is judged by a separate clause.
         assert_same_table(answer, expected, "after authentication")

@@ -13,6 +13,7 @@ from conformance.engine.property_judge import JUDGE
 from conformance.mutation.properties import all_properties
 from fixtures.client.patience import Patience
 from reference_model.faults.broker import DEFECTS
+from reference_model.profiles.listeners import PLAINTEXT, SASL_PLAINTEXT
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 from tests.conformance.in_memory_runs import broker_with
 
@@ -95,15 +96,43 @@ ROWS = [
 ]
 
 
+BEFORE_LOGIN = [
+    ("test_v0_is_served", "the response has the error UNSUPPORTED_VERSION, and not NONE"),
+    (
+        "test_body_is_flexible_from_v3",
+        "a refusal (UNSUPPORTED_VERSION) in the layout of v0, and not decodable as",
+    ),
+    (
+        "test_rules_before_authentication_are_those_after_it",
+        "the response has the error UNSUPPORTED_VERSION",
+    ),
+    (
+        "test_ids_are_checked_before_authentication",
+        "the response has the error UNSUPPORTED_VERSION",
+    ),
+]
+
+
+@pytest.mark.parametrize(("judged", "words"), BEFORE_LOGIN)
+def test_refusal_before_authentication_is_judged_by_one_clause(judged: str, words: str) -> None:
+    """Other clauses about listeners with SASL name it, and say what a plain request gets there."""
+    sentence = first_sentence(
+        "api-versions-is-unsupported-before-authentication", judged, SASL_PLAINTEXT
+    )
+    assert sentence.startswith(ELSEWHERE + "a plain request of ApiVersions v")
+    assert words in sentence
+    assert sentence.endswith("(judged by KIP-35.table-before-authentication)")
+
+
 @pytest.mark.parametrize(("defect", "judged", "sentence"), ROWS, ids=[row[0] for row in ROWS])
 def test_failure_says_what_was_seen(defect: str, judged: str, sentence: str) -> None:
     """The first pinned example that fails has the sentence of its fault, or names the clause that judges it."""
     assert first_sentence(defect, judged) == sentence
 
 
-def first_sentence(defect: str, judged: str) -> str:
-    """Return how the first pinned example fails; empty if none does."""
-    broker = broker_with(DEFECTS[defect].tampering, patience=Patience(math.inf))
+def first_sentence(defect: str, judged: str, listener: str = PLAINTEXT) -> str:
+    """Return how the first pinned example fails on a listener; empty if none does."""
+    broker = broker_with(DEFECTS[defect].tampering, patience=Patience(math.inf)).sibling(listener)
     found = all_properties()[judged]
     for values in found.pinned:
         broker.begin_example()
