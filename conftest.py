@@ -5,5 +5,6 @@ pytest_plugins = [
     "reports.plugin",
     "conformance.engine.run_ends",
     "conformance.roles.plugin",
+    "conformance.engine.selection_plugin",
     "conformance.engine.jobs_plugin",
 ]

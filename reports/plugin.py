@@ -19,7 +19,7 @@ from clauses.operations import clause_or_row
 from reports.job_log import commands_stopped
 from reports.record_paths import fault_of_runs
 from reports.records import VERDICTS_WITH_FAILURES, Verdict
-from reports.run.exit_status import ENDED_EARLY, ExitStatus, exit_status_of
+from reports.run.exit_status import ENDED_EARLY, ExitStatus, exit_status_of, reason_of
 from reports.run.recorder import RunRecorder
 from reports.run.run_writer import load
 from reports.run.terminal import MARKUP, summary_markdown, verdict_table
@@ -229,9 +229,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.section("verdicts")
     width = terminalreporter._tw.fullwidth
     complete = terminalreporter.config.get_verbosity() > 0
+    config = terminalreporter.config
+    # The exit status that pytest passes to this hook is the one from before the cells decided it.
+    status = int(config.stash[_SESSION].exitstatus)
+    reason = reason_of(recorder, status, strict=config.getoption("--strict-should"))
     for line in (
         *failure_lines(recorder, width=width, complete=complete),
-        *verdict_table(recorder, width=width, complete=complete),
+        *verdict_table(recorder, width=width, complete=complete, status=status, reason=reason),
     ):
         terminalreporter.write_line(line.text, **line.markup)
     terminalreporter.write_line("")

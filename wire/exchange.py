@@ -187,6 +187,7 @@ class Exchange:
             target was not seen closing the connection after the response.
         arrival: how the outcome relates to the sentinel, if one was sent.
         stray: received bytes that are not a complete frame, or more than the request asked for.
+        surplus: what came between the response and that to the sentinel, as far as it was seen; or frames after the last one due.
         framing_error: what is wrong with the size prefix if the response could not be cut out of the stream.
         latency_us: microseconds from the write to the response.
     """
@@ -197,8 +198,14 @@ class Exchange:
     usable: bool = False
     arrival: Arrival = Arrival.IN_TURN
     stray: bytes = b""
+    surplus: bytes = b""
     framing_error: DecodeError | None = None
     latency_us: int | None = None
+
+    @property
+    def came_twice(self) -> bool:
+        """Whether the response came a second time, where that to the sentinel was due."""
+        return self.payload is not None and self.surplus == encode_frame(self.payload)
 
     @property
     def received(self) -> bytes:

@@ -35,6 +35,9 @@ def ask_cluster(
 ) -> ClusterTables:
     """Ask one of the addresses for the brokers of its cluster, and each of these for its table.
 
+    A controller that does not list its controllers, for example because the quorum has no leader, is asked for its own table, and
+    so are the other addresses.
+
     Args:
         bootstrap: addresses of brokers, or of controllers; the first that answers is asked.
         config: how they are reached.
@@ -44,12 +47,29 @@ def ask_cluster(
         ConnectionFailed: none of the addresses lists brokers in time; the message has the reason for each.
     """
     ends_at = time.monotonic() + ALL_BROKERS_BOUND_S
-    cluster = _cluster(bootstrap, config, ends_at, controllers=controllers)
-    brokers = sorted(cluster.nodes, key=lambda each: each.node_id)
+    note = ""
+    try:
+        cluster = _cluster(bootstrap, config, ends_at, controllers=controllers)
+    except _ListsNoControllers as lack:
+        note = f"{lack}; shown is what the given addresses answer, without ids"
+        cluster = ClusterMetadata(nodes=_without_ids(bootstrap))
+    brokers = sorted(cluster.nodes, key=lambda each: each.node_id, reverse=bool(note))
     return ClusterTables(
         name=",".join(map(str, bootstrap)),
         cluster_id=cluster.cluster_id,
         brokers=_tables_of(brokers, config, ends_at),
+        note=note,
+    )
+
+
+class _ListsNoControllers(Exception):
+    """A controller answers, but does not list the controllers of its quorum."""
+
+
+def _without_ids(addresses: Sequence[Address]) -> tuple[ListedBroker, ...]:
+    """Return addresses as controllers whose ids are unknown: -1, -2 ..., as Kafka's clients number bootstrap addresses."""
+    return tuple(
+        ListedBroker(-number, each.host, each.port) for number, each in enumerate(addresses, 1)
     )
 
 
@@ -89,6 +109,8 @@ def _listed_by(client: ClusterClient, *, controllers: bool) -> ClusterMetadata:
         return client.cluster(controllers=controllers)
     except ConnectionFailed as error:
         is_controller = is_of_controller(client.table)
+        if is_controller and controllers:
+            raise _ListsNoControllers(str(error)) from error
         if is_controller == controllers:
             raise
         what, option = (

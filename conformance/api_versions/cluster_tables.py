@@ -58,11 +58,13 @@ class ClusterTables:
         name: how the user named the cluster.
         cluster_id: its id; None if no broker stated one.
         brokers: its brokers, by node id ascending.
+        note: what is different about the tables; empty if nothing is.
     """
 
     name: str
     cluster_id: str | None
     brokers: Sequence[BrokerTable]
+    note: str = ""
 
     @property
     def answered(self) -> Sequence[BrokerTable]:

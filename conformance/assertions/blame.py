@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
+from conformance.assertions.correlation_ids import assert_own_ids
 from conformance.assertions.histories import Before, has_ids, what_came_before
 from conformance.assertions.judging import (
     JudgedElsewhere,
@@ -23,12 +24,14 @@ from conformance.assertions.judging import (
     answer_after_flexible_header,
     assert_error,
     assert_kept,
-    assert_own_id,
     decode_answer,
     error_code_of,
     payload_of,
 )
+from conformance.assertions.plain_controls import surplus_after_plain
+from conformance.assertions.related_ids import restricted_ids
 from conformance.assertions.violated_musts import (
+    ID_ECHOED,
     IN_ORDER,
     KEPT,
     NAMES_ACCEPTED,
@@ -80,6 +83,13 @@ def judged_elsewhere(
         if _has_flexible_header(broker, error):
             reason = f"the response has a flexible header (judged by {RESPONSE_HEADER})"
             return None if RESPONSE_HEADER in clauses else JudgedElsewhere(reason)
+        if error.fault in (ResponseFault.NO_ANSWER, ResponseFault.NOT_KEPT):
+            restricted = restricted_ids(broker)
+            if restricted is not None:
+                return _unless_in(clauses, "a plain request", restricted, ID_ECHOED)
+        out_of_step = _surplus_after_a_plain_response(broker, error)
+        if out_of_step is not None:
+            return _unless_in(clauses, *out_of_step)
         plain = _plain_fault_like(broker, error)
         if plain is not None:
             version = plain.exchange.request.api_version
@@ -128,6 +138,21 @@ def _has_flexible_header(broker: Broker, error: MalformedAnswer) -> bool:
     )
 
 
+def _surplus_after_a_plain_response(
+    broker: Broker, error: MalformedAnswer
+) -> tuple[str, MalformedAnswer, str] | None:
+    """Explain that a connection gets out of step by what follows a plain response: bytes of none, or the same one again."""
+    exchange = error.exchange
+    is_later = error.fault is ResponseFault.NOT_KEPT or _follows_an_answer(broker, exchange)
+    if not (is_later or exchange.surplus or exchange.stray):
+        return None
+    found = surplus_after_plain(broker)
+    if found is None:
+        return None
+    what = f"a plain request of ApiVersions v{found.exchange.request.api_version}"
+    return what, found, IN_ORDER if found.exchange.came_twice else SIZE_EXACT
+
+
 def _plain_fault_like(broker: Broker, error: MalformedAnswer) -> MalformedAnswer | None:
     """Return the fault of a plain request that explains an error, or None."""
     if error.fault is ResponseFault.OTHER_ERROR:
@@ -143,7 +168,7 @@ def _plain_fault_like(broker: Broker, error: MalformedAnswer) -> MalformedAnswer
 def _plain_id_fault(broker: Broker) -> MalformedAnswer | None:
     """Return that even a plain request gets another correlation id than its own, or None."""
     plain = broker.plain_exchange(0)
-    return fault_of(assert_own_id, plain, "the response has the id of another request")
+    return fault_of(assert_own_ids, [plain])
 
 
 def _plain_error_like(broker: Broker, error: MalformedAnswer) -> MalformedAnswer | None:

@@ -31,7 +31,7 @@ from wire.error_codes import ErrorCode
 from wire.errors import BufferUnderflow, DecodeError
 from wire.exchange import Exchange, Outcome, Request
 from wire.fields import Message
-from wire.headers import CORRELATION_ID_BYTES, ResponseHeader, read_correlation_id, read_error_code
+from wire.headers import CORRELATION_ID_BYTES, ResponseHeader, read_error_code
 from wire.primitives import INT16_MAX
 
 _DUMP_BYTES = 48
@@ -288,12 +288,6 @@ def decode_elsewhere(exchange: Exchange, *, api_version: int) -> ApiVersionsResp
         return decode_answer(exchange, api_version=api_version)
     except MalformedAnswer as error:
         raise JudgedElsewhere(f"on another listener, which is judged there, {error}") from error
-
-
-def assert_own_id(exchange: Exchange, problem: str) -> None:
-    """Fail unless a response has its request's correlation id; `problem` says what it means if it has not."""
-    if read_correlation_id(exchange.payload or b"") != exchange.request.correlation_id:
-        raise MalformedAnswer(exchange, problem, fault=ResponseFault.OTHER_ID)
 
 
 def assert_kept(exchange: Exchange, problem: str) -> None:

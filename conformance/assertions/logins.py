@@ -15,7 +15,7 @@ from conformance.assertions.items import Item, Problem, names_of
 from conformance.assertions.judging import MalformedAnswer, decode_answer
 from conformance.assertions.model_agreement import find_api
 from conformance.assertions.other_apis import NoTableReadable
-from conformance.assertions.read_only_apis import listed_items, request_of
+from conformance.assertions.read_only_apis import items_of_table, request_of
 from fixtures.errors import AuthenticationFailed
 from fixtures.under_test.broker import Broker
 from reference_model.judging.agreement import refuses, what_it_did
@@ -112,7 +112,7 @@ def check_login(broker: Broker, item: Item) -> Exchange:
 def _served_after(broker: Broker, mechanism: str, way: _Way) -> Exchange:
     """Return the exchange of the first reading request that is served after a login, each on a connection of its own."""
     table = early_table(broker).api_keys
-    items = [item for key in READ_ONLY_KEYS for item in listed_items(table, key)]
+    items = [item for key in READ_ONLY_KEYS for item in items_of_table(table, key)]
     why = "the table lists no request to show it"
     for item in items:
         exchange = _ask_after_login(broker, mechanism, way, item)

@@ -11,8 +11,13 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
 from conformance.assertions.blame import SECOND_REQUEST, first_unanswered
-from conformance.assertions.judging import JudgedElsewhere, MalformedAnswer, fate_of
-from conformance.assertions.violated_musts import KEPT, V0_ALWAYS_SERVED
+from conformance.assertions.judging import (
+    JudgedElsewhere,
+    MalformedAnswer,
+    ResponseFault,
+    fate_of,
+)
+from conformance.assertions.violated_musts import KEPT, SIZE_EXACT, V0_ALWAYS_SERVED
 from fixtures.client.connection import Connection
 from fixtures.errors import HarnessError
 from fixtures.polling import poll_until
@@ -111,9 +116,10 @@ def assert_undisturbed(
     assert unanswered is None or is_explained, disturbed
     is_refused = newcomer.outcome is Outcome.CLOSED and is_limit()
     assert newcomer.outcome is Outcome.ANSWER or is_refused, unserved
-    if is_explained:
+    if is_explained and alone is not None:
+        judged_by = SIZE_EXACT if alone.fault is ResponseFault.FRAME else KEPT
         raise JudgedElsewhere(
-            f"{SECOND_REQUEST} fails in the same way where nothing disturbs it: {alone} (judged by {KEPT})"
+            f"{SECOND_REQUEST} fails in the same way where nothing disturbs it: {alone} (judged by {judged_by})"
         )
 
 

@@ -10,16 +10,17 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from clauses.catalogue import Level, catalogue
+from conformance.assertions.correlation_ids import assert_own_ids
 from conformance.assertions.judging import (
     MalformedAnswer,
     ResponseFault,
     assert_error,
-    assert_own_id,
     assert_same_table,
     decode_answer,
     error_code_of,
     key_ranges,
 )
+from conformance.assertions.plain_controls import is_served_after_login
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
 from reference_model.broker.rules.request_parser import is_valid_name
@@ -87,6 +88,9 @@ def clause_of_plain(broker: Broker, plain: MalformedAnswer) -> str:
     version = exchange.request.api_version
     if plain.fault is ResponseFault.FRAME and 0 <= version <= highest:
         return SIZE_EXACT
+    is_served = 0 <= version <= highest and plain.fault is not ResponseFault.SURPLUS
+    if is_served and is_served_after_login(broker, version):
+        return BEFORE_AUTHENTICATION
     if version == 0 and plain.fault is not ResponseFault.SURPLUS:
         return V0_ALWAYS_SERVED
     if version < 0:
@@ -153,7 +157,7 @@ def violated_must(broker: Broker, exchange: Exchange) -> Violation | None:
     """
     if not _is_well_formed(exchange.request) or exchange.payload is None:
         return None
-    fault = fault_of(assert_own_id, exchange, "the response has the id of another request")
+    fault = fault_of(assert_own_ids, [exchange])
     if fault is not None:
         return _of_must(broker, ID_ECHOED, fault)
     version = exchange.request.api_version

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from conformance.assertions.histories import exchange_after
 from conformance.assertions.judging import (
+    MalformedAnswer,
+    ResponseFault,
     assert_answered,
     assert_error,
     decode_answer,
@@ -216,8 +218,14 @@ def assert_checked_as_on_plaintext(broker: Broker, ids: Given) -> None:
     """Fail unless a listener answers ids as the broker's plaintext listener does, and as KIP-1242 says."""
     sent = build_request_with(ids_given(ids, right_ids(broker)))
     elsewhere = error_code_of(broker.sibling("plaintext").exchange(sent))
-    seen = error_code_of(broker.exchange(sent))
-    assert seen is elsewhere, f"{seen!r} for {ids.value}, but {elsewhere!r} on plaintext"
+    exchange = broker.exchange(sent)
+    seen = error_code_of(exchange)
+    if seen is not elsewhere:
+        raise MalformedAnswer(
+            exchange,
+            f"{seen!r} for {ids.value}, but {elsewhere!r} on plaintext",
+            fault=ResponseFault.OTHER_ERROR,
+        )
     assert seen is EXPECTED[ids], f"{seen!r} for {ids.value}, here and on plaintext"
 
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from conformance.assertions.correlation_ids import assert_own_ids
 from conformance.assertions.features import FeatureList, assert_features_as_on
 from conformance.assertions.judging import assume_served, bytes_after_body, decode_answer
 from fixtures.client.running_broker import RunningBroker
@@ -165,7 +166,9 @@ def test_features_are_the_same_on_repeat(broker: Broker, versions: list[int]) ->
         build_request(version=version, correlation_id=index) for index, version in enumerate(served)
     ]
     fresh = {version: _features_of(features_at(broker, version)) for version in set(served)}
-    for exchange in broker.converse_in_turn(sent):
+    exchanges = broker.converse_in_turn(sent)
+    assert_own_ids(exchanges)
+    for exchange in exchanges:
         version = exchange.request.api_version
         features = _features_of(decode_answer(exchange, api_version=version))
         assert features == fresh[version], "the features differ from those on a new connection"

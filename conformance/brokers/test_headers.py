@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from conformance.assertions.correlation_ids import assert_own_ids
 from conformance.assertions.histories import exchange_after
 from conformance.assertions.judging import (
     assert_refused,
@@ -16,6 +17,7 @@ from conformance.assertions.judging import (
     payload_of,
     violation_context,
 )
+from conformance.assertions.related_ids import restricted_ids
 from fixtures.under_test.broker import Broker
 from reference_model.broker.rules.request_parser import is_valid_name
 from reference_model.judging.same_response import stable_part
@@ -39,6 +41,8 @@ from wire.exchange import Request
 from wire.headers import read_correlation_id
 
 LONG_CLIENT_ID = 1000
+MAX_EXAMPLES_FEW = 4
+"""Drawn sequences of correlation ids: which relations matter is pinned."""
 
 
 @pytest.mark.clause("PROTOCOL.correlation-id-echoed")
@@ -66,6 +70,25 @@ def test_correlation_id_comes_back(broker: Broker, sent: Request, history: Histo
         assume(is_answered_with_another_id(broker, sent))
     echoed = read_correlation_id(payload_of(exchange))
     assert echoed == sent.correlation_id, f"the response has the correlation id {echoed}"
+
+
+@pytest.mark.clause("PROTOCOL.correlation-id-echoed")
+@settings(max_examples=MAX_EXAMPLES_FEW)
+@given(ids=st.lists(correlation_ids(), min_size=2, max_size=3))
+@example(ids=[1, 9])
+@example(ids=[9, 9])
+@example(ids=[9, 1])
+def test_correlation_ids_follow_each_other_freely(broker: Broker, ids: list[int]) -> None:
+    """A connection serves requests whatever correlation ids follow each other, because they are the client's own."""
+    version = broker.readable_version
+    sent = [build_request(version=version, correlation_id=each) for each in ids]
+    exchanges = broker.converse_in_turn(sent)
+    if exchanges[-1].payload is None:
+        # Whether a connection serves more than one request at all is judged by a separate clause.
+        restricted = restricted_ids(broker)
+        assume(restricted is not None)
+        assert restricted is None, str(restricted)
+    assert_own_ids(exchanges)
 
 
 def is_answered_with_another_id(broker: Broker, sent: Request) -> bool:

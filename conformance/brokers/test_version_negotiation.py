@@ -8,8 +8,11 @@ from hypothesis import strategies as st
 
 from conformance.assertions.histories import exchange_after
 from conformance.assertions.judging import (
+    MalformedAnswer,
+    ResponseFault,
     assert_error,
     decode_answer,
+    error_code_of,
     key_ranges,
     payload_of,
     request_above,
@@ -25,13 +28,25 @@ from strategies.api_versions import (
 from strategies.histories import ALONE, Earlier, History, after, histories, in_one_write_with
 from wire.api_keys import API_VERSIONS_KEY
 from wire.error_codes import ErrorCode
-from wire.exchange import Request
+from wire.exchange import Exchange, Request
 from wire.primitives import INT16_MAX
 
 NEXT, FARTHEST = UnservedRequest(), UnservedRequest(distance=INT16_MAX)
 FAR = UnservedRequest(distance=94)
 NO_BODY_AT_ALL = UnservedRequest(body=b"\xff\xff")
 """Bytes that no version's body begins with, in the version after the target's highest one."""
+
+
+def assert_no_success(exchange: Exchange) -> None:
+    """Fail if the response to a version that is not served has no error: then it is no refusal, whatever it lists."""
+    if error_code_of(exchange) is not ErrorCode.NONE:
+        return
+    version = exchange.request.api_version
+    raise MalformedAnswer(
+        exchange,
+        f"no refusal: v{version} is above the highest version, and is answered with the error NONE",
+        fault=ResponseFault.OTHER_ERROR,
+    )
 
 
 @pytest.mark.clause("KIP-35.unknown-version-gives-35")
@@ -83,9 +98,9 @@ def test_unknown_version_is_answered_in_v0(
     broker: Broker, drawn: UnservedRequest, history: History
 ) -> None:
     """A broker answers a version that it does not know in the v0 layout."""
-    sent = request_above(broker, drawn)
-    answer = decode_answer(exchange_after(broker, history, sent), api_version=0, exactly=True)
-    assert answer.error_code is not ErrorCode.NONE, "the request was served"
+    exchange = exchange_after(broker, history, request_above(broker, drawn))
+    assert_no_success(exchange)
+    decode_answer(exchange, api_version=0, exactly=True)
 
 
 @pytest.mark.clause("KIP-511.unsupported-version-names-range")
@@ -125,8 +140,9 @@ def test_refusal_lists_nothing_else(
     broker: Broker, drawn: UnservedRequest, history: History
 ) -> None:
     """The table of a refusal has no entry except the one for ApiVersions."""
-    sent = request_above(broker, drawn)
-    refused = decode_answer(exchange_after(broker, history, sent), api_version=0)
+    exchange = exchange_after(broker, history, request_above(broker, drawn))
+    assert_no_success(exchange)
+    refused = decode_answer(exchange, api_version=0)
     others = key_ranges(refused).keys() - {API_VERSIONS_KEY}
     assert not others, f"the refusal also lists {len(others)} other API keys"
 

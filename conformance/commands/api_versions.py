@@ -47,6 +47,7 @@ from fixtures.errors import ConnectionFailed, InvalidCommandConfig
 from fixtures.registry.targets import load_targets
 from reference_model.profiles.known_apis import name_of
 from reference_model.profiles.version_tables import request_changes
+from reports.escaping import printable
 
 WIDTH_WHEN_PIPED = 160
 
@@ -120,6 +121,8 @@ def api_versions(
             config,
             controllers=bootstrap_controller is not None,
         )
+    if cluster.note:
+        click.echo(printable(cluster.note), err=True)
     verdicts = [verdict_on(name, each, cluster) for name, each in needs.items()]
     if form == "json":
         click.echo(json.dumps(_report(cluster, verdicts, own), indent=1))

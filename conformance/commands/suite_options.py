@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.engine import jobs_plugin
+from conformance.engine import jobs_plugin, selection_plugin
 from fixtures import plugin
 from fixtures.choosing.declared_options import DeclaredOptions
 from reports import plugin as records_plugin
@@ -44,7 +44,7 @@ def _option(name: str, attributes: Mapping[str, Any]) -> SuiteOption:
 def suite_options() -> tuple[SuiteOption, ...]:
     """Return the options in the order in which pytest's help has them."""
     declared: Any = DeclaredOptions()
-    for module in (plugin, records_plugin, jobs_plugin):
+    for module in (plugin, selection_plugin, records_plugin, jobs_plugin):
         module.pytest_addoption(declared)
     return tuple(_option(name, attributes) for name, attributes in declared.attributes.items())
 

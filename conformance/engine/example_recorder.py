@@ -127,7 +127,7 @@ class ExampleRecorder:
             listener=key.listener,
             property_name=self._name,
             kind=type(error).__name__,
-            message=str(error),
+            message=message_of(error),
         )
 
     def _declared(self, error: AssertionError) -> dict[str, str]:
@@ -149,7 +149,7 @@ class ExampleRecorder:
             known
             for known in self._judged.target.known_violations
             if known.holds_on(clause.id, self._judged.listener)
-            and re.search(known.match, str(error), re.DOTALL)
+            and re.search(known.match, message_of(error), re.DOTALL)
         ]
 
     def _record(
@@ -176,14 +176,14 @@ class ExampleRecorder:
                     listener=key.listener,
                     verdict=verdict.value,
                     kind=type(error).__name__,
-                    message=str(error),
+                    message=message_of(error),
                     example=drawn,
                     steps=steps,
                     known_violation=declared.get(clause.id, ""),
                     role=self._recorder.role,
                     script=self._judged.script,
                     driver=_driver_of(self._judged),
-                    reported=_reported(self._judged, clause.id, str(error)),
+                    reported=_reported(self._judged, clause.id, message_of(error)),
                     client_command=self._recorder.client_commands.get(key.target, {}),
                     origin=origin_of(self._judged.target),
                 )
@@ -198,6 +198,11 @@ class ExampleRecorder:
                     failure=failure,
                 )
             )
+
+
+def message_of(error: AssertionError) -> str:
+    """Return the message of a violation, without the expression that pytest adds to it: it says nothing about the target."""
+    return str(error).partition("\nassert ")[0]
 
 
 def _driver_of(judged: JudgedTarget) -> str:

@@ -207,13 +207,21 @@ def summary_of(exchange: Exchange) -> str:
     code = read_error_code(exchange.payload)
     if code is None:
         return f"the target answered {exchange.payload.hex() or 'with an empty frame'}"
-    following = "answered" if exchange.usable else "not answered"
     flexible = response_after_tag_section(exchange.request, exchange.payload)
     what = repr(ErrorCode(code))
     if flexible is not None:
         what = f"{flexible.error_code!r} after a tag section in the response's header"
     answered = f"the target answered {what}{_other_id_in(exchange)}{_arrival_of(exchange)}"
-    return f"{answered}; the next request was {following}"
+    return f"{answered}; {what_followed(exchange)}"
+
+
+def what_followed(exchange: Exchange) -> str:
+    """Describe what came after a response that a sentinel followed."""
+    if exchange.came_twice:
+        return "the same response came a second time"
+    if exchange.surplus:
+        return f"then bytes came that belong to no response: {len(exchange.surplus)}"
+    return f"the next request was {'answered' if exchange.usable else 'not answered'}"
 
 
 def _other_id_in(exchange: Exchange) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import enum
+from collections import Counter
 
 import pytest
 
 from clauses.exit_statuses import NOT_JUDGED
 from reports.records import VIOLATED_VERDICTS, Verdict, gates
-from reports.run.recorder import RunRecorder, vacuous_clients
+from reports.run.recorder import Cell, RunRecorder, vacuous_clients
+from reports.verdict_labels import counted
 
 
 class ExitStatus(enum.IntEnum):
@@ -50,8 +52,50 @@ def exit_status_of(recorder: RunRecorder, *, pytest_status: int, strict: bool) -
     return ExitStatus.HARNESS_ERROR if pytest_status else pytest.ExitCode.OK
 
 
-def _is_violated(recorder: RunRecorder, *, strict: bool) -> bool:
-    return any(
-        cell.verdict in VIOLATED_VERDICTS and gates(cell.level, strict=strict)
-        for cell in recorder.cells.values()
+def reason_of(recorder: RunRecorder, status: int, *, strict: bool) -> str:
+    """Return why a run ends with a status that is not 0, in a few words; empty for a status that is not about its cells."""
+    verdicts = Counter(cell.verdict for cell in recorder.cells.values())
+    if status == pytest.ExitCode.TESTS_FAILED:
+        if _is_violated(recorder, strict=strict):
+            return _violated_in_words(recorder, strict=strict)
+        return (
+            f"{counted(verdicts[Verdict.UNEXPECTED_PASS], 'declared violation')} not found any more"
+        )
+    if status == ExitStatus.HARNESS_ERROR:
+        doubts = verdicts[Verdict.INCONCLUSIVE]
+        return (
+            f"{counted(doubts, 'cell')} could not be judged"
+            if doubts
+            else "a fault that no cell explains"
+        )
+    if status == ExitStatus.INCOMPLETE and verdicts[Verdict.NOT_RUN]:
+        return f"{counted(verdicts[Verdict.NOT_RUN], 'cell')} not run"
+    if status == ExitStatus.STALE_EXPECTATION:
+        return f"{counted(len(recorder.stale_expectations), 'declaration')} out of date"
+    return ""
+
+
+def _violated_in_words(recorder: RunRecorder, *, strict: bool) -> str:
+    """Name the clauses whose violation fails a run, by level."""
+    by_level: dict[str, dict[str, None]] = {}
+    for key, cell in recorder.cells.items():
+        if _fails(cell, strict=strict):
+            by_level.setdefault(cell.level, {}).setdefault(key.clause)
+    return "; ".join(
+        f"{len(clauses)} {level} violated, {', '.join([*clauses][:MOST_NAMED])}"
+        + (f" and {len(clauses) - MOST_NAMED} more" if len(clauses) > MOST_NAMED else "")
+        for level, clauses in sorted(by_level.items())
     )
+
+
+MOST_NAMED = 3
+"""Most clauses that a reason names."""
+
+
+def _is_violated(recorder: RunRecorder, *, strict: bool) -> bool:
+    return any(_fails(cell, strict=strict) for cell in recorder.cells.values())
+
+
+def _fails(cell: Cell, *, strict: bool) -> bool:
+    """Return whether a cell is violated and fails the run."""
+    return cell.verdict in VIOLATED_VERDICTS and gates(cell.level, strict=strict)

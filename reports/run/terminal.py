@@ -32,6 +32,7 @@ from reports.grid.grid_tables import (
 from reports.grid.grid_view import WITHOUT_FINDING, FoldedCell, FoldedGrid, verdict_text
 from reports.records import HEADER_FILE, UNSETTLED_VERDICTS, WORST_FIRST, Verdict
 from reports.run.judged_examples import CellKey
+from reports.run.last_line import last_line
 from reports.run.recorder import Cell, RunRecorder, vacuous_clients
 from reports.verdict_labels import SYMBOLS
 
@@ -167,7 +168,14 @@ def rows_of(text: str, width: int) -> int:
     return max(1, math.ceil(cell_len(text) / width))
 
 
-def verdict_table(recorder: RunRecorder, *, width: int, complete: bool = False) -> Iterator[Line]:
+def verdict_table(
+    recorder: RunRecorder,
+    *,
+    width: int,
+    complete: bool = False,
+    status: int = 0,
+    reason: str = "",
+) -> Iterator[Line]:
     """Yield the lines of a table of clauses by targets, the counts per verdict, and the page's sentence.
 
     A target's listeners share a column, which shows the worst verdict. A single target also has a symbol for each
@@ -177,6 +185,8 @@ def verdict_table(recorder: RunRecorder, *, width: int, complete: bool = False) 
         recorder: has the cells.
         width: columns of the terminal.
         complete: whether clauses that every target keeps, or that apply to none, have a row as well.
+        status: the exit status of the run.
+        reason: why it is not 0, as `exit_status.reason_of` returns it.
     """
     folded = FoldedGrid(recorded_grid(recorder))
     names = [column.target for column in folded.columns]
@@ -203,8 +213,8 @@ def verdict_table(recorder: RunRecorder, *, width: int, complete: bool = False) 
     for sentence in vacuous.values():
         yield Line(sentence, MARKUP[Verdict.NOT_RUN])
     if len(vacuous) < len(names):
-        said = summarise(folded, Path())
-        yield Line(said.sentence, MARKUP.get(said.verdict, {}))
+        text, verdict = last_line(summarise(folded, Path()), status, reason)
+        yield Line(printable(text), MARKUP.get(verdict, {}))
 
 
 def _noted(folded: FoldedGrid) -> Mapping[str, Sequence[FoldedCell]]:

@@ -1,4 +1,4 @@
-"""What failed or was not judged, for the end of a run: the gravest last, with clause, statement, bytes and command.
+"""What failed or was not judged, for the end of a run: the gravest first, with clause, statement, bytes and command.
 
 Equal failures on several listeners of a target are shown once. Everything that a target sent is escaped, and long
 texts are shortened.
@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from clauses.catalogue import Role
+from clauses.catalogue import Level, Role
 from reports.escaping import printable
 from reports.grid.bugs import client_cause
 from reports.records import (
@@ -31,6 +31,12 @@ MOST_SHOWN = 60
 """Maximum number of failures shown per verdict: a target that violates everything must not fill the scrollback."""
 MOST_ROWS = 12
 """Maximum number of terminal rows per failure, unless the path of its records is extremely long."""
+MOST_NOTES = 3
+"""Maximum number of notes shown, unless all is asked for: nothing about them is wrong, and they must not hide what is."""
+LEVELS = (Level.MUST, Level.SHOULD, Level.PIN, Level.MAY)
+"""The levels of clauses, the gravest first."""
+PARTLY = "◐"
+"""Stands before what is judged only partly. It is no verdict: what was judged has one of its own."""
 MOST_EXCHANGES = 3
 """Maximum number of exchanges shown per failure, if there are rows left for them."""
 ROWS_OF_TEXT = 2
@@ -56,29 +62,34 @@ class _ShownFailure:
 def failure_lines(
     recorder: RunRecorder, *, width: int = 80, complete: bool = False
 ) -> Iterator[Line]:
-    """Yield the lines, from the least important to the most important.
+    """Yield the lines, from the most important to the least important.
 
     Args:
         recorder: has the cells.
         width: columns of the terminal.
-        complete: whether they also say why cells do not apply, and what is left out of cells that conform.
+        complete: whether they also show every note in full, why cells do not apply, and what is left out of cells that conform.
     """
-    if complete:
-        yield from _reasons(recorder, Verdict.NOT_APPLICABLE, "not applicable", width)
-    yield from _left_out(recorder, width, complete=complete)
-    yield from _reasons(recorder, Verdict.NOT_RUN, "not run", width)
-    for stale in recorder.stale_expectations:
-        yield from _block(f"! stale expectation: {stale}", [], Verdict.UNEXPECTED_PASS)
-    for verdict in reversed(WORST_FIRST):
+    for verdict in WORST_FIRST:
         if verdict is Verdict.INCONCLUSIVE:
             yield from _problems(recorder, width)
             yield from _without_proof(recorder, width)
         elif verdict is Verdict.UNEXPECTED_PASS:
             yield from _unexpected_passes(recorder, width)
         elif verdict is Verdict.INFORMATIONAL and recorder.role == OPERATION:
-            yield from _unsupported(recorder, width)
+            what = "{} that the release does not support"
+            yield from _notes(recorder, width, counted_as="operation", what=what, most=MOST_SHOWN)
+        elif verdict is Verdict.INFORMATIONAL and not complete:
+            yield from _failures(recorder, verdict, width, only_crashes=True)
+            what = "{} that no source calls wrong (-v shows the bytes)"
+            yield from _notes(recorder, width, counted_as="note", what=what, most=MOST_NOTES)
         elif verdict in VERDICTS_WITH_FAILURES:
             yield from _failures(recorder, verdict, width)
+    for stale in recorder.stale_expectations:
+        yield from _block(f"! stale expectation: {stale}", [], Verdict.UNEXPECTED_PASS)
+    yield from _reasons(recorder, Verdict.NOT_RUN, "not run", width)
+    yield from _left_out(recorder, width, complete=complete)
+    if complete:
+        yield from _reasons(recorder, Verdict.NOT_APPLICABLE, "not applicable", width)
 
 
 def _block(head: str, lines: Sequence[str], verdict: Verdict) -> Iterator[Line]:
@@ -88,8 +99,12 @@ def _block(head: str, lines: Sequence[str], verdict: Verdict) -> Iterator[Line]:
         yield Line(printable(line))
 
 
-def _failures(recorder: RunRecorder, verdict: Verdict, width: int) -> Iterator[Line]:
-    shown = _alike(recorder, verdict)
+def _failures(
+    recorder: RunRecorder, verdict: Verdict, width: int, *, only_crashes: bool = False
+) -> Iterator[Line]:
+    shown = [
+        each for each in _alike(recorder, verdict) if each.failure.is_crash or not only_crashes
+    ]
     for each in shown[:MOST_SHOWN]:
         failure = each.failure
         head = (
@@ -104,19 +119,23 @@ def _failures(recorder: RunRecorder, verdict: Verdict, width: int) -> Iterator[L
         yield from _block(f"{words}: see {recorder.writer.folder / 'failures'}", [], verdict)
 
 
-def _unsupported(recorder: RunRecorder, width: int) -> Iterator[Line]:
-    """Give one line to each operation that a release is too old for: there may be hundreds, and nothing is wrong."""
-    shown = _alike(recorder, Verdict.INFORMATIONAL)
+def _notes(
+    recorder: RunRecorder, width: int, *, counted_as: str, what: str, most: int
+) -> Iterator[Line]:
+    """Give one line to each note, such as an operation that a release is too old for: there may be hundreds, and nothing is wrong."""
+    shown = [each for each in _alike(recorder, Verdict.INFORMATIONAL) if not each.failure.is_crash]
     lines = [
         shortened(
             f"  {each.failure.clause} on {each.failure.target}: {each.failure.first_line}",
             ROWS_OF_TEXT * width,
             complete_in=FACTS_FILE,
         )
-        for each in shown[:MOST_SHOWN]
+        for each in shown[:most]
     ]
+    if len(shown) > most:
+        lines.append(f"  and {len(shown) - most} more: see {recorder.writer.folder / 'failures'}")
     if shown:
-        head = f"{SYMBOLS[Verdict.INFORMATIONAL]} {counted(len(shown), 'operation')} that the release does not support:"
+        head = f"{SYMBOLS[Verdict.INFORMATIONAL]} {what.format(counted(len(shown), counted_as))}:"
         yield from _block(head, lines, Verdict.INFORMATIONAL)
 
 
@@ -135,7 +154,7 @@ def _alike(recorder: RunRecorder, verdict: Verdict) -> list[_ShownFailure]:
                 alike.further.append(key.clause)
             else:
                 alike.listeners.append(key.listener)
-    return list(found.values())
+    return sorted(found.values(), key=lambda each: LEVELS.index(each.cell.level))
 
 
 def _lines_of(recorder: RunRecorder, shown: _ShownFailure, head: str, width: int) -> list[str]:
@@ -285,7 +304,7 @@ def _left_out(recorder: RunRecorder, width: int, *, complete: bool) -> Iterator[
             folded[target] += 1
             continue
         names = ", ".join(name for each in listeners.values() for name in each)
-        head = f"{SYMBOLS[verdict]} {clause} on {target} ({names}) is judged only partly:"
+        head = f"{PARTLY} {clause} on {target} ({names}) is judged only partly:"
         lines = (
             f"{', '.join(where)}: {reason}" if len(listeners) > 1 else reason
             for reason, where in listeners.items()
@@ -293,8 +312,8 @@ def _left_out(recorder: RunRecorder, width: int, *, complete: bool) -> Iterator[
         shown = [
             shortened(f"  {line}", ROWS_OF_TEXT * width, complete_in=HEADER_FILE) for line in lines
         ]
-        yield from _block(head, shown, verdict)
+        yield from _block(head, shown, Verdict.NOT_APPLICABLE)
     for target, number in folded.items():
         clauses = "1 clause is" if number == 1 else f"{number} clauses are"
-        head = f"{SYMBOLS[Verdict.CONFORMS]} {clauses} judged only partly on {target}: -v says why"
-        yield from _block(head, [], Verdict.CONFORMS)
+        head = f"{PARTLY} {clauses} judged only partly on {target}: -v says why"
+        yield from _block(head, [], Verdict.NOT_APPLICABLE)

@@ -24,6 +24,7 @@ from fixtures.client.patience import Patience
 from fixtures.under_test.in_memory import InMemoryBroker
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage, Tampering
+from reference_model.faults.broker import DEFECTS
 from strategies.api_versions import build_request
 from strategies.field_values import Software
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
@@ -311,6 +312,37 @@ def test_a_request_before_it_may_have_cost_a_response() -> None:
     assert "KIP-35.unknown-version-gives-35" in str(reason)
 
 
+@pytest.mark.parametrize(
+    ("defect", "clause", "words"),
+    [
+        (
+            "a-byte-follows-each-frame",
+            "PROTOCOL.size-prefix-exact",
+            "that belong to no response: 1",
+        ),
+        (
+            "a-large-number-follows-each-table",
+            "PROTOCOL.size-prefix-exact",
+            "that belong to no response: 5",
+        ),
+        ("each-table-comes-twice", "PROTOCOL.answers-in-order", "came a second time"),
+    ],
+)
+def test_a_connection_that_gets_out_of_step_is_blamed_on_what_follows_a_plain_response(
+    defect: str, clause: str, words: str
+) -> None:
+    """What is wrong with a later response on the connection is not the fault of its request."""
+    broker = broker_with(DEFECTS[defect].tampering, patience=Patience(math.inf))
+    broker.begin_example()
+    exchanges = broker.converse_in_turn([PLAIN_V0, build_request(version=1, correlation_id=8)])
+    with pytest.raises(MalformedAnswer) as failed:
+        decode_answer(exchanges[-1], api_version=1)
+    reason = str(judged_elsewhere(broker, failed.value, (OWN,)))
+    assert words in reason
+    assert reason.endswith(f"(judged by {clause})")
+    assert judged_elsewhere(broker, failed.value, (clause,)) is None
+
+
 def test_a_second_request_is_blamed_on_the_clause_about_connections() -> None:
     """A connection that serves one request, whatever it is, says nothing about what a property sends as its second one."""
 
@@ -344,6 +376,8 @@ def test_a_second_request_is_blamed_on_the_clause_about_connections() -> None:
 def test_other_errors_and_other_apis_are_not_blamed_on_plain_requests() -> None:
     """An assertion about decoded values is the property's own, and so is a response of another API."""
     broker = closing_on(0)
+    # As a run does before its first property; what this sends is no step of an example.
+    broker.ask_for_table()
     broker.begin_example()
     assert judged_elsewhere(broker, AssertionError("two keys"), (OWN,)) is None
     header = replace(PLAIN_V0.header, request_api_key=3)

@@ -197,6 +197,16 @@ def test_refusal_is_a_close_or_an_error(given: dict[str, Any], refused: bool) ->
             id="another-correlation-id",
         ),
         pytest.param(
+            {"payload": "00000007 002a", "surplus": bytes.fromhex("00000006 00000007 002a")},
+            "the target answered INVALID_REQUEST (42); the same response came a second time",
+            id="twice",
+        ),
+        pytest.param(
+            {"payload": "00000007 002a", "surplus": b"\x70\xff", "usable": True},
+            "the target answered INVALID_REQUEST (42); then bytes came that belong to no response: 2",
+            id="surplus-bytes",
+        ),
+        pytest.param(
             {"payload": "00000007 00 002a 01 00000000 00", "usable": True},
             "the target answered INVALID_REQUEST (42) after a tag section in the response's header; "
             "the next request was answered",

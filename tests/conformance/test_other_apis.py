@@ -341,12 +341,12 @@ LATE_MS = LATE_US // 1000 + 1
         ),
         pytest.param(
             exchanges_of(SENT, 0, 1, 9),
-            "the responses have other correlation ids than the requests",
+            "the response has the correlation id 9, and its request 2",
             id="another-id",
         ),
         pytest.param(
             exchanges_of(SENT, 0, 0, 1),
-            "the responses have other correlation ids than the requests",
+            "the response with the correlation id 0 came twice",
             id="twice",
         ),
     ],
@@ -383,10 +383,22 @@ def test_last_request_without_a_response_is_silent() -> None:
     assert exchanges_of((SENT[0], SILENT), 0)[1].outcome is Outcome.SILENT
 
 
-def test_response_that_is_not_due_is_named() -> None:
-    """A response to Produce with acks 0 takes the place of another one."""
-    with pytest.raises(AssertionError, match="a request with acks 0 got a response"):
-        assert_in_order(exchanges_of((SENT[0], SILENT, SENT[1]), 0, 7))
+@pytest.mark.parametrize(
+    ("ids", "words"),
+    [
+        pytest.param((0, 7, 1), "a request with acks 0 got a response", id="one-too-many"),
+        pytest.param((0, 7), "a request with acks 0 may have got a response", id="cannot-be-told"),
+        pytest.param(
+            (0, 7, 2), "the response has the correlation id 7, and its request 1", id="wrong-id"
+        ),
+    ],
+)
+def test_response_with_the_id_of_a_request_without_one_is_named(
+    ids: tuple[int, ...], words: str
+) -> None:
+    """What follows distinguishes a response to Produce with acks 0 from one to another request that has a wrong id."""
+    with pytest.raises(AssertionError, match=words):
+        assert_in_order(exchanges_of((SENT[0], SILENT, SENT[1], SENT[2]), *ids))
 
 
 @pytest.mark.parametrize(

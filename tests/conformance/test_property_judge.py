@@ -55,6 +55,22 @@ def test_violation_is_recorded_and_raised(tmp_path: Path) -> None:
     assert failure.example == "{'value': 10}"
 
 
+def test_a_message_has_nothing_of_what_pytest_adds(tmp_path: Path) -> None:
+    """Pytest adds the values of a compared expression, which say nothing about the target without our code."""
+
+    def differ(value: int) -> None:
+        # As pytest rewrites it.
+        raise AssertionError(
+            f"the response has the correlation id 0\nits details\nassert 0 == {value}"
+        )
+
+    case = judged(tmp_path, JudgedBroker())
+    with pytest.raises(AssertionError):
+        case.run(differ, 818)
+    (failure,) = case.recorder.cells[case.key].failures.values()
+    assert failure.message == "the response has the correlation id 0\nits details"
+
+
 def test_rejected_example_is_not_recorded(tmp_path: Path) -> None:
     """An example that the property rejects is not counted."""
 

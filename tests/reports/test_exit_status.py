@@ -10,7 +10,7 @@ import pytest
 from clauses.catalogue import Role
 from reports.records import Verdict
 from reports.repeats import Repeats, Tally
-from reports.run.exit_status import ExitStatus, exit_status_of
+from reports.run.exit_status import ExitStatus, exit_status_of, reason_of
 from reports.run.recorder import NOT_CHOSEN, RunRecorder, vacuous_clients
 from reports.run.terminal import summary_markdown, verdict_table
 from tests.reports.recorders import (
@@ -200,6 +200,68 @@ def client_run(folder: Path, *, judged: bool) -> RunRecorder:
     else:
         recorder.not_applicable(OTHER_MUST, "it never asks")
     return recorder
+
+
+@pytest.mark.parametrize(
+    ("level", "verdict", "strict", "line"),
+    [
+        pytest.param(
+            "PIN",
+            VIOLATES,
+            False,
+            "✕ Exit status 1: 1 PIN violated, KIP-35.keys-unique. Every MUST clause holds on 1 target.",
+            id="binding-pin",
+        ),
+        pytest.param(
+            "SHOULD",
+            VIOLATES,
+            True,
+            "✕ Exit status 1: 1 SHOULD violated, KIP-35.keys-unique. Every MUST clause holds on 1 target.",
+            id="strict-should",
+        ),
+        pytest.param(
+            "SHOULD", VIOLATES, False, "✓ Every MUST clause holds on 1 target.", id="should"
+        ),
+        pytest.param(
+            "PIN",
+            DOUBT,
+            False,
+            "? Exit status 10: 1 cell could not be judged. Every MUST clause holds on 1 target.",
+            id="doubt",
+        ),
+        pytest.param(
+            "MUST",
+            VIOLATES,
+            False,
+            "✕ 1 of 1 broker breaks MUST rules: 1 MUST.",
+            id="must",
+        ),
+    ],
+)
+def test_last_line_gives_the_reason_of_the_status(
+    level: str, verdict: Verdict, strict: bool, line: str, tmp_path: Path
+) -> None:
+    """If no MUST decides it, the line says what does, and carries no ✓."""
+    recorder = recorder_for(tmp_path, {key_of(): level, key_of(OTHER): "MUST"})
+    recorder.judged(example_of(CONFORMS, key_of(OTHER)))
+    recorder.judged(example_of(verdict, message="seen" if verdict is VIOLATES else ""))
+    status = exit_status_of(recorder, pytest_status=0, strict=strict)
+    reason = reason_of(recorder, status, strict=strict)
+    shown = list(verdict_table(recorder, width=80, status=status, reason=reason))
+    assert shown[-1].text == line
+
+
+def test_reason_names_a_few_clauses(tmp_path: Path) -> None:
+    """Of many violated clauses some are named, and the others counted."""
+    keys = [key_of(f"KIP-1.clause-{number}") for number in range(5)]
+    recorder = recorder_for(tmp_path, dict.fromkeys(keys, "PIN"))
+    for key in keys:
+        recorder.judged(example_of(VIOLATES, key, message="seen"))
+    assert reason_of(recorder, 1, strict=False) == (
+        "5 PIN violated, KIP-1.clause-0, KIP-1.clause-1, KIP-1.clause-2 and 2 more"
+    )
+    assert reason_of(recorder, 0, strict=False) == ""
+    assert reason_of(recorder, 2, strict=False) == ""
 
 
 @pytest.mark.parametrize(

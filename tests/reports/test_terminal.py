@@ -15,7 +15,7 @@ from reports.repeats import Repeats, Tally
 from reports.run.judged_examples import CellKey
 from reports.run.recorder import RunRecorder
 from reports.run.terminal import MARKUP, MOST_UNSETTLED, summary_markdown, verdict_table
-from reports.run.terminal_failures import MOST_SHOWN, failure_lines
+from reports.run.terminal_failures import MOST_NOTES, MOST_SHOWN, failure_lines
 from reports.verdict_labels import BROKER_DOUBT
 from tests.reports.recorders import (
     CLAUSE,
@@ -53,9 +53,9 @@ def test_what_conforms_or_does_not_apply_is_only_counted(tmp_path: Path) -> None
     assert _table(recorder, complete=False)[:-1] == ["reference", "1 – n/a, 2 ✓ conforms"]
     assert _failures(recorder, complete=False) == [
         "",
-        "✓ 1 clause is judged only partly on reference: -v says why",
+        "◐ 1 clause is judged only partly on reference: -v says why",
     ]
-    assert _failures(recorder)[:3] == [
+    assert _failures(recorder)[-3:] == [
         "",
         "– 1 cell on reference not applicable:",
         "  it has none",
@@ -219,15 +219,45 @@ def test_listeners_that_fail_alike_are_reported_once(tmp_path: Path) -> None:
     assert heads == [f"✕ {CLAUSE} on reference ({', '.join(USUAL_LISTENERS)}): violates"]
 
 
-def test_gravest_failures_come_last(tmp_path: Path) -> None:
-    """Differences that are not violations come first, then inconclusive cells, then violations."""
-    keys = [key_of(target=name) for name in ("violates", "doubts", "differs")]
-    recorder = recorder_for(tmp_path, dict.fromkeys(keys, "MUST"))
-    recorder.judged(example_of(Verdict.VIOLATES, keys[0], message="seen"))
-    recorder.inconclusive(keys[1], "test_something", "BrokerGone: it ended")
-    recorder.judged(example_of(Verdict.INFORMATIONAL, keys[2], message="seen"))
-    heads = [line[0] for line in _failures(recorder) if line and not line.startswith(" ")]
-    assert heads == ["≈", "?", "✕"]
+@pytest.mark.parametrize("complete", [False, True])
+def test_gravest_failures_come_first(complete: bool, tmp_path: Path) -> None:
+    """Violations come first, by level; then inconclusive cells, then differences that are not violations, then what was left out."""
+    levels = {"pin": "PIN", "should": "SHOULD", "must": "MUST", "doubts": "MUST", "differs": "PIN"}
+    recorder = recorder_for(tmp_path, {key_of(target=name): levels[name] for name in levels})
+    for name in ("pin", "should", "must"):
+        recorder.judged(example_of(Verdict.VIOLATES, key_of(target=name), message="seen"))
+    recorder.inconclusive(key_of(target="doubts"), "test_something", "BrokerGone: it ended")
+    recorder.judged(example_of(Verdict.INFORMATIONAL, key_of(target="differs"), message="seen"))
+    recorder.note_left_out(key_of(target="must"), "what is slow")
+    heads = [line for line in _failures(recorder, complete=complete) if line[:1].strip()]
+    assert [head[0] for head in heads] == ["✕", "✕", "✕", "?", "≈", "◐"]
+    assert [head.split(" on ")[1].split()[0] for head in heads[:3]] == ["must", "should", "pin"]
+
+
+def test_notes_are_a_few_lines(tmp_path: Path) -> None:
+    """However many there are, nothing is wrong: they are named in a line each up to a limit, and then counted; a crash is not folded."""
+    keys = [key_of(f"KIP-1.clause-{number}") for number in range(50)]
+    recorder = recorder_for(tmp_path, dict.fromkeys(keys, "PIN"))
+    for key in keys:
+        recorder.judged(example_of(Verdict.INFORMATIONAL, key, message="differs"))
+    folder = recorder.writer.folder / "failures"
+    assert _failures(recorder, complete=False) == [
+        "",
+        "≈ 50 notes that no source calls wrong (-v shows the bytes):",
+        *(f"  {key.clause} on reference: differs" for key in keys[:MOST_NOTES]),
+        f"  and {50 - MOST_NOTES} more: see {folder}",
+    ]
+    crash = example_of(
+        Verdict.INFORMATIONAL,
+        keys[0],
+        message="panic",
+        kind="TargetEnded",
+        signature=OTHER_SIGNATURE,
+    )
+    recorder.judged(crash)
+    assert _failures(recorder, complete=False)[1] == (
+        "≈ KIP-1.clause-0 on reference (plaintext): crashes"
+    )
 
 
 def test_note_in_a_violated_cell_is_reported_as_a_note(recorder: RunRecorder) -> None:
@@ -239,8 +269,8 @@ def test_note_in_a_violated_cell_is_reported_as_a_note(recorder: RunRecorder) ->
     lines = _failures(recorder)
     heads = [line for line in lines if line and not line.startswith(" ")]
     assert heads == [
-        "≈ KIP-35.keys-unique on reference (plaintext): informational",
         "✕ KIP-35.keys-unique on reference (plaintext): violates",
+        "≈ KIP-35.keys-unique on reference (plaintext): informational",
     ]
     assert "✕ violates 1" in summary_markdown(recorder)
 
@@ -252,10 +282,10 @@ def test_failure_that_never_recurred_is_no_violation(recorder: RunRecorder) -> N
         recorder.judged(example_of(Verdict.VIOLATES, message=message, signature=signature))
         recorder.repeated(key_of(), signature, Repeats(used=Tally(failed, 3)))
     lines = _failures(recorder)
-    assert lines[1:4] == [
+    assert lines[-3:] == [
+        "",
         "? 1 failure on reference that proved nothing:",
         "  KIP-35.keys-unique: once: it recurred in none of 3 repeats",
-        "",
     ]
     assert [line for line in lines if line.startswith("✕")] == [
         "✕ KIP-35.keys-unique on reference (plaintext): violates"
@@ -277,9 +307,9 @@ def test_a_crash_has_its_own_word(tmp_path: Path) -> None:
     recorder.judged(example_of(Verdict.VIOLATES, number=2, message="seen"))
     failing = [line for line in _failures(recorder) if line.startswith(("✕", "≈"))]
     assert failing == [
-        "≈ KIP-511.names-accepted on reference (plaintext): crashes",
         "✕ KIP-35.keys-unique on reference (plaintext): crashes",
         "✕ KIP-35.keys-unique on reference (plaintext): violates",
+        "≈ KIP-511.names-accepted on reference (plaintext): crashes",
     ]
     cells = [line.split(" | ")[-1] for line in summary_markdown(recorder).splitlines()[-4:-2]]
     assert cells == ["✕ crashes |", "≈ crashes |"]
@@ -430,7 +460,7 @@ def test_long_declaration_and_reasons_are_shortened(tmp_path: Path) -> None:
     assert len(blocks) == 4
     for block in blocks:
         assert sum(math.ceil(cell_len(line) / 80) for line in block.split("\n") if line) <= 12
-    assert blocks[-2].endswith("KIP-1.clause-9, KIP-1.clause-10 and 89 more")
+    assert blocks[1].endswith("KIP-1.clause-9, KIP-1.clause-10 and 89 more")
 
 
 def test_what_a_cell_leaves_out_is_reported_by_listener(tmp_path: Path) -> None:
@@ -442,7 +472,7 @@ def test_what_a_cell_leaves_out_is_reported_by_listener(tmp_path: Path) -> None:
         recorder.note_left_out(key, reason)
     assert _failures(recorder) == [
         "",
-        f"✓ {CLAUSE} on reference (ssl, sasl_ssl) is judged only partly:",
+        f"◐ {CLAUSE} on reference (ssl, sasl_ssl) is judged only partly:",
         "  ssl: one",
         "  sasl_ssl: other",
     ]

@@ -120,6 +120,13 @@ def unsupported_versions_name_a_narrower_range(context: RequestContext) -> None:
         change_own_entry(context, max_version=newest - 1)
 
 
+@defect(Stage.REACTION, GIVES_35, listeners=OPEN_LISTENERS)
+def versions_above_the_newest_are_served_in_v0(context: RequestContext) -> None:
+    """A version above the maximum is served in the layout of v0."""
+    if context.refuses_version and context.version > 0:
+        context.serve_in(0)
+
+
 @defect(Stage.REACTION, "KIP-511.unsupported-table-is-only-itself")
 def unsupported_versions_get_the_whole_table(context: RequestContext) -> None:
     """UNSUPPORTED_VERSION comes with the complete table."""

@@ -21,6 +21,8 @@ from reference_model.profiles.listeners import (
 from reference_model.profiles.profile import profile_of
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, THROTTLE_TIME_BYTES, ApiVersion
+from wire.error_codes import ErrorCode
+from wire.exchange import Outcome
 from wire.frames import SIZE_BYTES, encode_frame
 
 TLS_HANDSHAKE_RECORD = 0x16
@@ -45,6 +47,27 @@ def _with_lower_maximum(table: tuple[ApiVersion, ...]) -> tuple[ApiVersion, ...]
         else entry
         for entry in table
     )
+
+
+@defect(Stage.REACTION, "KIP-35.table-before-authentication")
+def api_versions_is_unsupported_before_authentication(context: RequestContext) -> None:
+    """Before authentication, every version that is served gets UNSUPPORTED_VERSION in the layout of v0."""
+    if _early(context) and context.succeeds:
+        context.replace_reaction(error_code=ErrorCode.UNSUPPORTED_VERSION, response_version=0)
+
+
+@defect(Stage.RESPONSE, "KIP-35.table-before-authentication")
+def tables_have_an_error_before_authentication(context: RequestContext) -> None:
+    """Before authentication, the complete table comes with ILLEGAL_SASL_STATE."""
+    if _early(context) and context.succeeds:
+        context.replace_response(error_code=ErrorCode.ILLEGAL_SASL_STATE)
+
+
+@defect(Stage.REACTION, "KIP-35.table-before-authentication")
+def flexible_versions_close_before_authentication(context: RequestContext) -> None:
+    """Before authentication, a flexible version that is served closes the connection."""
+    if _early(context) and context.succeeds and context.version >= FIRST_FLEXIBLE_VERSION:
+        context.replace_reaction(outcome=Outcome.CLOSED)
 
 
 @defect(Stage.RESPONSE, "KIP-35.table-before-authentication")

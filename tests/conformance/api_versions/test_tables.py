@@ -34,7 +34,8 @@ from reference_model.profiles.java_requests import ranges_of_client
 from reference_model.profiles.known_apis import Range, known_apis
 from reference_model.profiles.version_tables import Support
 from tests.conformance.api_versions.clusters import broker, cluster
-from wire.api_versions import ApiVersionsResponse
+from wire.api_keys import API_VERSIONS_KEY, BROKER_HEARTBEAT_KEY, VOTE_KEY
+from wire.api_versions import ApiVersion, ApiVersionsResponse
 from wire.error_codes import ErrorCode
 from wire.message_schemas import ApiCatalogue
 
@@ -167,6 +168,34 @@ def test_brokers_are_in_the_order_of_their_ids(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(asking, "connected", lambda *_, **__: nullcontext(client))
     found = asking.ask_cluster([Address("a", 1)], CommandConfig(), controllers=False)
     assert [each.node_id for each in found.brokers] == [1, 2]
+
+
+LISTED = {API_VERSIONS_KEY, BROKER_HEARTBEAT_KEY, VOTE_KEY}
+
+
+def test_a_controller_without_a_quorum_shows_its_own_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It answers ApiVersions but lists no controllers, so each given address is asked, under the ids of bootstrap addresses."""
+    table = ApiVersionsResponse(
+        error_code=ErrorCode.NONE,
+        api_keys=tuple(ApiVersion(api_key=key, min_version=0, max_version=1) for key in LISTED),
+    )
+    lists_none = Mock(
+        side_effect=ConnectionFailed("a:1 does not list its controllers: UNSUPPORTED_VERSION")
+    )
+    client: Any = SimpleNamespace(cluster=lists_none, table=table)
+    monkeypatch.setattr(asking, "connected", lambda *_, **__: nullcontext(client))
+    bootstrap = [Address("a", 1), Address("b", 2)]
+    found = asking.ask_cluster(bootstrap, CommandConfig(), controllers=True)
+    assert [(each.node_id, each.host, each.port) for each in found.brokers] == [
+        (-1, "a", 1),
+        (-2, "b", 2),
+    ]
+    assert [set(each.ranges) for each in found.brokers] == [LISTED] * 2
+    assert found.note.startswith("a:1 does not list its controllers: UNSUPPORTED_VERSION; ")
+    with pytest.raises(
+        ConnectionFailed, match="it is a controller; give its address to --bootstrap-controller"
+    ):
+        asking.ask_cluster(bootstrap, CommandConfig(), controllers=False)
 
 
 def test_refused_credentials_are_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,44 @@
+"""Controls with plain requests of the versions that a target serves, each sent once in a run."""
+
+from __future__ import annotations
+
+from conformance.assertions.judging import (
+    MalformedAnswer,
+    ResponseFault,
+    assert_error,
+    decode_answer,
+)
+from fixtures.errors import HarnessError
+from fixtures.under_test.broker import Broker
+from reference_model.judging.agreement import what_followed
+from wire.api_keys import API_VERSIONS_KEY
+from wire.error_codes import ErrorCode
+from wire.exchange import probe_request
+
+
+def surplus_after_plain(broker: Broker) -> MalformedAnswer | None:
+    """Return what follows a plain response and belongs to no request, in a version that the example asked for; None if nothing does.
+
+    What is read after that are not the responses to the requests, so it may be wrong in any way.
+    """
+    sent = [each.request for step in broker.journal for each in step.exchanges]
+    versions = {each.api_version for each in sent if each.api_key == API_VERSIONS_KEY}
+    served = versions & {*range(broker.max_version + 1)}
+    for version in sorted(served | {broker.readable_version}):
+        plain = broker.plain_exchange(version)
+        if plain.surplus:
+            return MalformedAnswer(plain, what_followed(plain), fault=ResponseFault.FRAME)
+    return None
+
+
+def is_served_after_login(broker: Broker, version: int) -> bool:
+    """Return whether a listener with SASL serves a version after authentication; False if that cannot be seen."""
+    if not broker.asks_for_authentication:
+        return False
+    try:
+        (exchange,) = broker.in_turn_apart([probe_request(version)])
+        decode_answer(exchange, api_version=version)
+        assert_error(exchange, ErrorCode.NONE)
+    except (HarnessError, MalformedAnswer):
+        return False
+    return True
