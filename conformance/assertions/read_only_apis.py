@@ -22,7 +22,7 @@ from fixtures.under_test.broker import Broker
 from reference_model.judging.agreement import what_it_did
 from strategies.minimal_requests import minimal_body, minimal_request
 from strategies.other_apis import TaggedHeader
-from wire.api_keys import PRODUCE_KEY, READ_ONLY_KEYS
+from wire.api_keys import FETCH_KEY, PRODUCE_KEY, READ_ONLY_KEYS
 from wire.codec import TAG_SECTION
 from wire.errors import DecodeError
 from wire.exchange import Exchange, Outcome, Request, encode_request, probe_request
@@ -33,6 +33,9 @@ from wire.headers import (
     plain_header,
 )
 from wire.message_schemas import error_codes_in
+
+AWAITING_RECORDS = {"max_wait_ms": 100, "min_bytes": 1}
+"""Fields of Fetch. Apache Kafka waits only for partitions, of which the requests have none."""
 
 
 @functools.lru_cache(maxsize=8)
@@ -51,6 +54,24 @@ def read_only_items(broker: Broker) -> tuple[Item, ...]:
 def produce_items(broker: Broker) -> tuple[Item, ...]:
     """Return the oldest and the newest version of Produce that a target lists and serves."""
     return tuple(item for item in _listed(broker, PRODUCE_KEY) if _is_served(broker, item))
+
+
+@functools.lru_cache(maxsize=8)
+def slow_items(broker: Broker) -> tuple[Item, ...]:
+    """Return the newest and the oldest version of Produce and Fetch that a target serves; of Fetch alone in a read-only run.
+
+    Brokers and proxies hand these to a disk or to another broker, while they answer others at once.
+    """
+    produce = () if broker.target.is_read_only else produce_items(broker)
+    fetch = (item for item in _listed(broker, FETCH_KEY) if _is_served(broker, item))
+    return (*reversed(produce), *reversed(tuple(fetch)))
+
+
+def slow_request_of(item: Item, *, correlation_id: int) -> Request:
+    """Return a request of one of `slow_items`, which names no topic; Fetch asks the target to wait for records."""
+    return minimal_request(
+        api_of(item), item.api_version, correlation_id=correlation_id, values=AWAITING_RECORDS
+    )
 
 
 def _listed(broker: Broker, api_key: int) -> tuple[Item, ...]:
@@ -113,14 +134,30 @@ def assert_in_order(exchanges: Sequence[Exchange]) -> None:
     """Fail unless pipelined requests, each with an id of its own, are answered in order, except those that get no response.
 
     Raises:
-        AssertionError: the message distinguishes a request that was ignored, responses in another order, one of them only
-            after a wait, a response that is not due, and a connection that ends early.
+        AssertionError: as `assert_all_answered`; or the responses come in another order, perhaps one of them only after a wait.
+    """
+    assert_all_answered(exchanges)
+    awaited = [each for each in exchanges if each.request.has_response]
+    ids = [each.request.correlation_id for each in awaited]
+    answered = [_id_of(each.payload or b"") for each in awaited]
+    if answered != ids:
+        late = " and late" if _came_late(awaited, ids, answered) else ""
+        details = _sent_and_answered(exchanges, ids, answered)
+        raise AssertionError(
+            f"the responses came in another order than the requests{late}{details}"
+        )
+
+
+def assert_all_answered(exchanges: Sequence[Exchange]) -> None:
+    """Fail unless pipelined requests, each with an id of its own, get one response each, in any order, except those that get none.
+
+    Raises:
+        AssertionError: the message distinguishes a request that was ignored, a response that is not due, and a connection
+            that ends early.
     """
     awaited = [each for each in exchanges if each.request.has_response]
     ids = [each.request.correlation_id for each in awaited]
     answered = [_id_of(each.payload) for each in exchanges if each.payload is not None]
-    if answered == ids:
-        return
     undue = {each.request.correlation_id for each in exchanges}.difference(ids)
     assert undue.isdisjoint(answered), "a request with acks 0 got a response"
     one_each = set(answered) <= set(ids) and len(set(answered)) == len(answered)
@@ -133,8 +170,8 @@ def assert_in_order(exchanges: Sequence[Exchange]) -> None:
             fault=ResponseFault.OTHER_ID,
         )
     missing = [each for each in ids if each not in answered]
-    details = f"\nsent: {_in_words(exchanges, ids)}\nanswered: {_in_words(exchanges, answered)}"
     if missing:
+        details = _sent_and_answered(exchanges, ids, answered)
         later = answered and ids.index(missing[0]) < ids.index(answered[-1])
         assert not later, f"a request was ignored, although a later one was answered{details}"
         first = next(each for each in awaited if each.payload is None)
@@ -143,8 +180,12 @@ def assert_in_order(exchanges: Sequence[Exchange]) -> None:
             f"{what_it_did(first)} before every request was answered{details}",
             fault=ResponseFault.NO_ANSWER,
         )
-    late = " and late" if _came_late(awaited, ids, answered) else ""
-    raise AssertionError(f"the responses came in another order than the requests{late}{details}")
+
+
+def _sent_and_answered(
+    exchanges: Sequence[Exchange], ids: Iterable[int], answered: Iterable[int]
+) -> str:
+    return f"\nsent: {_in_words(exchanges, ids)}\nanswered: {_in_words(exchanges, answered)}"
 
 
 def _id_of(payload: bytes) -> int:
