@@ -7,13 +7,13 @@ section in the header of a flexible version.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 from hypothesis import assume
 
-from conformance.assertions.items import Item
+from conformance.assertions.items import Item, names_of
 from conformance.assertions.judging import MalformedAnswer, ResponseFault, payload_of
 from conformance.assertions.other_apis import SLOWEST_ANSWER_S, advertised_table, api_of
 from fixtures.artefacts.message_schemas import api_catalogue
@@ -252,8 +252,15 @@ def codes_of_other_api(broker: Broker, drawn: TaggedHeader) -> frozenset[int]:
     Raises:
         MalformedAnswer: there is no response, or it does not decode.
     """
-    item = _chosen(broker, drawn)
-    exchange = send_tagged(broker, drawn)
+    return codes_in(_chosen(broker, drawn), send_tagged(broker, drawn))
+
+
+def codes_in(item: Item, exchange: Exchange) -> frozenset[int]:
+    """Return the error codes in the response to a version of another API.
+
+    Raises:
+        MalformedAnswer: there is no response, or it does not decode.
+    """
     payload = payload_of(exchange)
     try:
         _, response = api_of(item).decode_response(payload, item.api_version)
@@ -261,3 +268,43 @@ def codes_of_other_api(broker: Broker, drawn: TaggedHeader) -> frozenset[int]:
         name = f"{item.name} v{item.api_version}"
         raise MalformedAnswer(exchange, f"not decodable as {name}: {error}") from error
     return frozenset(error_codes_in(response, item.api_version))
+
+
+def exchange_in_turn(broker: Broker, requests: Iterable[Request]) -> tuple[Exchange, ...]:
+    """Send requests on one connection, each after the response to the one before, up to the first without one; first ApiVersions.
+
+    Returns:
+        The exchanges without that of ApiVersions.
+    """
+    with broker.connect(silence_bound_s=SLOWEST_ANSWER_S) as connection:
+        first, *others = connection.converse_in_turn(
+            [probe_request(broker.readable_version), *requests]
+        )
+    payload_of(first)
+    return tuple(others)
+
+
+def assert_served_as_plain(
+    broker: Broker, items: Sequence[Item], build: Callable[[Item], Request]
+) -> None:
+    """Fail unless a request of each version gets the error codes of a plain one; all are sent on one connection.
+
+    Raises:
+        MalformedAnswer: a request gets no response, also a plain one after another, or the response does not decode.
+    """
+    requests = [request for item in items for request in (request_of(item), build(item))]
+    twice = [item for item in items for _ in range(2)]
+    exchanges = exchange_in_turn(broker, requests)
+    codes = [codes_in(*each) for each in zip(twice, exchanges, strict=False)]
+    for item, plain, odd in zip(items, codes[::2], codes[1::2], strict=True):
+        assert odd == plain, f"the response has other error codes\n{names_of([item])}"
+
+
+def request_with_body_tags(item: Item, section: bytes) -> Request:
+    """Return the minimal request of a flexible version with a tag section at the end of its body."""
+    api = api_of(item)
+    return encode_request(
+        plain_header(item.api_key, item.api_version),
+        minimal_body(api, item.api_version, raw={TAG_SECTION: section}),
+        layout=api.layout(item.api_version),
+    )

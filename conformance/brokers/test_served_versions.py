@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from conformance.assertions.items import names_of
-from conformance.assertions.judging import Unjudged
+from conformance.assertions.judging import MalformedAnswer, Unjudged, decode_answer
 from conformance.assertions.other_apis import (
     advertised_items,
     advertised_table,
@@ -28,15 +30,23 @@ from conformance.engine.property_judge import JUDGE
 from conformance.engine.sweeping import Sweep
 from fixtures.under_test.broker import Broker
 from reference_model.judging.agreement import what_it_did
-from strategies.other_apis import bare_requests, build_bare_request, distances
+from strategies.other_apis import (
+    bare_requests,
+    build_bare_request,
+    build_with_key,
+    distances,
+    keys_like_api_versions,
+)
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import NEWEST_VERSION
-from wire.exchange import Outcome, Request
+from wire.exchange import Exchange, Outcome, Request
 from wire.primitives import INT16_MAX, INT16_MIN
 
 ADVERTISED = Sweep(advertised_items, check_served)
 OTHER = Sweep(other_items, check_supported)
 NEIGHBOURING = Sweep(neighbouring_items, check_not_served)
+LOW_BYTE = 0xFF
+"""The low byte of an API key, as a mask."""
 
 
 @pytest.mark.swept(checks=[ADVERTISED.judge_again])
@@ -131,7 +141,36 @@ def test_unlisted_api_is_closed(broker: Broker, sent: Request) -> None:
     """A key that the table does not list, whether removed or another listener's, closes the connection."""
     assume(not is_listed(broker, sent.api_key))
     assume(not is_served(broker, sent))
+    # Whether it is taken for a request of ApiVersions is judged by a separate clause.
+    assume(sent.api_key & LOW_BYTE != API_VERSIONS_KEY)
     assert_closed_without_a_byte(broker, sent)
+
+
+@pytest.mark.malformed
+@pytest.mark.clause("PROTOCOL.api-key-decides")
+@given(api_key=keys_like_api_versions(), version=st.integers(0, NEWEST_VERSION))
+@example(api_key=274, version=0)
+@example(api_key=530, version=3)
+@example(api_key=-238, version=0)
+def test_key_with_the_low_byte_of_api_versions_is_another_api(
+    broker: Broker, api_key: int, version: int
+) -> None:
+    """A request whose API key is not 18 gets no response with the table of versions, although its low byte is 18."""
+    assume(not is_listed(broker, api_key))
+    exchange = send(broker, build_with_key(api_key, version))
+    assert not has_table(exchange, version), (
+        f"the target takes the API key {api_key} for that of ApiVersions"
+    )
+
+
+def has_table(exchange: Exchange, version: int) -> bool:
+    """Return whether a response lists ApiVersions, in the layout of the version or of a refusal."""
+    for layout in (version, 0):
+        with suppress(MalformedAnswer):
+            answer = decode_answer(exchange, api_version=layout)
+            if answer.range_of(API_VERSIONS_KEY) is not None:
+                return True
+    return False
 
 
 def is_served(broker: Broker, sent: Request) -> bool:

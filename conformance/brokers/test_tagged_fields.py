@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -13,7 +15,12 @@ from conformance.assertions.judging import (
     tag_orders,
     violation_context,
 )
-from conformance.assertions.read_only_apis import codes_of_other_api
+from conformance.assertions.read_only_apis import (
+    assert_served_as_plain,
+    codes_of_other_api,
+    flexible_items,
+    request_with_body_tags,
+)
 from fixtures.under_test.broker import Broker
 from reference_model.judging.same_response import stable_part
 from strategies.api_versions import api_versions_requests, build_request
@@ -23,6 +30,7 @@ from strategies.broken_requests import (
     requests_with_tag_overrun,
 )
 from strategies.field_values import (
+    FIRST_TAG_NOBODY_KNOWS,
     LARGEST_VALUE,
     MOST_TAGS_SERVED,
     ManyTags,
@@ -134,6 +142,25 @@ def test_unknown_tags_in_headers_of_other_apis_are_ignored(
     plain = codes_of_other_api(broker, drawn.plain())
     with violation_context("unknown tags in the header", drawn.section.hex()):
         assert codes_of_other_api(broker, drawn) == plain, "the response has other error codes"
+
+
+@pytest.mark.needs("flexible_apis")
+@pytest.mark.clause("KIP-482.unknown-tags-ignored")
+@settings(max_examples=MAX_EXAMPLES_OF_OTHER_APIS)
+@given(tags=unknown_tagged_fields(min_tag=FIRST_TAG_NOBODY_KNOWS))
+@example(tags=ONE_TAG)
+@example(tags=(*LONG_TAG, TaggedField(INT32_MAX, b"")))
+def test_unknown_tags_in_bodies_of_other_apis_are_ignored(
+    broker: Broker, tags: tuple[TaggedField, ...]
+) -> None:
+    """A flexible request of another API with unknown tags in its body gets the error codes of one without."""
+    section = write_raw_tagged_fields(tags)
+    with violation_context("unknown tags in the body of another API", section.hex()):
+        assert_served_as_plain(
+            broker,
+            flexible_items(broker),
+            functools.partial(request_with_body_tags, section=section),
+        )
 
 
 @pytest.mark.clause("KIP-482.tags-ascending-in-answers")

@@ -6,6 +6,7 @@ There are one or more modules per source of clauses. `registry.py` defines what 
 from reference_model.faults.broker import (
     connections,
     features,
+    fields_of_other_apis,
     framing,
     kip_035,
     kip_035_versions,
