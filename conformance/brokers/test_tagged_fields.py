@@ -21,6 +21,7 @@ from conformance.assertions.read_only_apis import (
     flexible_items,
     request_with_body_tags,
 )
+from conformance.assertions.refusals import decode_success_or_refusal
 from fixtures.under_test.broker import Broker
 from reference_model.judging.same_response import stable_part
 from strategies.api_versions import api_versions_requests, build_request
@@ -39,6 +40,12 @@ from strategies.field_values import (
 )
 from strategies.odd_requests import PARTS, build_with_tag_section
 from strategies.other_apis import TaggedHeader, tagged_headers
+from strategies.refused_requests import (
+    HALF_AN_IDENTITY,
+    ILLEGAL_NAME,
+    WRONG_IDS,
+    refused_requests,
+)
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsResponse
 from wire.exchange import Request
 from wire.frames import SOCKET_REQUEST_MAX_BYTES
@@ -164,12 +171,15 @@ def test_unknown_tags_in_bodies_of_other_apis_are_ignored(
 
 
 @pytest.mark.clause("KIP-482.tags-ascending-in-answers")
-@given(sent=api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION))
+@given(sent=api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION) | refused_requests())
 @example(sent=build_request(version=3))
+@example(sent=ILLEGAL_NAME)
+@example(sent=WRONG_IDS)
+@example(sent=HALF_AN_IDENTITY)
 def test_tags_in_answers_ascend(broker: Broker, sent: Request) -> None:
-    """The tags of every tag section in an answer ascend, each at most once."""
+    """The tags of every tag section in an answer ascend, each at most once, also in a refusal."""
     assume_served(broker, sent)
-    answer = decode_answer(broker.exchange(sent), api_version=sent.api_version)
+    answer = decode_success_or_refusal(broker.exchange(sent), api_version=sent.api_version)
     for tags in tag_orders(answer):
         assert tags == tuple(sorted(set(tags))), (
             f"the order of the tags is {', '.join(map(str, tags))}"
@@ -177,12 +187,15 @@ def test_tags_in_answers_ascend(broker: Broker, sent: Request) -> None:
 
 
 @pytest.mark.clause("KIP-482.default-tags-omitted")
-@given(sent=api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION))
+@given(sent=api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION) | refused_requests())
 @example(sent=build_request(version=3))
+@example(sent=ILLEGAL_NAME)
+@example(sent=WRONG_IDS)
+@example(sent=HALF_AN_IDENTITY)
 def test_tags_at_their_default_are_not_sent(broker: Broker, sent: Request) -> None:
-    """A response carries no known tagged field that has its default value."""
+    """A response, refusals included, carries no known tagged field that has its default value."""
     assume_served(broker, sent)
-    answer = decode_answer(broker.exchange(sent), api_version=sent.api_version)
+    answer = decode_success_or_refusal(broker.exchange(sent), api_version=sent.api_version)
     sent_defaults = [
         name
         for tag, (name, default) in TAGGED_DEFAULTS.items()

@@ -4,18 +4,37 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from conformance.assertions.judging import assume_served, bytes_after_body, decode_answer
+from conformance.assertions.judging import (
+    assume_served,
+    bytes_after_body,
+    decode_answer,
+    request_above,
+)
+from conformance.assertions.refusals import decode_success_or_refusal
 from fixtures.under_test.broker import Broker
-from strategies.api_versions import api_versions_requests, build_request
+from strategies.api_versions import UnservedRequest, api_versions_requests, build_request
 from strategies.field_values import named_client_ids
-from wire.api_versions import FIRST_VERSION_WITH_THROTTLE_TIME, NEWEST_VERSION, THROTTLE_TIME_BYTES
-from wire.exchange import Exchange, Request
+from strategies.refused_requests import (
+    HALF_AN_IDENTITY,
+    ILLEGAL_NAME,
+    WRONG_IDS,
+    refused_requests,
+)
+from wire.api_versions import (
+    FIRST_FLEXIBLE_VERSION,
+    FIRST_VERSION_WITH_THROTTLE_TIME,
+    NEWEST_VERSION,
+    THROTTLE_TIME_BYTES,
+)
+from wire.error_codes import ErrorCode
+from wire.exchange import Exchange, Request, encode_request
 
 QUOTA_PERCENT = 0.0001
 """Percentage of one request thread; a single request takes more, so every request exceeds the quota."""
@@ -36,18 +55,27 @@ HELD_BACK = 2
 
 
 @pytest.mark.clause("KIP-35.throttle-time")
-@given(sent=api_versions_requests(client_ids=named_client_ids()))
+@given(sent=api_versions_requests(client_ids=named_client_ids()) | refused_requests())
 @example(sent=build_request(version=0))
 @example(sent=build_request(version=1))
 @example(sent=build_request(version=2))
 @example(sent=build_request(version=3))
+@example(sent=ILLEGAL_NAME)
+@example(sent=WRONG_IDS)
+@example(sent=HALF_AN_IDENTITY)
 def test_answer_carries_a_throttle_time_from_v1(broker: Broker, sent: Request) -> None:
-    """From v1 a response carries a throttle time that is not negative; v0 has none."""
+    """From v1 a response carries a throttle time that is not negative, which a refusal does not make up; v0 has none."""
     assume_served(broker, sent)
     exchange = broker.exchange(sent)
-    answer = decode_answer(exchange, api_version=sent.api_version)
+    answer = decode_success_or_refusal(exchange, api_version=sent.api_version)
     if has_throttle_time(sent.api_version):
         assert answer.throttle_time_ms >= 0, "the throttle time is negative"
+        if answer.throttle_time_ms and answer.error_code is not ErrorCode.NONE:
+            plain = build_request(version=sent.api_version, client_id=sent.header.client_id)
+            served = decode_answer(broker.exchange(plain), api_version=sent.api_version)
+            assert served.throttle_time_ms > 0, (
+                "a refusal has a throttle time, although the client is not throttled"
+            )
     else:
         rest = bytes_after_body(exchange, api_version=sent.api_version)
         assert len(rest) != THROTTLE_TIME_BYTES, "the v0 response has a throttle time"
@@ -69,11 +97,42 @@ def test_limited_client_is_told_before_it_is_held_back(
     broker: Broker, client_id: str, version: int, pipelined: bool
 ) -> None:
     """Under a request quota a response says how long the pause is and, from 2.0 on, precedes it; a second request waits."""
-    versions = [min(version, broker.max_version)]
-    if pipelined or not has_throttle_time(versions[0]):
+    sent = build_request(version=min(version, broker.max_version))
+    assert_told_and_held_back(broker, client_id, sent, pipelined=pipelined)
+
+
+@pytest.mark.needs("more_than_reading", "quota")
+@pytest.mark.listeners("plaintext")
+@pytest.mark.clause("KIP-35.throttle-time")
+@settings(max_examples=1)
+@given(client_id=LIMITED_CLIENT_IDS, is_name_refused=st.booleans())
+@example(client_id="throttled-0", is_name_refused=True)
+@example(client_id="throttled-0", is_name_refused=False)
+def test_limited_client_is_held_back_after_a_refusal(
+    broker: Broker, client_id: str, is_name_refused: bool
+) -> None:
+    """Under a request quota a refusal says how long the pause is, unless it has the layout of v0, and a second request waits."""
+    sent = ILLEGAL_NAME if is_name_refused else request_above(broker, UnservedRequest())
+    assume(broker.max_version >= FIRST_FLEXIBLE_VERSION or not is_name_refused)
+    assert_told_and_held_back(broker, client_id, sent)
+
+
+def assert_told_and_held_back(
+    broker: Broker, client_id: str, sent: Request, *, pipelined: bool = False
+) -> None:
+    """Fail unless a request under a quota is answered with its pause, before it, and another one after it waits.
+
+    Args:
+        broker: the target.
+        client_id: the beginning of the client id that the quota is set for.
+        sent: the request, but for its client id.
+        pipelined: whether another request follows although the response says how long the pause is.
+    """
+    requests = [sent]
+    if pipelined or not has_throttle_time(layout_of(broker, sent)):
         # A response in v0 has no throttle time: only a second request shows the pause.
-        versions.append(FIRST_VERSION_WITH_THROTTLE_TIME)
-    first, *second = answered_under_quota(broker, client_id, versions)
+        requests.append(build_request(version=FIRST_VERSION_WITH_THROTTLE_TIME))
+    first, *second = answered_under_quota(broker, client_id, requests)
     pauses_ms = [
         each.throttle_time_ms for each in (first, *second) if each.throttle_time_ms is not None
     ]
@@ -84,7 +143,7 @@ def test_limited_client_is_told_before_it_is_held_back(
         )
     if broker.profile.traits.answer_precedes_pause and first.latency_ms >= pauses_ms[0]:
         # A pause of this machine is not the target's fault, but is unlikely to happen twice.
-        first, *_ = answered_under_quota(broker, client_id, versions)
+        first, *_ = answered_under_quota(broker, client_id, requests)
         assert first.latency_ms < pauses_ms[0], "the response came only after the pause"
 
 
@@ -100,27 +159,39 @@ def has_throttle_time(version: int) -> bool:
     return version >= FIRST_VERSION_WITH_THROTTLE_TIME
 
 
+def layout_of(broker: Broker, sent: Request) -> int:
+    """Return the version in whose layout a request is answered: that of a refusal if its version is not served."""
+    return sent.api_version if sent.api_version <= broker.max_version else 0
+
+
 def answered_under_quota(
-    broker: Broker, client_id: str, versions: Sequence[int]
+    broker: Broker, client_id: str, requests: Sequence[Request]
 ) -> list[ThrottledAnswer]:
-    """Send a request of each version together, under a client id that is throttled, and return the responses."""
+    """Send requests together, under a client id that is throttled, and return the responses."""
     administration = broker.running.administration
     assert administration is not None
     client_id = f"{client_id}-{next(UNUSED)}"
-    requests = [
-        build_request(version=version, client_id=client_id, correlation_id=number)
-        for number, version in enumerate(versions)
+    limited = [
+        under_client_id(each, client_id, correlation_id=number)
+        for number, each in enumerate(requests)
     ]
     with (
         administration.limit_requests(client_id, percentage=QUOTA_PERCENT),
         broker.connect(silence_bound_s=LONGEST_PAUSE_S) as connection,
     ):
-        exchanges = connection.converse(requests)
-    return [throttled_answer(*each) for each in zip(exchanges, versions, strict=True)]
+        exchanges = connection.converse(limited)
+    return [throttled_answer(each, layout_of(broker, each.request)) for each in exchanges]
 
 
-def throttled_answer(exchange: Exchange, version: int) -> ThrottledAnswer:
+def under_client_id(sent: Request, client_id: str, *, correlation_id: int) -> Request:
+    """Return the same request with other ids in its header."""
+    assert sent.body is not None
+    header = replace(sent.header, client_id=client_id, correlation_id=correlation_id)
+    return encode_request(header, sent.body)
+
+
+def throttled_answer(exchange: Exchange, layout: int) -> ThrottledAnswer:
     """Decode the response to a throttled client."""
-    answer = decode_answer(exchange, api_version=version)
-    pause_ms = answer.throttle_time_ms if has_throttle_time(version) else None
+    answer = decode_success_or_refusal(exchange, api_version=layout)
+    pause_ms = answer.throttle_time_ms if has_throttle_time(layout) else None
     return ThrottledAnswer(pause_ms, (exchange.latency_us or 0) / 1000)

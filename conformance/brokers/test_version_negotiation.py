@@ -17,10 +17,13 @@ from fixtures.under_test.broker import Broker
 from strategies.api_versions import (
     UnservedRequest,
     api_versions_requests,
+    body_with,
     build_request,
     negative_versions,
     unserved_requests,
 )
+from strategies.field_values import PLAINLY_ILLEGAL, Software
+from strategies.weights import one_branch
 from wire.api_keys import API_VERSIONS_KEY
 from wire.error_codes import ErrorCode
 from wire.exchange import Request
@@ -117,11 +120,17 @@ def test_refusal_lists_nothing_else(broker: Broker, drawn: UnservedRequest) -> N
 
 @pytest.mark.malformed
 @pytest.mark.clause("KIP-511.unparsed-when-unsupported")
-@given(drawn=unserved_requests(bodies=st.binary(max_size=40)))
+@given(
+    drawn=unserved_requests(
+        bodies=st.binary(max_size=40) | one_branch(PLAINLY_ILLEGAL.map(body_with))
+    )
+)
 @example(drawn=NO_BODY_AT_ALL)
 @example(drawn=UnservedRequest(distance=94, body=b"\xff\xff"))
+@example(drawn=UnservedRequest(body=body_with(Software("a b", "1"))))
+@example(drawn=UnservedRequest(distance=94, body=body_with(Software("a", ""))))
 def test_body_of_an_unknown_version_does_not_matter(broker: Broker, drawn: UnservedRequest) -> None:
-    """A broker answers an unknown version with any body in the same way as one without a body."""
+    """A broker answers an unknown version with any body, also one of the newest layout with an illegal name, as without a body."""
     sent = request_above(broker, drawn)
     bare = build_request(version=sent.api_version, correlation_id=sent.correlation_id, body=b"")
     assert payload_of(broker.exchange(sent)) == payload_of(broker.exchange(bare)), (

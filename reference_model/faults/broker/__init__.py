@@ -18,6 +18,7 @@ from reference_model.faults.broker import (
     other_apis,
     protocol,
     protocol_headers,
+    refusals,
     sasl,
     software_metrics,
 )
