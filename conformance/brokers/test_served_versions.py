@@ -148,18 +148,18 @@ def test_unlisted_api_is_closed(broker: Broker, sent: Request) -> None:
 
 @pytest.mark.malformed
 @pytest.mark.clause("PROTOCOL.api-key-decides")
-@given(api_key=keys_like_api_versions(), version=st.integers(0, NEWEST_VERSION))
-@example(api_key=274, version=0)
-@example(api_key=530, version=3)
-@example(api_key=-238, version=0)
+@given(key=keys_like_api_versions(), version=st.integers(0, NEWEST_VERSION))
+@example(key=274, version=0)
+@example(key=530, version=3)
+@example(key=-238, version=0)
 def test_key_with_the_low_byte_of_api_versions_is_another_api(
-    broker: Broker, api_key: int, version: int
+    broker: Broker, key: int, version: int
 ) -> None:
     """A request whose API key is not 18 gets no response with the table of versions, although its low byte is 18."""
-    assume(not is_listed(broker, api_key))
-    exchange = send(broker, build_with_key(api_key, version))
+    assume(not is_listed(broker, key))
+    exchange = send(broker, build_with_key(key, version))
     assert not has_table(exchange, version), (
-        f"the target takes the API key {api_key} for that of ApiVersions"
+        f"the target takes the API key {key} for that of ApiVersions"
     )
 
 
