@@ -22,4 +22,4 @@ HALF_AN_IDENTITY = build_request_with(Ids(None, 7))
 def refused_requests() -> st.SearchStrategy[Request]:
     """Flexible requests with a short illegal name, or with any ids; a broker serves the few of these that are right."""
     names = api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION, software=PLAINLY_ILLEGAL)
-    return one_branch(names) | one_branch(requests_with_cluster_ids())
+    return one_branch(names | one_branch(requests_with_cluster_ids()))
