@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from conformance.assertions.judging import (
@@ -28,7 +28,6 @@ from strategies.refused_requests import (
     refused_requests,
 )
 from wire.api_versions import (
-    FIRST_FLEXIBLE_VERSION,
     FIRST_VERSION_WITH_THROTTLE_TIME,
     NEWEST_VERSION,
     THROTTLE_TIME_BYTES,
@@ -50,6 +49,8 @@ LONGEST_PAUSE_S = 3.0
 LEAST_SHARE_OF_PAUSE = 0.5
 """After which share of the pause a second request may be answered: the pause that v0 leaves unsaid may be shorter than the
 next one."""
+REFUSED = ("version", "name", "ids")
+"""What a refusal is for."""
 HELD_BACK = 2
 """Number of examples under a quota; each pipelined one waits for the broker's pause of a second, and before 2.0 for two."""
 
@@ -105,15 +106,19 @@ def test_limited_client_is_told_before_it_is_held_back(
 @pytest.mark.listeners("plaintext")
 @pytest.mark.clause("KIP-35.throttle-time")
 @settings(max_examples=1)
-@given(client_id=LIMITED_CLIENT_IDS, is_name_refused=st.booleans())
-@example(client_id="throttled-0", is_name_refused=True)
-@example(client_id="throttled-0", is_name_refused=False)
+@given(client_id=LIMITED_CLIENT_IDS, refused=st.sampled_from(REFUSED))
+@example(client_id="throttled-0", refused="version")
+@example(client_id="throttled-0", refused="name")
+@example(client_id="throttled-0", refused="ids")
 def test_limited_client_is_held_back_after_a_refusal(
-    broker: Broker, client_id: str, is_name_refused: bool
+    broker: Broker, client_id: str, refused: str
 ) -> None:
     """Under a request quota a refusal says how long the pause is, unless it has the layout of v0, and a second request waits."""
-    sent = ILLEGAL_NAME if is_name_refused else request_above(broker, UnservedRequest())
-    assume(broker.max_version >= FIRST_FLEXIBLE_VERSION or not is_name_refused)
+    if refused == "version":
+        sent = request_above(broker, UnservedRequest())
+    else:
+        sent = ILLEGAL_NAME if refused == "name" else WRONG_IDS
+        assume_served(broker, sent)
     assert_told_and_held_back(broker, client_id, sent)
 
 

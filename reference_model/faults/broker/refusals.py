@@ -62,6 +62,13 @@ def refused_names_are_not_throttled(context: RequestContext) -> None:
 
 
 @defect(Stage.RESPONSE, "KIP-35.throttle-time")
+def misrouted_clients_are_not_told_that_they_are_throttled(context: RequestContext) -> None:
+    """A REBOOTSTRAP_REQUIRED to a throttled client has a throttle time of 0."""
+    if _refuses_ids(context):
+        context.replace_response(throttle_time_ms=0)
+
+
+@defect(Stage.RESPONSE, "KIP-35.throttle-time")
 def refused_versions_are_not_throttled(context: RequestContext) -> None:
     """A throttled client is not held back after an UNSUPPORTED_VERSION."""
     if context.refuses_version:
