@@ -9,7 +9,7 @@ from itertools import pairwise
 from weakref import WeakKeyDictionary
 
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from conformance.assertions.features import FeatureList, assert_features_as_on
@@ -39,6 +39,8 @@ from wire.primitives import read_raw_tagged_fields
 FLEXIBLE_REQUESTS = api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION)
 OTHER_LISTENERS = tuple(name for name in LISTENERS if name != PLAINTEXT)
 NO_EPOCH = -1
+REFUSALS = 30
+"""Number of examples for properties about refusals, most of which have no features at all."""
 LONG_CONNECTION = 51
 """The number of requests on a long connection."""
 HIGHEST_EPOCHS: WeakKeyDictionary[Broker, tuple[RunningBroker, int]] = WeakKeyDictionary()
@@ -160,6 +162,7 @@ def test_epoch_of_features_never_falls(broker: Broker, connections: list[list[in
 
 @pytest.mark.needs("features")
 @pytest.mark.clause("FEATURES.epoch-monotone")
+@settings(max_examples=REFUSALS)
 @given(sent=refused_requests())
 @example(sent=ILLEGAL_NAME)
 @example(sent=WRONG_IDS)
@@ -184,6 +187,7 @@ def test_refusals_have_no_other_epoch(broker: Broker, sent: Request) -> None:
 
 @pytest.mark.needs("features")
 @pytest.mark.clause("FEATURES.same-on-repeat")
+@settings(max_examples=REFUSALS)
 @given(sent=refused_requests())
 @example(sent=ILLEGAL_NAME)
 @example(sent=WRONG_IDS)
