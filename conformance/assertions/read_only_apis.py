@@ -22,7 +22,7 @@ from fixtures.under_test.broker import Broker
 from reference_model.judging.agreement import what_it_did
 from strategies.minimal_requests import minimal_body, minimal_request
 from strategies.other_apis import TaggedHeader
-from wire.api_keys import FETCH_KEY, PRODUCE_KEY, READ_ONLY_KEYS
+from wire.api_keys import FETCH_KEY, METADATA_KEY, PRODUCE_KEY, READ_ONLY_KEYS
 from wire.codec import TAG_SECTION
 from wire.errors import DecodeError
 from wire.exchange import Exchange, Outcome, Request, encode_request, probe_request
@@ -48,6 +48,11 @@ def read_only_items(broker: Broker) -> tuple[Item, ...]:
     return tuple(
         item for key in READ_ONLY_KEYS for item in _listed(broker, key) if _is_served(broker, item)
     )
+
+
+def short_items(broker: Broker) -> Sequence[Item]:
+    """Return the read-only versions that a target serves without Metadata v0, which lists all topics of a cluster."""
+    return [item for item in read_only_items(broker) if item[1:] != (METADATA_KEY, 0)]
 
 
 @functools.lru_cache(maxsize=8)

@@ -21,8 +21,8 @@ from conformance.assertions.judging import (
 from conformance.assertions.read_only_apis import (
     assert_served_as_plain,
     exchange_in_turn,
-    read_only_items,
     request_of,
+    short_items,
 )
 from fixtures.under_test.broker import Broker
 from reference_model.broker.rules.request_parser import is_valid_name
@@ -46,8 +46,8 @@ from wire.exchange import Request
 from wire.headers import read_correlation_id
 
 LONG_CLIENT_ID = 1000
-MAX_EXAMPLES_OF_OTHER_APIS = 30
-"""Number of examples for properties that send a request of every version of several APIs."""
+MAX_EXAMPLES_OF_OTHER_APIS = 10
+"""Number of examples for properties that send a request of every version of several APIs; lists of groups may be long."""
 
 
 @pytest.mark.clause("PROTOCOL.correlation-id-echoed")
@@ -121,7 +121,7 @@ def test_client_id_does_not_change_the_answer(
 @example(correlation_id=2**30 + 1)
 def test_correlation_id_comes_back_from_other_apis(broker: Broker, correlation_id: int) -> None:
     """The response of another API that only reads has the correlation id of its request, whatever that is."""
-    items = read_only_items(broker)
+    items = short_items(broker)
     sent = [request_of(item, correlation_id=correlation_id) for item in items]
     for item, exchange in zip(items, exchange_in_turn(broker, sent), strict=False):
         with violation_context("a request of another API", names_of([item])):
@@ -146,7 +146,7 @@ def test_client_id_does_not_change_what_other_apis_answer(
     with violation_context("an unusual client id of another API", json.dumps(other_client_id)):
         assert_served_as_plain(
             broker,
-            read_only_items(broker),
+            short_items(broker),
             functools.partial(request_of, client_id=other_client_id),
         )
 

@@ -9,6 +9,8 @@ import pytest
 from conformance.assertions.read_only_apis import (
     assert_all_answered,
     assert_in_order,
+    read_only_items,
+    short_items,
     slow_items,
     slow_request_of,
 )
@@ -54,6 +56,12 @@ def test_slow_requests_of_a_read_only_run_are_on_its_list(
     for each in fetches:
         gate.check(each.data)
     assert len(fetches) == 2
+
+
+def test_topics_of_a_cluster_are_not_listed_again_and_again() -> None:
+    """Properties that send every version leave Metadata v0 out, whose response may be long."""
+    served, short = read_only_items(reference()), short_items(reference())
+    assert {(each.name, each.api_version) for each in {*served} - {*short}} == {("Metadata", 0)}
 
 
 def test_controller_without_produce_has_fewer_slow_requests() -> None:
