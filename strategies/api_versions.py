@@ -14,6 +14,7 @@ from strategies.field_values import PLAIN_SOFTWARE, Software
 from strategies.weights import one_branch
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsRequest
+from wire.codec import encode
 from wire.exchange import Request, encode_request
 from wire.headers import PLAIN_CLIENT_ID, RequestHeader
 from wire.primitives import INT16_MAX, INT16_MIN, TaggedField
@@ -44,6 +45,14 @@ def unknown_versions() -> st.SearchStrategy[int]:
 def negative_versions() -> st.SearchStrategy[int]:
     """Versions from -32768 to -1."""
     return st.integers(INT16_MIN, -1)
+
+
+def body_with(software: Software) -> bytes:
+    """Return the body of a request in the newest version with some software."""
+    named = ApiVersionsRequest(
+        client_software_name=software.name, client_software_version=software.version
+    )
+    return encode(named, version=NEWEST_VERSION)
 
 
 class UnservedRequest(NamedTuple):

@@ -75,25 +75,20 @@ def named_client_ids(*, max_size: int = INT16_MAX) -> st.SearchStrategy[str]:
 
 
 def unknown_tagged_fields(
-    *, max_fields: int = 4, max_bytes: int = 1000, max_tag: int = UINT32_MAX >> 1
+    *, max_fields: int = 4, max_bytes: int = 1000, min_tag: int = 0, max_tag: int = UINT32_MAX >> 1
 ) -> st.SearchStrategy[tuple[TaggedField, ...]]:
     """Tagged fields that are in no schema of requests, which have none, with ascending, distinct tags.
 
-    Tags above the default of `max_tag` are legal too, but some releases refuse them. One property covers that.
+    Tags above the default of `max_tag` are legal too, but some releases refuse them. One property covers that. With
+    `FIRST_TAG_NOBODY_KNOWS` as `min_tag` they are unknown to newer brokers and in other APIs as well.
     """
     values = st.binary(max_size=min(SHORT_VALUE_BYTES, max_bytes))
     if max_bytes >= FIRST_TWO_BYTE_SIZE:
         sizes = st.integers(FIRST_TWO_BYTE_SIZE, max_bytes) | lengths_at_buffer_sizes(max_bytes)
         values |= sizes.map(bytes)
-    field = st.builds(
-        TaggedField,
-        st.one_of(
-            st.integers(0, FIRST_TAG_NOBODY_KNOWS - 1),
-            st.integers(FIRST_TAG_NOBODY_KNOWS, 300),
-            st.integers(0, max_tag),
-        ),
-        values,
-    )
+    ranges = (0, FIRST_TAG_NOBODY_KNOWS - 1), (FIRST_TAG_NOBODY_KNOWS, 300), (0, max_tag)
+    tags = [st.integers(max(low, min_tag), high) for low, high in ranges if min_tag <= high]
+    field = st.builds(TaggedField, st.one_of(tags), values)
     fields = st.lists(field, min_size=1, max_size=max_fields, unique_by=lambda field: field.tag)
     return fields.map(lambda drawn: tuple(sorted(drawn)))
 

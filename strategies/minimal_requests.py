@@ -82,12 +82,16 @@ def minimal_request(
 
 
 def minimal_body(
-    api: Api, api_version: int, *, values: Mapping[str, Any] = MappingProxyType({})
+    api: Api,
+    api_version: int,
+    *,
+    values: Mapping[str, Any] = MappingProxyType({}),
+    raw: Mapping[str, bytes] | None = None,
 ) -> bytes:
-    """Return the body of the minimal request for one version of an API; `values` replace fields of it."""
+    """Return the body of the minimal request for one version of an API; `values` replace fields of it, and `raw` their bytes."""
     minimal = minimal_values()
     own = {**minimal.everywhere, **minimal.by_api.get(api.name, {}), **values}
-    return encode(_message(api.request, own), version=api_version)
+    return encode(_message(api.request, own), version=api_version, raw=raw)
 
 
 def _message(message: type[Any], values: Mapping[str, Any]) -> Any:

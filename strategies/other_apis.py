@@ -15,7 +15,14 @@ from strategies.api_versions import ORDINARY_CORRELATION_IDS
 from strategies.field_values import client_ids
 from wire import api_keys
 from wire.exchange import Request, encode_request
-from wire.headers import PLAIN_CLIENT_ID, PLAIN_CORRELATION_ID, PLAIN_REQUEST_HEADER, plain_header
+from wire.headers import (
+    PLAIN_BODY,
+    PLAIN_CLIENT_ID,
+    PLAIN_CORRELATION_ID,
+    PLAIN_REQUEST_HEADER,
+    plain_header,
+    request_header_version,
+)
 from wire.primitives import INT16_MAX, INT16_MIN, NO_TAGS
 
 KNOWN_KEYS = st.integers(0, 99)
@@ -63,6 +70,23 @@ def bare_requests() -> st.SearchStrategy[Request]:
         NEAR_VERSIONS | any_number,
         st.binary(max_size=20),
     )
+
+
+def build_with_key(api_key: int, api_version: int) -> Request:
+    """Return a request that is one of ApiVersions in all but its API key."""
+    layout = max(api_version, 0)
+    return encode_request(
+        plain_header(api_key, api_version),
+        PLAIN_BODY,
+        header_version=request_header_version(api_keys.API_VERSIONS_KEY, layout),
+        broken=f"ApiVersions with the API key {api_key}",
+    )
+
+
+def keys_like_api_versions() -> st.SearchStrategy[int]:
+    """Keys whose low byte is that of ApiVersions; those next to it are drawn often."""
+    others = st.sampled_from((1, 2, -1, -128, 127)) | st.integers(-128, 127).filter(bool)
+    return others.map(lambda high: high * 256 + api_keys.API_VERSIONS_KEY)
 
 
 def distances() -> st.SearchStrategy[int]:

@@ -21,9 +21,10 @@ from conformance.assertions.judging import (
 )
 from conformance.assertions.sendable_apis import is_skipped, request_to
 from fixtures.artefacts.message_schemas import api_catalogue, catalogue_of
-from fixtures.errors import HarnessError
+from fixtures.errors import BrokerGone, HarnessError
 from fixtures.under_test.broker import Broker
 from reference_model.judging.agreement import what_it_did
+from strategies.other_apis import build_bare_request
 from wire.api_keys import API_VERSIONS_KEY, JOIN_GROUP_KEY, SASL_HANDSHAKE_KEY
 from wire.api_versions import ApiVersion
 from wire.error_codes import ErrorCode
@@ -208,6 +209,22 @@ def ask_anyhow(broker: Broker, request: Request) -> Exchange:
             if after.outcome is Outcome.ANSWER:
                 return after
     return exchange
+
+
+UNKNOWN = build_bare_request(999, 0)
+"""A request of an API that no release has, and whose key has another low byte than that of ApiVersions."""
+
+
+@functools.lru_cache(maxsize=8)
+def survives_unknown_apis(broker: Broker) -> bool:
+    """Return whether a target goes on after a request of an API that nobody has; if not, it is started again."""
+    send(broker, UNKNOWN)
+    try:
+        broker.check_alive()
+    except BrokerGone:
+        broker.revives()
+        return False
+    return True
 
 
 NOT_SERVED, REFUSED = "not served", "refused"

@@ -7,14 +7,14 @@ section in the header of a flexible version.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 from hypothesis import assume
 
 from conformance.assertions.correlation_ids import assert_own_ids, first_difference
-from conformance.assertions.items import Item
+from conformance.assertions.items import Item, names_of
 from conformance.assertions.judging import MalformedAnswer, ResponseFault, payload_of
 from conformance.assertions.other_apis import SLOWEST_ANSWER_S, advertised_table, api_of
 from fixtures.artefacts.message_schemas import api_catalogue
@@ -23,7 +23,7 @@ from fixtures.under_test.broker import Broker
 from reference_model.judging.agreement import what_it_did
 from strategies.minimal_requests import minimal_body, minimal_request
 from strategies.other_apis import TaggedHeader
-from wire.api_keys import PRODUCE_KEY, READ_ONLY_KEYS
+from wire.api_keys import FETCH_KEY, METADATA_KEY, PRODUCE_KEY, READ_ONLY_KEYS
 from wire.api_versions import ApiVersion
 from wire.codec import TAG_SECTION
 from wire.errors import DecodeError
@@ -35,6 +35,9 @@ from wire.headers import (
     plain_header,
 )
 from wire.message_schemas import error_codes_in
+
+AWAITING_RECORDS = {"max_wait_ms": 100, "min_bytes": 1}
+"""Fields of Fetch. Apache Kafka waits only for partitions, of which the requests have none."""
 
 
 @functools.lru_cache(maxsize=8)
@@ -52,10 +55,33 @@ def listed_items(broker: Broker) -> tuple[Item, ...]:
     return tuple(item for key in READ_ONLY_KEYS for item in _listed(broker, key))
 
 
+def short_items(broker: Broker) -> Sequence[Item]:
+    """Return the read-only versions that a target serves without Metadata v0, which lists all topics of a cluster."""
+    return [item for item in read_only_items(broker) if item[1:] != (METADATA_KEY, 0)]
+
+
 @functools.lru_cache(maxsize=8)
 def produce_items(broker: Broker) -> tuple[Item, ...]:
     """Return the oldest and the newest version of Produce that a target lists and serves."""
     return tuple(item for item in _listed(broker, PRODUCE_KEY) if _is_served(broker, item))
+
+
+@functools.lru_cache(maxsize=8)
+def slow_items(broker: Broker) -> tuple[Item, ...]:
+    """Return the newest and the oldest version of Produce and Fetch that a target serves; of Fetch alone in a read-only run.
+
+    Brokers and proxies hand these to a disk or to another broker, while they answer others at once.
+    """
+    produce = () if broker.target.is_read_only else produce_items(broker)
+    fetch = (item for item in _listed(broker, FETCH_KEY) if _is_served(broker, item))
+    return (*reversed(produce), *reversed(tuple(fetch)))
+
+
+def slow_request_of(item: Item, *, correlation_id: int) -> Request:
+    """Return a request of one of `slow_items`, which names no topic; Fetch asks the target to wait for records."""
+    return minimal_request(
+        api_of(item), item.api_version, correlation_id=correlation_id, values=AWAITING_RECORDS
+    )
 
 
 def _listed(broker: Broker, api_key: int) -> tuple[Item, ...]:
@@ -123,14 +149,30 @@ def assert_in_order(exchanges: Sequence[Exchange]) -> None:
     """Fail unless pipelined requests, each with an id of its own, are answered in order, except those that get no response.
 
     Raises:
-        AssertionError: the message distinguishes a request that was ignored, responses in another order, one of them only
-            after a wait, a response that is not due, and a connection that ends early.
+        AssertionError: as `assert_all_answered`; or the responses come in another order, perhaps one of them only after a wait.
+    """
+    assert_all_answered(exchanges)
+    awaited = [each for each in exchanges if each.request.has_response]
+    ids = [each.request.correlation_id for each in awaited]
+    answered = [_id_of(each.payload or b"") for each in awaited]
+    if answered != ids:
+        late = " and late" if _came_late(awaited, ids, answered) else ""
+        details = _sent_and_answered(exchanges, ids, answered)
+        raise AssertionError(
+            f"the responses came in another order than the requests{late}{details}"
+        )
+
+
+def assert_all_answered(exchanges: Sequence[Exchange]) -> None:
+    """Fail unless pipelined requests, each with an id of its own, get one response each, in any order, except those that get none.
+
+    Raises:
+        AssertionError: the message distinguishes a request that was ignored, a response that is not due, and a connection
+            that ends early.
     """
     awaited = [each for each in exchanges if each.request.has_response]
     ids = [each.request.correlation_id for each in awaited]
     answered = [_id_of(each.payload) for each in exchanges if each.payload is not None]
-    if answered == ids:
-        return
     undue = {each.request.correlation_id for each in exchanges}.difference(ids)
     found = first_difference(ids, answered)
     if found is not None and found.received_id in undue and found.is_inserted:
@@ -139,8 +181,8 @@ def assert_in_order(exchanges: Sequence[Exchange]) -> None:
     if not set(answered) <= set(ids) or len(set(answered)) < len(answered):
         assert_own_ids(exchanges)
     missing = [each for each in ids if each not in answered]
-    details = f"\nsent: {_in_words(exchanges, ids)}\nanswered: {_in_words(exchanges, answered)}"
     if missing:
+        details = _sent_and_answered(exchanges, ids, answered)
         later = answered and ids.index(missing[0]) < ids.index(answered[-1])
         assert not later, f"a request was ignored, although a later one was answered{details}"
         first = next(each for each in awaited if each.payload is None)
@@ -149,8 +191,12 @@ def assert_in_order(exchanges: Sequence[Exchange]) -> None:
             f"{what_it_did(first)} before every request was answered{details}",
             fault=ResponseFault.NO_ANSWER,
         )
-    late = " and late" if _came_late(awaited, ids, answered) else ""
-    raise AssertionError(f"the responses came in another order than the requests{late}{details}")
+
+
+def _sent_and_answered(
+    exchanges: Sequence[Exchange], ids: Iterable[int], answered: Iterable[int]
+) -> str:
+    return f"\nsent: {_in_words(exchanges, ids)}\nanswered: {_in_words(exchanges, answered)}"
 
 
 def _id_of(payload: bytes) -> int:
@@ -217,8 +263,15 @@ def codes_of_other_api(broker: Broker, drawn: TaggedHeader) -> frozenset[int]:
     Raises:
         MalformedAnswer: there is no response, or it does not decode.
     """
-    item = _chosen(broker, drawn)
-    exchange = send_tagged(broker, drawn)
+    return codes_in(_chosen(broker, drawn), send_tagged(broker, drawn))
+
+
+def codes_in(item: Item, exchange: Exchange) -> frozenset[int]:
+    """Return the error codes in the response to a version of another API.
+
+    Raises:
+        MalformedAnswer: there is no response, or it does not decode.
+    """
     payload = payload_of(exchange)
     try:
         _, response = api_of(item).decode_response(payload, item.api_version)
@@ -226,3 +279,43 @@ def codes_of_other_api(broker: Broker, drawn: TaggedHeader) -> frozenset[int]:
         name = f"{item.name} v{item.api_version}"
         raise MalformedAnswer(exchange, f"not decodable as {name}: {error}") from error
     return frozenset(error_codes_in(response, item.api_version))
+
+
+def exchange_in_turn(broker: Broker, requests: Iterable[Request]) -> tuple[Exchange, ...]:
+    """Send requests on one connection, each after the response to the one before, up to the first without one; first ApiVersions.
+
+    Returns:
+        The exchanges without that of ApiVersions.
+    """
+    with broker.connect(silence_bound_s=SLOWEST_ANSWER_S) as connection:
+        first, *others = connection.converse_in_turn(
+            [probe_request(broker.readable_version), *requests]
+        )
+    payload_of(first)
+    return tuple(others)
+
+
+def assert_served_as_plain(
+    broker: Broker, items: Sequence[Item], build: Callable[[Item], Request]
+) -> None:
+    """Fail unless a request of each version gets the error codes of a plain one; all are sent on one connection.
+
+    Raises:
+        MalformedAnswer: a request gets no response, also a plain one after another, or the response does not decode.
+    """
+    requests = [request for item in items for request in (request_of(item), build(item))]
+    twice = [item for item in items for _ in range(2)]
+    exchanges = exchange_in_turn(broker, requests)
+    codes = [codes_in(*each) for each in zip(twice, exchanges, strict=False)]
+    for item, plain, odd in zip(items, codes[::2], codes[1::2], strict=True):
+        assert odd == plain, f"the response has other error codes\n{names_of([item])}"
+
+
+def request_with_body_tags(item: Item, section: bytes) -> Request:
+    """Return the minimal request of a flexible version with a tag section at the end of its body."""
+    api = api_of(item)
+    return encode_request(
+        plain_header(item.api_key, item.api_version),
+        minimal_body(api, item.api_version, raw={TAG_SECTION: section}),
+        layout=api.layout(item.api_version),
+    )

@@ -14,16 +14,17 @@ from conformance.assertions.judging import (
     assume_served,
     decode_answer,
 )
+from conformance.assertions.refusals import is_plain
 from fixtures.under_test.broker import Broker
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
-from strategies.cluster_ids import Ids, build_request_with, requests_with_cluster_ids
+from strategies.cluster_ids import requests_with_cluster_ids
 from strategies.field_values import (
-    PLAIN_SOFTWARE,
     PLAINLY_ILLEGAL,
     Software,
     legal_software,
 )
 from strategies.histories import ALONE, History, histories
+from strategies.refused_requests import WRONG_IDS
 from strategies.weights import one_branch
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
 from wire.error_codes import ErrorCode
@@ -37,15 +38,6 @@ KNOWN_ANSWERS = (
     ErrorCode.UNKNOWN_SERVER_ERROR,
 )
 """Every error code that the sources name for an ApiVersions response."""
-WRONG_IDS = Ids("nobody", 7)
-
-
-def is_plain(sent: Request) -> bool:
-    """Return whether a request has plain software and no ids, so that its version alone decides about the response."""
-    body = sent.body
-    assert body is not None
-    software = Software(body.client_software_name, body.client_software_version)
-    return software == PLAIN_SOFTWARE and Ids(body.cluster_id, body.node_id) == Ids()
 
 
 def assert_known_code(exchange: Exchange, broker: Broker) -> None:
@@ -66,7 +58,7 @@ def assert_known_code(exchange: Exchange, broker: Broker) -> None:
     history=histories(),
 )
 @example(sent=build_request(version=3, software=Software("", "")), history=ALONE)
-@example(sent=build_request_with(WRONG_IDS), history=ALONE)
+@example(sent=WRONG_IDS, history=ALONE)
 @example(sent=build_request(version=0), history=ALONE)
 @example(sent=build_request(version=NEWEST_VERSION + 1), history=ALONE)
 @example(sent=build_request(version=99), history=ALONE)

@@ -9,17 +9,24 @@ from itertools import pairwise
 from weakref import WeakKeyDictionary
 
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from conformance.assertions.correlation_ids import assert_own_ids
 from conformance.assertions.features import FeatureList, assert_features_as_on
 from conformance.assertions.judging import assume_served, bytes_after_body, decode_answer
+from conformance.assertions.refusals import decode_success_or_refusal
 from fixtures.client.running_broker import RunningBroker
 from fixtures.under_test.broker import Broker
 from reference_model.judging.same_response import stable_part
 from reference_model.profiles.listeners import CONTROLLER_LISTENERS, LISTENERS, PLAINTEXT
 from strategies.api_versions import FLEXIBLE_VERSIONS, api_versions_requests, build_request
+from strategies.refused_requests import (
+    HALF_AN_IDENTITY,
+    ILLEGAL_NAME,
+    WRONG_IDS,
+    refused_requests,
+)
 from wire.api_versions import (
     FIRST_FLEXIBLE_VERSION,
     FIRST_VERSION_WITH_ZERO_MINIMUM,
@@ -33,6 +40,8 @@ from wire.primitives import read_raw_tagged_fields
 FLEXIBLE_REQUESTS = api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION)
 OTHER_LISTENERS = tuple(name for name in LISTENERS if name != PLAINTEXT)
 NO_EPOCH = -1
+REFUSALS = 30
+"""Number of examples for properties about refusals, most of which have no features at all."""
 LONG_CONNECTION = 51
 """The number of requests on a long connection."""
 HIGHEST_EPOCHS: WeakKeyDictionary[Broker, tuple[RunningBroker, int]] = WeakKeyDictionary()
@@ -150,6 +159,60 @@ def test_epoch_of_features_never_falls(broker: Broker, connections: list[list[in
     )
     without = [a for a in answers if a.finalized_features and a.finalized_features_epoch < 0]
     assert without == [], "features are finalized, but the epoch is missing"
+
+
+@pytest.mark.needs("features")
+@pytest.mark.clause("FEATURES.epoch-monotone")
+@settings(max_examples=REFUSALS)
+@given(sent=refused_requests())
+@example(sent=ILLEGAL_NAME)
+@example(sent=WRONG_IDS)
+@example(sent=HALF_AN_IDENTITY)
+def test_refusals_have_no_other_epoch(broker: Broker, sent: Request) -> None:
+    """A refusal has no features' epoch, or one between those of the successes before and after it."""
+    assume_served(broker, sent)
+    if not carries_features(refusal_of(broker, sent)):
+        return
+    before = features_at(broker, sent.api_version).finalized_features_epoch
+    refusal = refusal_of(broker, sent)
+    after = features_at(broker, sent.api_version).finalized_features_epoch
+    epoch = refusal.finalized_features_epoch
+    if epoch != NO_EPOCH:
+        assert before <= epoch <= after, (
+            f"a refusal has the epoch {epoch}, successes around it have {before} and {after}"
+        )
+    assert epoch >= 0 or not refusal.finalized_features, (
+        "features are finalized in a refusal, but the epoch is missing"
+    )
+
+
+@pytest.mark.needs("features")
+@pytest.mark.clause("FEATURES.same-on-repeat")
+@settings(max_examples=REFUSALS)
+@given(sent=refused_requests())
+@example(sent=ILLEGAL_NAME)
+@example(sent=WRONG_IDS)
+@example(sent=HALF_AN_IDENTITY)
+def test_refusals_list_no_other_features(broker: Broker, sent: Request) -> None:
+    """A refusal lists no features, or those that a success in the same version lists."""
+    assume_served(broker, sent)
+    refusal = refusal_of(broker, sent)
+    if not carries_features(refusal):
+        return
+    success = features_at(broker, sent.api_version)
+    for listed, right in zip(_features_of(refusal), _features_of(success), strict=True):
+        assert not listed or listed == right, "a refusal lists other features than a success"
+
+
+def refusal_of(broker: Broker, sent: Request) -> ApiVersionsResponse:
+    """Return the response to a request that is not plain; the example is rejected without one in the request's version."""
+    return decode_success_or_refusal(broker.exchange(sent), api_version=sent.api_version)
+
+
+def carries_features(answer: ApiVersionsResponse) -> bool:
+    """Return whether a response has features or their epoch."""
+    has_epoch = answer.finalized_features_epoch != NO_EPOCH
+    return bool(answer.supported_features or answer.finalized_features or has_epoch)
 
 
 @pytest.mark.needs("features")

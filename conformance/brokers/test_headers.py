@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import re
 
 import pytest
 from hypothesis import assume, example, given, settings
@@ -10,12 +12,19 @@ from hypothesis import strategies as st
 
 from conformance.assertions.correlation_ids import assert_own_ids
 from conformance.assertions.histories import exchange_after
+from conformance.assertions.items import names_of
 from conformance.assertions.judging import (
     assert_refused,
     assume_served,
     decode_answer,
     payload_of,
     violation_context,
+)
+from conformance.assertions.read_only_apis import (
+    assert_served_as_plain,
+    exchange_in_turn,
+    request_of,
+    short_items,
 )
 from conformance.assertions.related_ids import restricted_ids
 from fixtures.under_test.broker import Broker
@@ -43,6 +52,8 @@ from wire.headers import read_correlation_id
 LONG_CLIENT_ID = 1000
 MAX_EXAMPLES_FEW = 4
 """Drawn sequences of correlation ids: which relations matter is pinned."""
+MAX_EXAMPLES_OF_OTHER_APIS = 10
+"""Number of examples for properties that send a request of every version of several APIs; lists of groups may be long."""
 
 
 @pytest.mark.clause("PROTOCOL.correlation-id-echoed")
@@ -130,6 +141,45 @@ def test_client_id_does_not_change_the_answer(
         answer = decode_answer(exchange_after(broker, history, sent), api_version=version)
         assert stable_part(answer) == stable_part(plain), (
             "the response differs from that to a plain client id"
+        )
+
+
+@pytest.mark.needs("read_only_apis")
+@pytest.mark.clause("PROTOCOL.correlation-id-echoed")
+@settings(max_examples=MAX_EXAMPLES_OF_OTHER_APIS)
+@given(correlation_id=correlation_ids())
+@example(correlation_id=2**16)
+@example(correlation_id=-2)
+@example(correlation_id=2**30 + 1)
+def test_correlation_id_comes_back_from_other_apis(broker: Broker, correlation_id: int) -> None:
+    """The response of another API that only reads has the correlation id of its request, whatever that is."""
+    items = short_items(broker)
+    sent = [request_of(item, correlation_id=correlation_id) for item in items]
+    for item, exchange in zip(items, exchange_in_turn(broker, sent), strict=False):
+        with violation_context("a request of another API", names_of([item])):
+            echoed = read_correlation_id(payload_of(exchange))
+            assert echoed == correlation_id, f"the response has the correlation id {echoed}"
+
+
+@pytest.mark.needs("read_only_apis")
+@pytest.mark.clause("PROTOCOL.client-id-free")
+@settings(max_examples=MAX_EXAMPLES_OF_OTHER_APIS)
+@given(other_client_id=client_ids())
+@example(other_client_id=None)
+@example(other_client_id="")
+@example(other_client_id="é" * 200)
+def test_client_id_does_not_change_what_other_apis_answer(
+    broker: Broker, other_client_id: str | None
+) -> None:
+    """A request of another API that only reads gets the error codes of one with a plain client id, whatever its own is."""
+    unanswered = broker.profile.traits.unanswered_client_ids
+    # What 0.11 never answers is judged by the requests of ApiVersions.
+    assume(not (unanswered and re.search(unanswered, other_client_id or "")))
+    with violation_context("an unusual client id of another API", json.dumps(other_client_id)):
+        assert_served_as_plain(
+            broker,
+            short_items(broker),
+            functools.partial(request_of, client_id=other_client_id),
         )
 
 

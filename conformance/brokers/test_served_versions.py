@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from conformance.assertions.gated_apis import missing_feature
 from conformance.assertions.items import Item, names_of
-from conformance.assertions.judging import Unjudged
+from conformance.assertions.judging import MalformedAnswer, Unjudged, decode_answer
 from conformance.assertions.other_apis import (
     advertised_items,
     advertised_table,
@@ -41,9 +41,16 @@ from conformance.engine.sweeping import Sweep
 from fixtures.artefacts.message_schemas import catalogue_of
 from fixtures.under_test.broker import Broker
 from reference_model.judging.agreement import what_it_did
-from strategies.other_apis import bare_requests, build_bare_request, distances
+from strategies.other_apis import (
+    bare_requests,
+    build_bare_request,
+    build_with_key,
+    distances,
+    keys_like_api_versions,
+)
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import NEWEST_VERSION
+from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Outcome, Request
 from wire.primitives import INT16_MAX, INT16_MIN
 
@@ -51,6 +58,10 @@ ADVERTISED = Sweep(advertised_items, check_served)
 OTHER = Sweep(other_items, check_supported)
 NEIGHBOURING = Sweep(neighbouring_items, check_not_served)
 UNLISTED = Sweep(unlisted_items, check_unlisted, unlisted_skipped)
+FEW_EXAMPLES = 30
+"""Number of examples for a property about a single byte."""
+LOW_BYTE = 0xFF
+"""The low byte of an API key, as a mask."""
 
 
 @pytest.mark.swept(checks=[ADVERTISED.judge_again])
@@ -172,6 +183,8 @@ def test_unlisted_api_is_closed(broker: Broker, sent: Request) -> None:
     """A key that the table does not list, whether removed or another listener's, closes the connection."""
     assume(not is_listed(broker, sent.api_key))
     assume(not is_served(broker, sent))
+    # Whether it is taken for a request of ApiVersions is judged by a separate clause.
+    assume(sent.api_key & LOW_BYTE != API_VERSIONS_KEY)
     exchange = send(broker, sent)
     # KIP-35.served-is-listed judges the versions that are served all the same.
     assume(not is_answered(broker, exchange))
@@ -183,6 +196,35 @@ def is_answered(broker: Broker, exchange: Exchange) -> bool:
     sent = exchange.request
     api = catalogue_of(broker.target).find(sent.api_key, sent.api_version)
     return api is not None and is_response_of_served(api, exchange)
+
+
+@pytest.mark.malformed
+@pytest.mark.needs("unknown_apis_survived")
+@pytest.mark.clause("PROTOCOL.api-key-decides")
+@settings(max_examples=FEW_EXAMPLES)
+@given(key=keys_like_api_versions(), version=st.integers(0, NEWEST_VERSION))
+@example(key=274, version=0)
+@example(key=530, version=3)
+@example(key=-238, version=0)
+def test_key_with_the_low_byte_of_api_versions_is_another_api(
+    broker: Broker, key: int, version: int
+) -> None:
+    """A request whose API key is not 18 gets no response with the table of versions, although its low byte is 18."""
+    assume(not is_listed(broker, key))
+    exchange = send(broker, build_with_key(key, version))
+    assert not serves_table(exchange, version), (
+        f"the target takes the API key {key} for that of ApiVersions"
+    )
+
+
+def serves_table(exchange: Exchange, version: int) -> bool:
+    """Return whether a response is a success of ApiVersions; an error in its layout may be how all unknown APIs are refused."""
+    try:
+        answer = decode_answer(exchange, api_version=version)
+    except MalformedAnswer:
+        return False
+    is_listed = answer.range_of(API_VERSIONS_KEY) is not None
+    return is_listed and answer.error_code is ErrorCode.NONE
 
 
 def is_served(broker: Broker, sent: Request) -> bool:

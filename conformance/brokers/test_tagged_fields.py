@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -14,7 +16,13 @@ from conformance.assertions.judging import (
     tag_orders,
     violation_context,
 )
-from conformance.assertions.read_only_apis import codes_of_other_api
+from conformance.assertions.read_only_apis import (
+    assert_served_as_plain,
+    codes_of_other_api,
+    flexible_items,
+    request_with_body_tags,
+)
+from conformance.assertions.refusals import decode_success_or_refusal
 from fixtures.under_test.broker import Broker
 from reference_model.judging.same_response import stable_part
 from strategies.api_versions import api_versions_requests, build_request
@@ -24,6 +32,7 @@ from strategies.broken_requests import (
     requests_with_tag_overrun,
 )
 from strategies.field_values import (
+    FIRST_TAG_NOBODY_KNOWS,
     LARGEST_VALUE,
     MOST_TAGS_SERVED,
     ManyTags,
@@ -33,6 +42,12 @@ from strategies.field_values import (
 from strategies.histories import ALONE, Earlier, History, after, histories
 from strategies.odd_requests import PARTS, build_with_tag_section
 from strategies.other_apis import TaggedHeader, tagged_headers
+from strategies.refused_requests import (
+    HALF_AN_IDENTITY,
+    ILLEGAL_NAME,
+    WRONG_IDS,
+    refused_requests,
+)
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsResponse
 from wire.exchange import Request
 from wire.frames import SOCKET_REQUEST_MAX_BYTES
@@ -45,7 +60,7 @@ from wire.primitives import (
 )
 
 MAX_EXAMPLES_SLOW = 10
-"""Number of examples for properties whose requests have tens of thousands of bytes."""
+"""Number of examples for properties whose requests have tens of thousands of bytes, or are several on a connection."""
 MAX_EXAMPLES_OF_OTHER_APIS = 30
 LONG_TAG = (TaggedField(100, bytes(200)),)
 ONE_TAG = (TaggedField(100, b"\x01"),)
@@ -144,13 +159,35 @@ def test_unknown_tags_in_headers_of_other_apis_are_ignored(
         assert codes_of_other_api(broker, drawn) == plain, "the response has other error codes"
 
 
+@pytest.mark.needs("flexible_apis")
+@pytest.mark.clause("KIP-482.unknown-tags-ignored")
+@settings(max_examples=MAX_EXAMPLES_SLOW)
+@given(tags=unknown_tagged_fields(min_tag=FIRST_TAG_NOBODY_KNOWS))
+@example(tags=ONE_TAG)
+@example(tags=(*LONG_TAG, TaggedField(INT32_MAX, b"")))
+def test_unknown_tags_in_bodies_of_other_apis_are_ignored(
+    broker: Broker, tags: tuple[TaggedField, ...]
+) -> None:
+    """A flexible request of another API with unknown tags in its body gets the error codes of one without."""
+    section = write_raw_tagged_fields(tags)
+    with violation_context("unknown tags in the body of another API", section.hex()):
+        assert_served_as_plain(
+            broker,
+            flexible_items(broker),
+            functools.partial(request_with_body_tags, section=section),
+        )
+
+
 @pytest.mark.clause("KIP-482.tags-ascending-in-answers")
-@given(sent=api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION))
+@given(sent=api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION) | refused_requests())
 @example(sent=build_request(version=3))
+@example(sent=ILLEGAL_NAME)
+@example(sent=WRONG_IDS)
+@example(sent=HALF_AN_IDENTITY)
 def test_tags_in_answers_ascend(broker: Broker, sent: Request) -> None:
-    """The tags of every tag section in an answer ascend, each at most once."""
+    """The tags of every tag section in an answer ascend, each at most once, also in a refusal."""
     assume_served(broker, sent)
-    answer = decode_answer(broker.exchange(sent), api_version=sent.api_version)
+    answer = decode_success_or_refusal(broker.exchange(sent), api_version=sent.api_version)
     for tags in tag_orders(answer):
         assert tags == tuple(sorted(set(tags))), (
             f"the order of the tags is {', '.join(map(str, tags))}"
@@ -158,12 +195,15 @@ def test_tags_in_answers_ascend(broker: Broker, sent: Request) -> None:
 
 
 @pytest.mark.clause("KIP-482.default-tags-omitted")
-@given(sent=api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION))
+@given(sent=api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION) | refused_requests())
 @example(sent=build_request(version=3))
+@example(sent=ILLEGAL_NAME)
+@example(sent=WRONG_IDS)
+@example(sent=HALF_AN_IDENTITY)
 def test_tags_at_their_default_are_not_sent(broker: Broker, sent: Request) -> None:
-    """A response carries no known tagged field that has its default value."""
+    """A response, refusals included, carries no known tagged field that has its default value."""
     assume_served(broker, sent)
-    answer = decode_answer(broker.exchange(sent), api_version=sent.api_version)
+    answer = decode_success_or_refusal(broker.exchange(sent), api_version=sent.api_version)
     sent_defaults = [
         name
         for tag, (name, default) in TAGGED_DEFAULTS.items()

@@ -5,21 +5,39 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from conformance.assertions.judging import assume_served, bytes_after_body, decode_answer
+from conformance.assertions.judging import (
+    assume_served,
+    bytes_after_body,
+    decode_answer,
+    request_above,
+)
+from conformance.assertions.refusals import decode_success_or_refusal
 from fixtures.client.connection import Connection
 from fixtures.polling import poll_until
 from fixtures.under_test.broker import Broker
 from reference_model.profiles.listeners import CONTROLLER_LISTENERS, LISTENERS, PLAINTEXT
-from strategies.api_versions import api_versions_requests, build_request
+from strategies.api_versions import UnservedRequest, api_versions_requests, build_request
 from strategies.field_values import named_client_ids
-from wire.api_versions import FIRST_VERSION_WITH_THROTTLE_TIME, NEWEST_VERSION, THROTTLE_TIME_BYTES
-from wire.exchange import Exchange, Request
+from strategies.refused_requests import (
+    HALF_AN_IDENTITY,
+    ILLEGAL_NAME,
+    WRONG_IDS,
+    refused_requests,
+)
+from wire.api_versions import (
+    FIRST_VERSION_WITH_THROTTLE_TIME,
+    NEWEST_VERSION,
+    THROTTLE_TIME_BYTES,
+)
+from wire.error_codes import ErrorCode
+from wire.exchange import Exchange, Request, encode_request
 
 QUOTA_PERCENT = 0.0001
 """Percentage of one request thread; a single request takes more, so every request exceeds the quota."""
@@ -36,6 +54,8 @@ LONGEST_PAUSE_S = 3.0
 LEAST_SHARE_OF_PAUSE = 0.5
 """After which share of the pause a second request may be answered: the pause that v0 leaves unsaid may be shorter than the
 next one."""
+REFUSED = ("version", "name", "ids")
+"""What a refusal is for."""
 CONTROLLER_LEARNS_S = 5.0
 """A controller reads quotas from the metadata log on its own account. Measured: it throttles as soon as the broker does."""
 HELD_BACK = 2
@@ -43,18 +63,27 @@ HELD_BACK = 2
 
 
 @pytest.mark.clause("KIP-35.throttle-time")
-@given(sent=api_versions_requests(client_ids=named_client_ids()))
+@given(sent=api_versions_requests(client_ids=named_client_ids()) | refused_requests())
 @example(sent=build_request(version=0))
 @example(sent=build_request(version=1))
 @example(sent=build_request(version=2))
 @example(sent=build_request(version=3))
+@example(sent=ILLEGAL_NAME)
+@example(sent=WRONG_IDS)
+@example(sent=HALF_AN_IDENTITY)
 def test_answer_carries_a_throttle_time_from_v1(broker: Broker, sent: Request) -> None:
-    """From v1 a response carries a throttle time that is not negative; v0 has none."""
+    """From v1 a response carries a throttle time that is not negative, which a refusal does not make up; v0 has none."""
     assume_served(broker, sent)
     exchange = broker.exchange(sent)
-    answer = decode_answer(exchange, api_version=sent.api_version)
+    answer = decode_success_or_refusal(exchange, api_version=sent.api_version)
     if has_throttle_time(sent.api_version):
         assert answer.throttle_time_ms >= 0, "the throttle time is negative"
+        if answer.throttle_time_ms and answer.error_code is not ErrorCode.NONE:
+            plain = build_request(version=sent.api_version, client_id=sent.header.client_id)
+            served = decode_answer(broker.exchange(plain), api_version=sent.api_version)
+            assert served.throttle_time_ms > 0, (
+                "a refusal has a throttle time, although the client is not throttled"
+            )
     else:
         rest = bytes_after_body(exchange, api_version=sent.api_version)
         assert len(rest) != THROTTLE_TIME_BYTES, "the v0 response has a throttle time"
@@ -76,11 +105,46 @@ def test_limited_client_is_told_before_it_is_held_back(
     broker: Broker, client_id: str, version: int, pipelined: bool
 ) -> None:
     """Under a request quota a response says how long the pause is and, from 2.0 on, precedes it; a second request waits."""
-    versions = [min(version, broker.max_version)]
-    if pipelined or not has_throttle_time(versions[0]):
+    sent = build_request(version=min(version, broker.max_version))
+    assert_told_and_held_back(broker, client_id, sent, pipelined=pipelined)
+
+
+@pytest.mark.needs("more_than_reading", "quota")
+@pytest.mark.listeners("plaintext")
+@pytest.mark.clause("KIP-35.throttle-time")
+@settings(max_examples=1)
+@given(client_id=LIMITED_CLIENT_IDS, refused=st.sampled_from(REFUSED))
+@example(client_id="throttled-0", refused="version")
+@example(client_id="throttled-0", refused="name")
+@example(client_id="throttled-0", refused="ids")
+def test_limited_client_is_held_back_after_a_refusal(
+    broker: Broker, client_id: str, refused: str
+) -> None:
+    """Under a request quota a refusal says how long the pause is, unless it has the layout of v0, and a second request waits."""
+    if refused == "version":
+        sent = request_above(broker, UnservedRequest())
+    else:
+        sent = ILLEGAL_NAME if refused == "name" else WRONG_IDS
+        assume_served(broker, sent)
+    assert_told_and_held_back(broker, client_id, sent)
+
+
+def assert_told_and_held_back(
+    broker: Broker, client_id: str, sent: Request, *, pipelined: bool = False
+) -> None:
+    """Fail unless a request under a quota is answered with its pause, before it, and another one after it waits.
+
+    Args:
+        broker: the target.
+        client_id: the beginning of the client id that the quota is set for.
+        sent: the request, but for its client id.
+        pipelined: whether another request follows although the response says how long the pause is.
+    """
+    requests = [sent]
+    if pipelined or not has_throttle_time(layout_of(broker, sent)):
         # A response in v0 has no throttle time: only a second request shows the pause.
-        versions.append(FIRST_VERSION_WITH_THROTTLE_TIME)
-    assert_held_back(broker, client_id, versions)
+        requests.append(build_request(version=FIRST_VERSION_WITH_THROTTLE_TIME))
+    assert_held_back(broker, client_id, requests)
 
 
 @pytest.mark.needs("more_than_reading", "quota", "quota_on_listener")
@@ -93,12 +157,12 @@ def test_limited_client_is_held_back_on_every_listener(broker: Broker, version: 
     """A request quota holds on each listener as on the plaintext one: a response states the pause, and the next one waits."""
     # One pause on each listener is enough: the broker's code differs only before it knows the client.
     versions = [min(version, broker.max_version), FIRST_VERSION_WITH_THROTTLE_TIME]
-    assert_held_back(broker, LIMITED, versions)
+    assert_held_back(broker, LIMITED, [build_request(version=each) for each in versions])
 
 
-def assert_held_back(broker: Broker, client_id: str, versions: Sequence[int]) -> None:
+def assert_held_back(broker: Broker, client_id: str, requests: Sequence[Request]) -> None:
     """Fail unless the responses to throttled requests, which are sent together, state the pause, and the second one waits for it."""
-    first, *second = answered_under_quota(broker, client_id, versions)
+    first, *second = answered_under_quota(broker, client_id, requests)
     pauses_ms = [
         each.throttle_time_ms for each in (first, *second) if each.throttle_time_ms is not None
     ]
@@ -109,7 +173,7 @@ def assert_held_back(broker: Broker, client_id: str, versions: Sequence[int]) ->
         )
     if broker.profile.traits.answer_precedes_pause and first.latency_ms >= pauses_ms[0]:
         # A pause of this machine is not the target's fault, but is unlikely to happen twice.
-        first, *_ = answered_under_quota(broker, client_id, versions)
+        first, *_ = answered_under_quota(broker, client_id, requests)
         assert first.latency_ms < pauses_ms[0], "the response came only after the pause"
 
 
@@ -125,16 +189,21 @@ def has_throttle_time(version: int) -> bool:
     return version >= FIRST_VERSION_WITH_THROTTLE_TIME
 
 
+def layout_of(broker: Broker, sent: Request) -> int:
+    """Return the version in whose layout a request is answered: that of a refusal if its version is not served."""
+    return sent.api_version if sent.api_version <= broker.max_version else 0
+
+
 def answered_under_quota(
-    broker: Broker, client_id: str, versions: Sequence[int]
+    broker: Broker, client_id: str, requests: Sequence[Request]
 ) -> list[ThrottledAnswer]:
-    """Send a request of each version together, under a client id that is throttled, and return the responses."""
+    """Send requests together, under a client id that is throttled, and return the responses."""
     administration = broker.running.administration
     assert administration is not None
     client_id = f"{client_id}-{next(UNUSED)}"
-    requests = [
-        build_request(version=version, client_id=client_id, correlation_id=number)
-        for number, version in enumerate(versions)
+    limited = [
+        under_client_id(each, client_id, correlation_id=number)
+        for number, each in enumerate(requests)
     ]
 
     def is_throttled() -> bool:
@@ -151,8 +220,15 @@ def answered_under_quota(
             # `limit_requests` waits for the broker; whether the controller throttles is judged below.
             poll_until(is_throttled, True, limit_s=CONTROLLER_LEARNS_S)
         with connection_of(broker, client_id) as connection:
-            exchanges = connection.converse(requests)
-    return [throttled_answer(*each) for each in zip(exchanges, versions, strict=True)]
+            exchanges = connection.converse(limited)
+    return [throttled_answer(each, layout_of(broker, each.request)) for each in exchanges]
+
+
+def under_client_id(sent: Request, client_id: str, *, correlation_id: int) -> Request:
+    """Return the same request with other ids in its header."""
+    assert sent.body is not None
+    header = replace(sent.header, client_id=client_id, correlation_id=correlation_id)
+    return encode_request(header, sent.body)
 
 
 @contextmanager
@@ -167,8 +243,8 @@ def connection_of(broker: Broker, client_id: str) -> Iterator[Connection]:
         yield connection
 
 
-def throttled_answer(exchange: Exchange, version: int) -> ThrottledAnswer:
+def throttled_answer(exchange: Exchange, layout: int) -> ThrottledAnswer:
     """Decode the response to a throttled client."""
-    answer = decode_answer(exchange, api_version=version)
-    pause_ms = answer.throttle_time_ms if has_throttle_time(version) else None
+    answer = decode_success_or_refusal(exchange, api_version=layout)
+    pause_ms = answer.throttle_time_ms if has_throttle_time(layout) else None
     return ThrottledAnswer(pause_ms, (exchange.latency_us or 0) / 1000)

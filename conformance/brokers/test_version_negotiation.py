@@ -21,11 +21,14 @@ from fixtures.under_test.broker import Broker
 from strategies.api_versions import (
     UnservedRequest,
     api_versions_requests,
+    body_with,
     build_request,
     negative_versions,
     unserved_requests,
 )
+from strategies.field_values import PLAINLY_ILLEGAL, Software
 from strategies.histories import ALONE, Earlier, History, after, histories, in_one_write_with
+from strategies.weights import one_branch
 from wire.api_keys import API_VERSIONS_KEY
 from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Request
@@ -149,13 +152,20 @@ def test_refusal_lists_nothing_else(
 
 @pytest.mark.malformed
 @pytest.mark.clause("KIP-511.unparsed-when-unsupported")
-@given(drawn=unserved_requests(bodies=st.binary(max_size=40)), history=histories())
+@given(
+    drawn=unserved_requests(
+        bodies=st.binary(max_size=40) | one_branch(PLAINLY_ILLEGAL.map(body_with))
+    ),
+    history=histories(),
+)
 @example(drawn=NO_BODY_AT_ALL, history=ALONE)
 @example(drawn=UnservedRequest(distance=94, body=b"\xff\xff"), history=ALONE)
+@example(drawn=UnservedRequest(body=body_with(Software("a b", "1"))), history=ALONE)
+@example(drawn=UnservedRequest(distance=94, body=body_with(Software("a", ""))), history=ALONE)
 def test_body_of_an_unknown_version_does_not_matter(
     broker: Broker, drawn: UnservedRequest, history: History
 ) -> None:
-    """A broker answers an unknown version with any body in the same way as one without a body."""
+    """A broker answers an unknown version with any body, also one of the newest layout with an illegal name, as without a body."""
     sent = request_above(broker, drawn)
     bare = build_request(version=sent.api_version, correlation_id=sent.correlation_id, body=b"")
     assert payload_of(exchange_after(broker, history, sent)) == payload_of(

@@ -44,7 +44,7 @@ from wire.api_versions import (
 from wire.exchange import Request, encode_request
 from wire.frames import SIZE_BYTES, read_size
 from wire.headers import CLIENT_ID_LENGTH_END
-from wire.primitives import INT16_MAX, INT16_MIN, INT32_MAX, INT32_MIN, NO_TAGS
+from wire.primitives import INT16_MAX, INT16_MIN, INT32_MAX, INT32_MIN, NO_TAGS, TaggedField
 
 SEEDS_OF_TAILS = 5
 _V0_BYTES = len(build_request(version=0).data) - SIZE_BYTES
@@ -152,6 +152,23 @@ DIMENSIONS: Mapping[str, Tails] = {
         "65,536 bytes": lambda value: len(value.section) == LARGEST_TAG_SECTION,
     },
     "header of another API": {"with tags": lambda value: value.section != NO_TAGS},
+    "correlation id of another API": {
+        "of more than 16 bits": lambda value: value > 0xFFFF,
+        "negative": lambda value: value < 0,
+    },
+    "client id of another API": {
+        "null": lambda value: value is None,
+        "empty": lambda value: value == "",
+        "at least 128 bytes": lambda value: len((value or "").encode()) >= 128,
+    },
+    "tag in the body of another API": {
+        "any": bool,
+        "value of at least 128 bytes": lambda field: len(field.data) >= FIRST_TWO_BYTE_SIZE,
+    },
+    "API key with the low byte of ApiVersions": {
+        "negative": lambda value: value < 0,
+        "positive": lambda value: value > 0,
+    },
     "body": {"any bytes in a served version": bool},
     "malformation": {
         **{kind: _says(kind) for kind in (ODD_LENGTH, BEYOND_THE_FRAME, TOO_LONG, NOT_TEXT)},
@@ -203,6 +220,10 @@ DIMENSIONS: Mapping[str, Tails] = {
 
 _DIMENSION_OF_PARAMETER: Mapping[str, str] = {
     "client_id": "client id",
+    "other_client_id": "client id of another API",
+    "correlation_id": "correlation id of another API",
+    "tags": "tag in the body of another API",
+    "key": "API key with the low byte of ApiVersions",
     "offset": "node id",
     "variant": "cluster id",
     "version": "version",
@@ -224,7 +245,7 @@ _DIMENSION_OF_KIND: Mapping[type, str] = {
     History: "earlier requests",
 }
 """What values of these classes are."""
-_ROWS = (Software, Ids, UnservedRequest, ManyTags, History)
+_ROWS = (Software, Ids, UnservedRequest, ManyTags, TaggedField, History)
 """Named tuples, which are one value each."""
 
 

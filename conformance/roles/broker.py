@@ -19,7 +19,7 @@ from clauses import marks
 from clauses.catalogue import Clause, Role
 from conformance.assertions.features import lists_features, lists_supported_features
 from conformance.assertions.logins import lists_handshake
-from conformance.assertions.other_apis import lists_other_apis
+from conformance.assertions.other_apis import lists_other_apis, survives_unknown_apis
 from conformance.assertions.read_only_apis import flexible_items, produce_items, read_only_items
 from conformance.assertions.violated_musts import V0_ALWAYS_SERVED
 from conformance.engine.drawing import examples_go_to
@@ -125,6 +125,10 @@ NEEDS: Mapping[str, Need[Broker]] = {
     ),
     "other_apis": Need(
         lists_other_apis, "the target lists no other API than ApiVersions on this listener"
+    ),
+    "unknown_apis_survived": Need(
+        survives_unknown_apis,
+        "a request of any unknown API ends the target (judged by PROTOCOL.malformed-hurts-nobody)",
     ),
     "flexible_apis": Need(
         lambda broker: bool(flexible_items(broker)),

@@ -23,7 +23,7 @@ from strategies.field_values import (
 from wire.exchange import Request
 from wire.primitives import INT16_MAX, INT16_MIN
 
-WELL_FORMED = ("api_versions_requests", "requests_with_cluster_ids")
+WELL_FORMED = ("api_versions_requests", "refused_requests", "requests_with_cluster_ids")
 BROKEN_IN_WHOLE_FRAMES = (
     "flexible_requests_with_old_header",
     "malformed_requests",

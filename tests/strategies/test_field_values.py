@@ -80,6 +80,12 @@ def test_tagged_fields_are_unknown_and_in_order(drawn: tuple[TaggedField, ...]) 
     assert all(len(field.data) <= 5 for field in drawn)
 
 
+@given(drawn=unknown_tagged_fields(min_tag=FIRST_TAG_NOBODY_KNOWS))
+def test_tags_may_begin_with_the_first_that_nobody_knows(drawn: tuple[TaggedField, ...]) -> None:
+    """Requests of other APIs may have tags of their own, which are smaller."""
+    assert drawn[0].tag >= FIRST_TAG_NOBODY_KNOWS
+
+
 def test_no_known_tag_is_as_large_as_the_first_unknown_one() -> None:
     """The tags of this project's messages and headers lie below the unknown ones."""
     messages = (ApiVersionsRequest, ApiVersionsResponse, RequestHeader, ResponseHeader)

@@ -6,18 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from strategies.api_versions import build_request
 from strategies.other_apis import (
     LIST_GROUPS,
     METADATA,
     TaggedHeader,
     bare_requests,
     build_bare_request,
+    build_with_key,
     distances,
+    keys_like_api_versions,
     tagged_headers,
     whole_requests,
 )
 from tests.strategies.search import find_any, minimal
-from wire.api_keys import READ_ONLY_KEYS
+from wire.api_keys import API_VERSIONS_KEY, READ_ONLY_KEYS
 from wire.codec import decode_prefix
 from wire.exchange import Request
 from wire.frames import SIZE_BYTES
@@ -54,6 +57,24 @@ def test_whole_requests_have_their_literal_bytes(sent: Request, data: str) -> No
 def test_keys_that_no_broker_listener_has_are_drawn(keys: range) -> None:
     """Removed keys, the controller's, negative ones and those of vendors are drawn."""
     find_any(bare_requests(), lambda sent: sent.api_key in keys)
+
+
+@given(key=keys_like_api_versions())
+def test_keys_like_that_of_api_versions_differ_in_their_high_byte(key: int) -> None:
+    """None of them is the key of ApiVersions, and each fits an int16."""
+    assert key != API_VERSIONS_KEY
+    assert key.to_bytes(2, signed=True)[1] == API_VERSIONS_KEY
+
+
+@pytest.mark.parametrize("version", [0, 3, 5])
+def test_request_with_another_key_is_otherwise_one_of_api_versions(version: int) -> None:
+    """The bytes after the key are those of a plain request."""
+    after_key = SIZE_BYTES + 2
+    sent, plain = build_with_key(274, version).data, build_request(version=version).data
+    assert sent[:after_key] == plain[:SIZE_BYTES] + b"\x01\x12"
+    assert sent[after_key:] == plain[after_key:]
+    for key in (-238, 530):
+        find_any(keys_like_api_versions(), lambda drawn, key=key: drawn == key)
 
 
 @pytest.mark.parametrize("sign", [1, -1])

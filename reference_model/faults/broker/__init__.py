@@ -6,6 +6,7 @@ There are one or more modules per source of clauses. `registry.py` defines what 
 from reference_model.faults.broker import (
     connections,
     features,
+    fields_of_other_apis,
     framing,
     gated_apis,
     histories,
@@ -21,6 +22,7 @@ from reference_model.faults.broker import (
     out_of_step,
     protocol,
     protocol_headers,
+    refusals,
     sasl,
     software_metrics,
     unlisted_apis,

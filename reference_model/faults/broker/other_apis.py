@@ -14,6 +14,7 @@ from wire.api_keys import (
     ADD_PARTITIONS_TO_TXN_KEY,
     API_VERSIONS_KEY,
     DESCRIBE_CLUSTER_KEY,
+    FETCH_KEY,
     JOIN_GROUP_KEY,
     LIST_GROUPS_KEY,
     METADATA_KEY,
@@ -242,6 +243,7 @@ IN_ORDER = "PROTOCOL.answers-in-order"
 NEVER_ASKED = "KIP-35.never-asked-is-served"
 NO_RESPONSE = "PROTOCOL.no-response-to-acks-0"
 LATE_MS = 120
+SOON_MS = 5
 
 
 def _released(context: RequestContext, api_key: int) -> bytes:
@@ -265,6 +267,34 @@ def clusters_are_described_late(context: RequestContext) -> None:
     held = _released(context, DESCRIBE_CLUSTER_KEY)
     if held:
         context.pause = Pause(milliseconds=LATE_MS, afterwards=held)
+
+
+def _answer_soon_after_the_next(context: RequestContext, api_key: int) -> None:
+    """Send the response to an API some milliseconds after that to the request that arrived with it."""
+    held = _released(context, api_key)
+    if held:
+        context.pause = Pause(milliseconds=SOON_MS, afterwards=held)
+
+
+@defect(Stage.ANSWER, IN_ORDER, every_api=True)
+def produce_is_acknowledged_after_the_next_request(context: RequestContext) -> None:
+    """Produce that arrives together with the next request is answered 5 ms after it, as by a proxy that waits for a broker."""
+    _answer_soon_after_the_next(context, PRODUCE_KEY)
+
+
+@defect(Stage.ANSWER, IN_ORDER, every_api=True)
+def fetches_wait_while_others_are_answered(context: RequestContext) -> None:
+    """Fetch that arrives together with the next request is answered 5 ms after it, although both are on one connection."""
+    _answer_soon_after_the_next(context, FETCH_KEY)
+
+
+@defect(Stage.ANSWER, IN_ORDER, every_api=True)
+def api_versions_overtakes_metadata(context: RequestContext) -> None:
+    """ApiVersions directly after Metadata in one write is answered 5 ms before it, as by a proxy that answers it itself."""
+    unread = context.connection.unread[SIZE_BYTES : SIZE_BYTES + 2]
+    is_next = unread == write_int16(API_VERSIONS_KEY)
+    if is_next or "held" in context.connection.memory:
+        _answer_soon_after_the_next(context, METADATA_KEY)
 
 
 @defect(Stage.ANSWER, IN_ORDER, every_api=True)
