@@ -12,8 +12,14 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from conformance.assertions.features import FeatureList, assert_features_as_on
+from conformance.assertions.features import (
+    FeatureList,
+    assert_features_as_on,
+    assert_same_levels,
+    responses_at_one_epoch,
+)
 from conformance.assertions.judging import assume_served, bytes_after_body, decode_answer
+from conformance.engine.property_judge import JUDGE
 from fixtures.client.running_broker import RunningBroker
 from fixtures.under_test.broker import Broker
 from reference_model.judging.same_response import stable_part
@@ -210,4 +216,20 @@ def test_every_listener_lists_features(broker: Broker, version: int) -> None:
     kinds = (
         (FeatureList.SUPPORTED,) if broker.listener in CONTROLLER_LISTENERS else tuple(FeatureList)
     )
-    assert_features_as_on(broker, PLAINTEXT, version, kinds)
+    assert_features_as_on(broker, PLAINTEXT, version, kinds, of_one_node=True)
+
+
+@pytest.mark.listeners(*OTHER_LISTENERS)
+@pytest.mark.needs("plaintext", "one_epoch")
+@pytest.mark.clause("FEATURES.same-levels-at-one-epoch")
+@given(version=FLEXIBLE_VERSIONS)
+@example(version=3)
+@example(version=5)
+def test_levels_are_the_same_at_one_epoch(broker: Broker, version: int) -> None:
+    """A listener that names the epoch that the plaintext one names finalizes the same features with the same levels."""
+    assume(version <= min(broker.max_version, broker.sibling(PLAINTEXT).max_version))
+    responses = responses_at_one_epoch(broker, PLAINTEXT, version)
+    if responses is None:
+        JUDGE.get().leaves_out("responses at different epochs, which prove nothing")
+        return
+    assert_same_levels(*responses, PLAINTEXT)

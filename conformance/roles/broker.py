@@ -18,7 +18,11 @@ from hypothesis.errors import Flaky
 from clauses import marks
 from clauses.catalogue import Clause, Role
 from conformance.assertions.blame import V0_ALWAYS_SERVED
-from conformance.assertions.features import lists_features, lists_supported_features
+from conformance.assertions.features import (
+    lists_features,
+    lists_supported_features,
+    names_epoch_of,
+)
 from conformance.assertions.other_apis import lists_other_apis
 from conformance.assertions.read_only_apis import flexible_items, produce_items, read_only_items
 from conformance.engine.drawing import examples_go_to
@@ -64,6 +68,10 @@ NEEDS: Mapping[str, Need[Broker]] = {
     "plaintext_features": Need(
         lambda broker: lists_supported_features(broker.sibling(PLAINTEXT)),
         "the target lists no supported feature on its plaintext listener",
+    ),
+    "one_epoch": Need(
+        lambda broker: names_epoch_of(broker, PLAINTEXT),
+        "the listener names no epoch of the finalized features, or another one than the plaintext listener: this proves nothing",
     ),
     "upstream_features": Need(
         lambda broker: lists_supported_features(broker.sibling(UPSTREAM)),

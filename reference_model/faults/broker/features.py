@@ -191,16 +191,46 @@ def a_second_answer_has_another_level(context: RequestContext) -> None:
 
 @defect(Stage.RESPONSE, "FEATURES.listed-on-every-listener", listeners=(CONTROLLER,))
 def controllers_list_no_features(context: RequestContext) -> None:
-    """The controller listener lists no feature."""
+    """The controller listener lists no feature, and no epoch."""
     if _carries_features(context):
-        context.replace_response(supported_features=(), finalized_features=())
+        context.replace_response(
+            supported_features=(), finalized_features=(), finalized_features_epoch=-1
+        )
 
 
 @defect(Stage.RESPONSE, "FEATURES.listed-on-every-listener", listeners=(SASL_PLAINTEXT,))
 def listeners_with_sasl_list_no_finalized_features(context: RequestContext) -> None:
-    """The listener with SASL lists the supported features, but no finalized one."""
-    if _carries_features(context) and context.broker.profile.listener == SASL_PLAINTEXT:
+    """The listener with SASL lists the supported features, but no finalized one and no epoch."""
+    if _carries_features(context):
+        context.replace_response(finalized_features=(), finalized_features_epoch=-1)
+
+
+@defect(Stage.RESPONSE, "FEATURES.same-levels-at-one-epoch", listeners=(SASL_PLAINTEXT,))
+def listeners_with_sasl_forget_the_levels_of_an_epoch(context: RequestContext) -> None:
+    """The listener with SASL names the epoch of the plaintext one, but no feature that is finalized at it."""
+    if _carries_features(context):
         context.replace_response(finalized_features=())
+
+
+@defect(Stage.RESPONSE, "FEATURES.same-levels-at-one-epoch", listeners=(SASL_PLAINTEXT,))
+def listeners_with_sasl_finalize_lower_levels(context: RequestContext) -> None:
+    """On the listener with SASL each finalized level is the lowest that is supported above 0."""
+    if _carries_features(context):
+        lowest = {f.name: max(f.min_version, 1) for f in context.broker.profile.supported_features}
+        context.replace_response(
+            finalized_features=tuple(
+                _at_level(feature, lowest[feature.name])
+                for feature in context.message.finalized_features
+            ),
+        )
+
+
+@defect(Stage.RESPONSE, "FEATURES.same-levels-at-one-epoch", listeners=(CONTROLLER,))
+def controllers_leave_out_a_finalized_feature(context: RequestContext) -> None:
+    """The controller listener leaves out the last finalized feature."""
+    if _carries_features(context):
+        finalized = context.message.finalized_features
+        context.replace_response(finalized_features=finalized[:-1])
 
 
 def _at_level(feature: FinalizedFeatureKey, level: int) -> FinalizedFeatureKey:
