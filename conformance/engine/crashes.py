@@ -35,7 +35,7 @@ class CrashJudge:
     """Runs the bodies of one property, and records which clause an end of the target violates.
 
     Attributes:
-        failed_elsewhere: ids of clauses that a crash violated, other than the property's own.
+        failed_elsewhere: ids of clauses other than the property's own that were violated.
     """
 
     def __init__(self, judged: JudgedTarget, examples: ExampleRecorder) -> None:
@@ -74,7 +74,7 @@ class CrashJudge:
         """Record a crash as a violation of the clause about crashes, unless that is the property's own."""
         clause = clause_of_crash(steps)
         if clause not in self._examples.clauses and self._examples.is_planned(clause):
-            self._record(clause, error, steps, self._examples.drawn(values))
+            self.differs(clause, error, steps, self._examples.drawn(values))
 
     def blame_for_end(self, gone: BrokerGone, values: Mapping[str, Any]) -> BrokerGone:
         """Record the end of a target that is not started again, and end all judging of it.
@@ -101,7 +101,7 @@ class CrashJudge:
         if not self._examples.is_planned(clause):
             clause = self._examples.clauses[0]
         drawn = self._examples.drawn(values) if steps == tuple(judged.journal) else ""
-        self._record(clause, _crash_error(gone), steps, drawn)
+        self.differs(clause, _crash_error(gone), steps, drawn)
         judged.unreadable = BrokerGone(
             f"{gone}; {clause.id} judges this. Nothing more is sent; earlier results are kept"
         )
@@ -121,9 +121,17 @@ class CrashJudge:
             return
         raise HarnessError(f"{gone}; the same bytes did not end it again") from gone
 
-    def _record(
-        self, clause: Clause, error: TargetEnded, steps: tuple[Step, ...], drawn: str
+    def differs(
+        self, clause: Clause, error: AssertionError, steps: tuple[Step, ...], drawn: str = ""
     ) -> None:
+        """Record an example that violates a clause, which may be another one than those of the property.
+
+        Args:
+            clause: the clause.
+            error: the violation.
+            steps: what shows it.
+            drawn: the values of the example; empty if no single example of the property shows it.
+        """
         if clause not in self._examples.clauses:
             self.failed_elsewhere.add(clause.id)
         self._examples.for_clause(clause).differs(error, steps, drawn=drawn)

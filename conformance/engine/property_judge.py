@@ -12,8 +12,10 @@ from typing import Any
 
 from hypothesis.errors import UnsatisfiedAssumption
 
-from clauses.catalogue import Clause
+from clauses.catalogue import Clause, catalogue
 from clauses.tiers import Tier
+from conformance.assertions.epochs import EPOCH_MONOTONE, EpochFell, assert_epoch_never_fell
+from conformance.assertions.features import lists_features
 from conformance.assertions.judging import JudgedElsewhere, TargetEnded, Unjudged
 from conformance.engine.crashes import CrashJudge
 from conformance.engine.drawing import Body
@@ -24,6 +26,7 @@ from conformance.engine.judge import Judge
 from conformance.engine.repeating import FailingExample
 from fixtures.client.patience import Patience
 from fixtures.errors import BrokerGone, HarnessError, NoCredentials, OutOfPatience
+from fixtures.under_test.broker import Broker
 from fixtures.under_test.judged_target import JudgedTarget
 from reports.records import Phase
 from reports.run.recorder import RunRecorder
@@ -83,7 +86,7 @@ class PropertyJudge(Judge):
 
     @property
     def failed_elsewhere(self) -> set[str]:
-        """Ids of further clauses that an example violated by a crash."""
+        """Ids of further clauses that its examples violated."""
         return self._crashes.failed_elsewhere
 
     @property
@@ -213,6 +216,17 @@ class PropertyJudge(Judge):
             return False
         self._limits.begin_again()
         return True
+
+    def judge_epochs(self) -> None:
+        """Record a fall of the epoch of the finalized features that this property's responses show, though it is about another clause."""
+        clause = catalogue()[EPOCH_MONOTONE]
+        if not isinstance(self._judged, Broker) or clause in self._examples.clauses:
+            return
+        try:
+            assert_epoch_never_fell(self._judged)
+        except EpochFell as error:
+            if self._examples.is_planned(clause) and lists_features(self._judged):
+                self._crashes.differs(clause, error, error.steps)
 
     def raise_first(self) -> None:
         """End the property: record how much was run, and raise the first violation that Hypothesis did not raise.

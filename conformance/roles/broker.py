@@ -222,6 +222,7 @@ class BrokerRole(RoleInRun[Broker]):
                 judge.repeat_failures(partial(self.repeat, judged))
             raise
         finally:
+            judge.judge_epochs()
             item.stash[FAILED_ELSEWHERE] = judge.failed_elsewhere
 
     def repeat(

@@ -42,6 +42,7 @@ class BrokerState:
         address: the host and port that Metadata and DescribeCluster name.
         connections: the open connections.
         recent: the software that was named last, whether or not a connection of it is open.
+        memory: data that a planted defect keeps as long as the broker runs.
     """
 
     profile: Profile
@@ -52,6 +53,7 @@ class BrokerState:
     address: tuple[str, int] = ("", 0)
     connections: list[OpenConnection] = field(default_factory=list)
     recent: deque[ClientSoftware] = field(default_factory=lambda: deque(maxlen=RECENT_MOST))
+    memory: dict[str, Any] = field(default_factory=dict)
 
     def preferred(self, payload: bytes, state: ConnectionState | None = None) -> Reaction:
         """Return this broker's reaction to a frame, without its planted defect."""

@@ -20,6 +20,7 @@ from wire.primitives import TaggedField, write_int64, write_nullable_string, wri
 SUPPORTED_FEATURES_TAG = 0
 EPOCH_TAG = 1
 FIRST_EPOCH = 1000
+RESPONSES_TO_ONE_OLD_EPOCH = 50
 
 
 def _carries_features(context: RequestContext) -> bool:
@@ -154,6 +155,31 @@ def features_are_finalized_at_no_epoch(context: RequestContext) -> None:
     """Finalized features come without their epoch."""
     if _carries_features(context):
         context.replace_response(finalized_features_epoch=-1)
+
+
+@defect(Stage.RESPONSE, "FEATURES.epoch-monotone")
+def every_fiftieth_response_has_an_older_epoch(context: RequestContext) -> None:
+    """Of all flexible responses of the broker, every fiftieth has an older epoch than the others."""
+    if _carries_features(context):
+        memory = context.broker.memory
+        count = memory["flexible responses"] = memory.get("flexible responses", 0) + 1
+        is_old = count % RESPONSES_TO_ONE_OLD_EPOCH == 0
+        context.replace_response(finalized_features_epoch=FIRST_EPOCH - is_old)
+
+
+@defect(Stage.RESPONSE, "FEATURES.epoch-monotone")
+def requests_with_tags_get_an_older_epoch(context: RequestContext) -> None:
+    """A request with tagged fields in its header gets an older epoch than any other."""
+    if _carries_features(context):
+        context.replace_response(finalized_features_epoch=FIRST_EPOCH - bool(context.tag_count))
+
+
+@defect(Stage.RESPONSE, "FEATURES.epoch-monotone")
+def a_refusal_takes_the_epoch_back(context: RequestContext) -> None:
+    """After a request in an unsupported version, all further responses on its connection have an older epoch."""
+    was_refused = context.has_seen("refusal", now=context.refuses_version)
+    if _carries_features(context):
+        context.replace_response(finalized_features_epoch=FIRST_EPOCH - was_refused)
 
 
 @defect(Stage.RESPONSE, "FEATURES.same-on-repeat")
