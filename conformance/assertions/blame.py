@@ -27,6 +27,7 @@ from conformance.assertions.judging import (
     error_code_of,
     payload_of,
 )
+from conformance.assertions.lost_connections import KEPT, lost_at_random, lost_while_opening
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
 from proposals import proposals
@@ -55,7 +56,6 @@ ABOUT_PLAIN_REQUESTS = {
 }
 """Clauses that state for some targets what a clause about plain requests states for all of them."""
 IN_ORDER = "PROTOCOL.answers-in-order"
-KEPT = "PROTOCOL.well-formed-never-closed"
 NAMES_REFUSED = "KIP-511.names-refused"
 SIZE_EXACT = "PROTOCOL.size-prefix-exact"
 ILLEGAL_SOFTWARE = Software("a_b", "1")
@@ -68,9 +68,23 @@ SECOND_REQUEST = "a second plain request on a connection"
 def judged_elsewhere(
     broker: Broker, error: BaseException | None, clauses: Collection[str]
 ) -> JudgedElsewhere | None:
-    """Return why a violation says nothing about the clauses of its property; None if it violates them."""
-    if not isinstance(error, MalformedAnswer):
-        return None
+    """Return why a violation says nothing about the clauses of its property; None if it violates them.
+
+    A connection that could not be opened is explained as well, if the target loses some at random.
+    """
+    if isinstance(error, HarnessError):
+        return lost_while_opening(broker, error)
+    if isinstance(error, MalformedAnswer):
+        explained = _explained(broker, error, clauses)
+        if explained is not None or error.fault is not ResponseFault.NO_ANSWER:
+            return explained
+    return lost_at_random(broker, clauses)
+
+
+def _explained(
+    broker: Broker, error: MalformedAnswer, clauses: Collection[str]
+) -> JudgedElsewhere | None:
+    """Return which plainer request fails in the same way; None if none does, or if the property's clauses are about it."""
     # If the target answers nothing more, the violation stands.
     with suppress(HarnessError):
         if _has_flexible_header(broker, error):

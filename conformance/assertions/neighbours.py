@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
-from conformance.assertions.blame import KEPT, SECOND_REQUEST, V0_ALWAYS_SERVED, first_unanswered
+from conformance.assertions.blame import SECOND_REQUEST, V0_ALWAYS_SERVED, first_unanswered
 from conformance.assertions.judging import JudgedElsewhere, MalformedAnswer, fate_of
+from conformance.assertions.lost_connections import KEPT
 from fixtures.client.connection import Connection
 from fixtures.errors import HarnessError
 from fixtures.polling import poll_until

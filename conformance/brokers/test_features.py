@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from conformance.assertions.epochs import EPOCH_MONOTONE, assert_epoch_never_fell
+from conformance.assertions.epochs import assert_epoch_never_fell
 from conformance.assertions.features import (
     FeatureList,
     assert_features_as_on,
@@ -129,7 +129,7 @@ def test_feature_ranges_are_sound(broker: Broker, sent: Request) -> None:
 
 @pytest.mark.in_order
 @pytest.mark.needs("features")
-@pytest.mark.clause(EPOCH_MONOTONE)
+@pytest.mark.clause("FEATURES.epoch-monotone")
 @given(
     connections=st.lists(
         st.lists(

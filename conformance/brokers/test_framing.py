@@ -15,6 +15,7 @@ from conformance.assertions.judging import (
     decode_answer,
     payload_of,
 )
+from conformance.assertions.lost_connections import assert_new_connections_served
 from conformance.assertions.neighbours import assert_undisturbed, open_bystander
 from fixtures.client.tls_stream import TlsShape
 from fixtures.under_test.broker import Broker
@@ -56,6 +57,7 @@ LONGEST_PIPELINE_OVER_TLS = 4
 EVERY_BYTE = range(LONGEST_REQUEST_BYTES)
 CUTS = st.lists(st.integers(1, LONGEST_REQUEST_BYTES), max_size=12) | st.just(EVERY_BYTE)
 MAX_EXAMPLES_SLOW = 10
+MANY_CONNECTIONS = 30
 BYSTANDER_REQUESTS = 3
 """Requests on the connection that may be disturbed: before a malformed request, meanwhile, and after it."""
 
@@ -247,3 +249,12 @@ def test_well_formed_request_keeps_the_connection(broker: Broker, sent: Request)
     exchange = broker.exchange(sent)
     payload_of(exchange)
     assert_kept(exchange, f"the connection is unusable; {summary_of(exchange)}")
+
+
+@pytest.mark.clause("PROTOCOL.well-formed-never-closed")
+@settings(max_examples=1)
+@given(connections=st.integers(2, MANY_CONNECTIONS))
+@example(connections=MANY_CONNECTIONS)
+def test_every_new_connection_is_served(broker: Broker, connections: int) -> None:
+    """Of dozens of new connections, one after the other, each serves a plain request."""
+    assert_new_connections_served(broker, connections)

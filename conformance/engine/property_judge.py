@@ -17,6 +17,7 @@ from clauses.tiers import Tier
 from conformance.assertions.epochs import EPOCH_MONOTONE, EpochFell, assert_epoch_never_fell
 from conformance.assertions.features import lists_features
 from conformance.assertions.judging import JudgedElsewhere, TargetEnded, Unjudged
+from conformance.assertions.lost_connections import KEPT, LostAtRandom
 from conformance.engine.crashes import CrashJudge
 from conformance.engine.drawing import Body
 from conformance.engine.example_limits import ExampleLimits
@@ -295,8 +296,17 @@ class PropertyJudge(Judge):
             self._failing.keep(self._examples.signatures(error), example, is_shrunk=is_shrunk)
         return difference.is_binding
 
+    def elsewhere(self, error: BaseException | None) -> JudgedElsewhere | None:
+        """Return why a violation is another clause's fault; None if it is not, or if the run has no cell for connections that are lost."""
+        reason = super().elsewhere(error)
+        is_judged = self._examples.is_planned(catalogue()[KEPT])
+        return None if isinstance(reason, LostAtRandom) and not is_judged else reason
+
     def judged_elsewhere(self, reason: JudgedElsewhere) -> None:
         """Record an example that meets a fault of another clause: it leaves the property's own clauses inconclusive."""
+        if isinstance(reason, LostAtRandom) and KEPT not in self.failed_elsewhere:
+            violation = reason.violation
+            self._crashes.differs(catalogue()[KEPT], violation, violation.steps)
         self._examples.judged_elsewhere(
             str(reason), tuple(self._judged.journal), self._limits.phase
         )
@@ -305,11 +315,13 @@ class PropertyJudge(Judge):
     def _run_or_blame(self, body: Body, values: Mapping[str, Any]) -> None:
         try:
             self._crashes.run(body, values)
-        except AssertionError as error:
+        except (AssertionError, HarnessError) as error:
             reason = self.elsewhere(error)
-            if reason is not None and self._examples.is_binding(error):
-                raise reason from error
-            raise
+            if reason is None or (
+                isinstance(error, AssertionError) and not self._examples.is_binding(error)
+            ):
+                raise
+            raise reason from error
 
     def _record(self, error: AssertionError, steps: tuple[Step, ...], drawn: str) -> Difference:
         difference = self._examples.differs(error, steps, drawn=drawn, phase=self._limits.phase)

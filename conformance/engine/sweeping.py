@@ -156,6 +156,10 @@ def _check_all(
                 broker.begin_example()
                 problem = _check_one(judge, broker, item, check)
         except HarnessError as error:
+            elsewhere = judge.elsewhere(error)
+            if elsewhere is not None:
+                judge.judged_elsewhere(elsewhere)
+                continue
             crashing = None
             if isinstance(error, BrokerGone):
                 # If the target does not start again, the cause stays unknown; earlier results are kept.

@@ -42,6 +42,7 @@ class BrokerState:
         address: the host and port that Metadata and DescribeCluster name.
         connections: the open connections.
         recent: the software that was named last, whether or not a connection of it is open.
+        opened: how many connections were opened so far.
         memory: data that a planted defect keeps as long as the broker runs.
     """
 
@@ -53,6 +54,7 @@ class BrokerState:
     address: tuple[str, int] = ("", 0)
     connections: list[OpenConnection] = field(default_factory=list)
     recent: deque[ClientSoftware] = field(default_factory=lambda: deque(maxlen=RECENT_MOST))
+    opened: int = 0
     memory: dict[str, Any] = field(default_factory=dict)
 
     def preferred(self, payload: bytes, state: ConnectionState | None = None) -> Reaction:
@@ -100,6 +102,7 @@ class OpenConnection:
     """One open connection as planted defects see it: its state, its bytes, and the other connections.
 
     Attributes:
+        number: its number among all that were opened, counted from 1.
         state: the state of the connection.
         software: the software that its client has announced.
         scram: the SCRAM authentication that the client began or completed; None if there is none.
@@ -113,6 +116,8 @@ class OpenConnection:
     """
 
     def __init__(self, broker: BrokerState) -> None:
+        broker.opened += 1
+        self.number = broker.opened
         self.state = first_state(broker.profile)
         self.software = ClientSoftware()
         self.scram: ScramExchange | None = None

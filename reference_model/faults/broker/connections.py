@@ -28,6 +28,8 @@ MANY_ALIKE = 9
 LONG_PAUSE_MS = 300
 SHORT_PAUSE_MS = 30
 IDLE_LIMIT_MS = 2000
+LOST = 13
+"""Of so many connections one is lost."""
 
 
 def _cut_at(received: ReceivedBytes) -> int | None:
@@ -287,3 +289,24 @@ def responses_beyond_the_buffer_are_lost(answers: list[bytes]) -> None:
     answers[:] = [
         answer for answer, end in zip(answers, sizes, strict=True) if end <= SEND_BUFFER_BYTES
     ]
+
+
+@defect(Stage.BYTES, "PROTOCOL.well-formed-never-closed")
+def every_thirteenth_connection_is_closed(received: ReceivedBytes) -> None:
+    """Every thirteenth connection is closed, whatever arrives on it."""
+    if received.connection.number % LOST == 0:
+        received.connection.drop()
+
+
+@defect(Stage.BYTES, "PROTOCOL.well-formed-never-closed")
+def every_thirteenth_connection_is_silent(received: ReceivedBytes) -> None:
+    """On every thirteenth connection nothing is read."""
+    if received.connection.number % LOST == 0:
+        received.data = b""
+
+
+@defect(Stage.BYTES, "PROTOCOL.well-formed-never-closed")
+def every_thirteenth_connection_serves_one_request(received: ReceivedBytes) -> None:
+    """Every thirteenth connection is closed when something arrives on it after its first response."""
+    if received.connection.number % LOST == 0 and received.connection.frames:
+        received.connection.drop()
