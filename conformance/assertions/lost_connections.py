@@ -185,13 +185,20 @@ def _losses(broker: Broker) -> ConnectionsLost | None:
                     return ConnectionsLost(
                         f"of {number} new connections, each with plain requests alone, some are lost\n"
                         "this is so whatever else is sent: other clauses are inconclusive where an example met such a connection",
-                        broker.journal,
+                        _evidence(broker.journal),
                     )
                 if losses:
                     connection.pause(PAUSE_S)
                 continue
         is_lost = is_served
     return None
+
+
+def _evidence(journal: Sequence[Step]) -> list[Step]:
+    """Return the steps on the lost connections, and on the one that was served last."""
+    exchanges = [(step.connection, exchange) for step in journal for exchange in step.exchanges]
+    lost = {number for number, each in exchanges if each.outcome is not Outcome.ANSWER}
+    return [step for step in journal if step.connection in {*lost, exchanges[-1][0]}]
 
 
 def _fares_otherwise(broker: Broker, lost: Exchange) -> bool:

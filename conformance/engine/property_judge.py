@@ -304,7 +304,7 @@ class PropertyJudge(Judge):
 
     def judged_elsewhere(self, reason: JudgedElsewhere) -> None:
         """Record an example that meets a fault of another clause: it leaves the property's own clauses inconclusive."""
-        if isinstance(reason, LostAtRandom) and KEPT not in self.failed_elsewhere:
+        if isinstance(reason, LostAtRandom) and not self._examples.is_violated(catalogue()[KEPT]):
             violation = reason.violation
             self._crashes.differs(catalogue()[KEPT], violation, violation.steps)
         self._examples.judged_elsewhere(
