@@ -198,16 +198,30 @@ def costs_a_neighbour(broker: Broker, broken: Request) -> bool:
     broken=malformed_requests()
     | one_branch(odd_requests() | requests_with_two_faults())
     | one_branch(frames_with_wrong_size() | first_bytes_of_other_protocols())
-    | one_branch(frames_with_small_size())
+    | one_branch(frames_with_small_size()),
+    before=st.just(0),
 )
-@example(broken=Request(data=encode_frame(b""), header=build_request(version=0).header))
-@example(broken=build_first_bytes("HTTP"))
-@example(broken=build_with_string(3, NAMES[0], compact_string(32767, b""), broken=BEYOND_THE_FRAME))
-def test_malformed_request_hurts_nobody(broker: Broker, broken: Request) -> None:
-    """A malformed request disturbs no other connection, with or without a request in progress, and no new one."""
+@example(broken=Request(data=encode_frame(b""), header=build_request(version=0).header), before=0)
+@example(broken=build_first_bytes("HTTP"), before=0)
+@example(
+    broken=build_with_string(3, NAMES[0], compact_string(32767, b""), broken=BEYOND_THE_FRAME),
+    before=0,
+)
+@example(
+    broken=build_with_string(3, NAMES[0], compact_string(32767, b""), broken=BEYOND_THE_FRAME),
+    before=MANY_CONNECTIONS,
+)
+def test_malformed_request_hurts_nobody(broker: Broker, broken: Request, before: int) -> None:
+    """A malformed request disturbs no other connection, with or without a request in progress, and no new one.
+
+    So it is after many of them: without TLS, `before` others come first, each on a connection of its own.
+    """
     plain = build_request(version=broker.readable_version)
     alone = first_unanswered(broker, BYSTANDER_REQUESTS)
     with open_bystander(broker) as bystander:
+        for _ in range(0 if broker.speaks_tls else before):
+            with broker.connect(authenticate=False) as earlier:
+                earlier.send(broken)
         with broker.connect() as offender:
             finish = None if costs_a_neighbour(broker, broken) else bystander.begin([plain])
             if read_size(broken.data) == len(broken.data) - SIZE_BYTES:

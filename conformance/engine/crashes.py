@@ -1,4 +1,4 @@
-"""A target that ends while it is judged: what is to blame, and which clause that violates."""
+"""A target that ends, or stops serving, while it is judged: what is to blame, and which clause that violates."""
 
 from __future__ import annotations
 
@@ -10,13 +10,22 @@ from clauses.catalogue import Clause, catalogue
 from conformance.assertions.judging import TargetEnded, crash_in_words
 from conformance.engine.drawing import Body, run_body
 from conformance.engine.example_recorder import ExampleRecorder
-from fixtures.errors import BrokerGone, HarnessError
+from fixtures.errors import AcceptsNothing, BrokerGone, HarnessError
+from fixtures.under_test.broker import Broker
 from fixtures.under_test.judged_target import JudgedTarget
+from fixtures.under_test.stopped_serving import has_stopped_serving
 from wire.exchange import Step
 
+MOST_STOPS = 3
+"""A target that stops serving is started again so often: each stop costs the time in which it may come back by itself."""
+STOPPED = "the target serves no new connection any more after this"
 CRASH_OF_BROKEN = "PROTOCOL.malformed-hurts-nobody"
 CRASH_OF_WELL_FORMED = "PROTOCOL.well-formed-never-closed"
-"""The clauses violated by an example that ends the target, with and without a malformed request."""
+"""The clauses violated by an example that ends or stops the target, with and without a malformed request."""
+
+
+class TargetStopped(AssertionError):
+    """The target serves no new connection any more after what was sent to it, and nobody has started it again."""
 
 
 def clause_of_crash(steps: Sequence[Step]) -> Clause:
@@ -56,7 +65,10 @@ class CrashJudge:
             run_body(self._judged, body, values)
         except AssertionError as error:
             if not self._judged.was_away():
-                raise
+                if not self.blame_for_stop(values):
+                    raise
+                run_body(self._judged, body, values)
+                return
             # What it does now counts.
             run_body(self._judged, body, values)
             raise HarnessError(
@@ -64,6 +76,10 @@ class CrashJudge:
                 "started it again, or it was not reached meanwhile"
             ) from error
         except BrokerGone as gone:
+            if isinstance(gone, AcceptsNothing) and self._judged.can_restart:
+                self._blame_for_stop(str(gone), values)
+                run_body(self._judged, body, values)
+                return
             if not self._judged.revives():
                 raise self.blame_for_end(gone, values) from gone
             if not self._is_confirmed:
@@ -106,6 +122,50 @@ class CrashJudge:
             f"{gone}; {clause.id} judges this. Nothing more is sent; earlier results are kept"
         )
         return judged.unreadable
+
+    def blame_for_stop(self, values: Mapping[str, Any]) -> bool:
+        """Record that the target has stopped serving new connections after what was sent, if it has; start it again if we can.
+
+        Returns:
+            Whether there is a fresh target.
+
+        Raises:
+            BrokerGone: it has stopped, and is not started again: nothing more can be judged.
+        """
+        judged = self._judged
+        if not isinstance(judged, Broker) or not has_stopped_serving(judged):
+            return False
+        self._blame_for_stop(
+            f"{judged.target.id} still accepts connections, but answers no plain request on a new one any more",
+            values,
+        )
+        return True
+
+    def _blame_for_stop(self, how: str, values: Mapping[str, Any]) -> None:
+        """Record a stop, and start the target again; see `blame_for_stop`."""
+        judged = self._judged
+        assert isinstance(judged, Broker)
+        steps = judged.suspects
+        clause = clause_of_crash(steps)
+        if clause.id == CRASH_OF_WELL_FORMED and not judged.can_restart:
+            # Whoever runs it may have shut it down behind a load balancer.
+            judged.unreadable = BrokerGone(
+                f"{how}; nothing malformed was sent just before, so it may have been shut down. Nothing more is sent; "
+                "earlier results are kept"
+            )
+            raise judged.unreadable
+        if not self._examples.is_planned(clause):
+            clause = self._examples.clauses[0]
+        drawn = self._examples.drawn(values) if steps == tuple(judged.journal) else ""
+        self.differs(clause, TargetStopped(f"{STOPPED}\n{how}"), steps, drawn)
+        judged.stops += 1
+        if judged.stops <= MOST_STOPS and judged.can_restart:
+            judged.restart()
+            return
+        judged.unreadable = BrokerGone(
+            f"{how}; {clause.id} judges this. Nothing more is sent; earlier results are kept"
+        )
+        raise judged.unreadable
 
     def _confirm(self, body: Body, values: Mapping[str, Any], gone: BrokerGone) -> None:
         """Run a body on the fresh target; return if it ends that one as well."""

@@ -7,6 +7,7 @@ from harness errors. It leaves the details to `ExampleRecorder`, `ExampleLimits`
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any
 
@@ -195,6 +196,10 @@ class PropertyJudge(Judge):
         """Record the end of a target that cannot be started again; see `CrashJudge.blame_for_end`."""
         return self._crashes.blame_for_end(gone, values)
 
+    def blame_for_stop(self, values: Mapping[str, Any]) -> bool:
+        """Record that the target has stopped serving, if it has; see `CrashJudge.blame_for_stop`."""
+        return self._crashes.blame_for_stop(values)
+
     def begin_again(self, reason: BaseException | None) -> None:
         """Start again with the property's first example.
 
@@ -218,7 +223,19 @@ class PropertyJudge(Judge):
         self._limits.begin_again()
         return True
 
-    def judge_epochs(self) -> None:
+    def end(self, *, is_clean: bool) -> None:
+        """Record what this property's requests and responses show about other clauses: a target that serves nothing any more, and epochs.
+
+        Args:
+            is_clean: whether the property ended without an error.
+        """
+        if not is_clean or self._judged.patience.was_tried:
+            # The reason is kept in `unreadable`, or the next property meets it.
+            with suppress(HarnessError):
+                self.blame_for_stop({})
+        self._judge_epochs()
+
+    def _judge_epochs(self) -> None:
         """Record a fall of the epoch of the finalized features that this property's responses show, though it is about another clause."""
         clause = catalogue()[EPOCH_MONOTONE]
         if not isinstance(self._judged, Broker) or clause in self._examples.clauses:

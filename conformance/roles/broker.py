@@ -214,15 +214,18 @@ class BrokerRole(RoleInRun[Broker]):
         )
         JUDGE.set(judge)
         share = partial(examples_on, judged.listener, judged.target.listeners)
+        is_clean = False
         try:
             with max_examples_changed(test, share) if is_secondary else nullcontext():
-                return (yield from _run_examples(item, judge, judged))
+                result = yield from _run_examples(item, judge, judged)
+            is_clean = True
+            return result
         except (AssertionError, Flaky):
             if profile_name() != UNSHRUNK:
                 judge.repeat_failures(partial(self.repeat, judged))
             raise
         finally:
-            judge.judge_epochs()
+            judge.end(is_clean=is_clean)
             item.stash[FAILED_ELSEWHERE] = judge.failed_elsewhere
 
     def repeat(

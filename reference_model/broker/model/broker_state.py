@@ -144,6 +144,11 @@ class OpenConnection:
         return len(self._outgoing) + self.unwritten
 
     @property
+    def memory_of_broker(self) -> dict[str, Any]:
+        """What a planted defect keeps as long as the broker runs."""
+        return self._broker.memory
+
+    @property
     def neighbours(self) -> list[OpenConnection]:
         """Every other open connection to the listener, in the order in which they were opened."""
         return [each for each in self._broker.connections if each is not self]

@@ -28,6 +28,8 @@ MANY_ALIKE = 9
 LONG_PAUSE_MS = 300
 SHORT_PAUSE_MS = 30
 IDLE_LIMIT_MS = 2000
+MANY_MALFORMED = 30
+MANY_RESETS = 20
 LOST = 13
 """Of so many connections one is lost."""
 
@@ -216,6 +218,46 @@ def responses_that_are_not_read_close_the_others(ending: StreamEnd) -> None:
     """A client that closes its connection before it reads two responses costs all others theirs."""
     if ending.connection.frames > 1 and ending.connection.backlog:
         _close_neighbours(ending)
+
+
+def _ban_after_many_malformed(context: RequestContext, outcome: Outcome) -> None:
+    """After many malformed requests, treat all on newer connections like this, as long as one stays open that was open then."""
+    memory, connection = context.broker.memory, context.connection
+    banned_from, witnesses = memory.get("ban", (connection.number, ()))
+    if connection.number > banned_from:
+        if any(each in context.broker.connections for each in witnesses):
+            context.replace_reaction(outcome=outcome)
+            return
+        del memory["ban"]
+    if context.reaction.outcome is Outcome.CLOSED:
+        memory["malformed"] = memory.get("malformed", 0) + 1
+        if memory["malformed"] >= MANY_MALFORMED and "ban" not in memory:
+            memory["malformed"] = 0
+            if connection.neighbours:
+                memory["ban"] = (context.broker.opened, connection.neighbours)
+
+
+@defect(Stage.REACTION, "PROTOCOL.malformed-hurts-nobody", every_api=True)
+def thirty_malformed_requests_close_new_connections(context: RequestContext) -> None:
+    """After thirty malformed requests new connections are closed, until those that were open then have ended."""
+    _ban_after_many_malformed(context, Outcome.CLOSED)
+
+
+@defect(Stage.REACTION, "PROTOCOL.malformed-hurts-nobody", every_api=True)
+def thirty_malformed_requests_silence_new_connections(context: RequestContext) -> None:
+    """After thirty malformed requests new connections are not served, until those that were open then have ended."""
+    _ban_after_many_malformed(context, Outcome.SILENT)
+
+
+@defect(Stage.RESET, "PROTOCOL.malformed-hurts-nobody")
+def the_twentieth_reset_inside_a_frame_closes_the_others(ending: StreamEnd) -> None:
+    """Every twentieth client that resets its connection inside a frame costs all others theirs."""
+    if ending.unread:
+        count = ending.connection.memory_of_broker["resets"] = (
+            ending.connection.memory_of_broker.get("resets", 0) + 1
+        )
+        if count % MANY_RESETS == 0:
+            _close_neighbours(ending)
 
 
 @defect(Stage.BYTES, "PROTOCOL.malformed-hurts-nobody")
