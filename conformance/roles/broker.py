@@ -37,7 +37,7 @@ from conformance.roles.stored_targets import Wanted, target_for
 from conformance.runs.run_identity import SUITE
 from fixtures.choosing.listeners import TARGETS, ListenerOfTarget
 from fixtures.cleanup.ending_signals import INTERRUPTS
-from fixtures.errors import HarnessError
+from fixtures.errors import BrokerGone, HarnessError
 from fixtures.launchers import launch
 from fixtures.registry.targets import Target
 from fixtures.tiers import tier_in
@@ -186,7 +186,9 @@ class BrokerRole(RoleInRun[Broker]):
         if not judged.target.handshake:
             return f"the release is older than ApiVersions: {_asked_once(judged)}"
         if judged.unreadable is not None:
-            if clause.id == V0_ALWAYS_SERVED:
+            # What stopped or ended a target is the fault then, and it is judged already.
+            is_gone = isinstance(judged.unreadable, BrokerGone)
+            if clause.id == V0_ALWAYS_SERVED and not is_gone:
                 return None
             raise judged.unreadable
         if not clause.applies_at(judged.max_version):
