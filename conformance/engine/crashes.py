@@ -13,8 +13,8 @@ from conformance.engine.example_recorder import ExampleRecorder
 from fixtures.errors import AcceptsNothing, BrokerGone, HarnessError
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.judged_target import JudgedTarget
-from fixtures.under_test.stopped_serving import has_stopped_serving
-from wire.exchange import Step
+from fixtures.under_test.stopped_serving import how_it_stopped
+from wire.exchange import Outcome, Step
 
 MOST_STOPS = 3
 """A target that stops serving is started again so often: each stop costs the time in which it may come back by itself."""
@@ -133,22 +133,34 @@ class CrashJudge:
             BrokerGone: it has stopped, and is not started again: nothing more can be judged.
         """
         judged = self._judged
-        if not isinstance(judged, Broker) or not has_stopped_serving(judged):
+        outcome = how_it_stopped(judged) if isinstance(judged, Broker) else None
+        if outcome is None:
             return False
+        how = "closes each new one" if outcome is Outcome.CLOSED else "is silent on each new one"
+        # Something in front of a target that was shut down closes connections as well.
+        may_be_down = outcome is Outcome.CLOSED and not judged.can_restart
         self._blame_for_stop(
-            f"{judged.target.id} still accepts connections, but answers no plain request on a new one any more",
+            f"{judged.target.id} accepts connections, but {how}, also with a plain request",
             values,
+            spares_well_formed=may_be_down,
         )
         return True
 
-    def _blame_for_stop(self, how: str, values: Mapping[str, Any]) -> None:
-        """Record a stop, and start the target again; see `blame_for_stop`."""
+    def _blame_for_stop(
+        self, how: str, values: Mapping[str, Any], *, spares_well_formed: bool = False
+    ) -> None:
+        """Record a stop, and start the target again; see `blame_for_stop`.
+
+        Args:
+            how: what it does instead of serving.
+            values: the values of the current example.
+            spares_well_formed: whether well-formed requests are not blamed: the target may have been shut down meanwhile.
+        """
         judged = self._judged
         assert isinstance(judged, Broker)
         steps = judged.suspects
         clause = clause_of_crash(steps)
-        if clause.id == CRASH_OF_WELL_FORMED and not judged.can_restart:
-            # Whoever runs it may have shut it down behind a load balancer.
+        if clause.id == CRASH_OF_WELL_FORMED and spares_well_formed:
             judged.unreadable = BrokerGone(
                 f"{how}; nothing malformed was sent just before, so it may have been shut down. Nothing more is sent; "
                 "earlier results are kept"

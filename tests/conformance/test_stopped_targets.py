@@ -21,7 +21,7 @@ from fixtures.errors import BrokerGone, ConnectionFailed
 from fixtures.under_test import stopped_serving
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.in_memory import InMemoryBroker
-from fixtures.under_test.stopped_serving import has_stopped_serving
+from fixtures.under_test.stopped_serving import how_it_stopped
 from reference_model.broker.model.fault_injection import ReceivedBytes
 from reference_model.broker.model.stages import Stage, Tampering
 from reports.records import Verdict
@@ -41,6 +41,7 @@ class StoppingBroker(InMemoryBroker):
     """A broker that stops serving new connections after a request of these bytes, until it is started again."""
 
     is_stopped = False
+    is_silent = False
     is_ours = False
 
     @property
@@ -57,7 +58,9 @@ def stopping_after(data: bytes) -> StoppingBroker:
     """Return a broker that was calibrated, and stops after such a request."""
 
     def act(received: ReceivedBytes) -> None:
-        if broker.is_stopped:
+        if broker.is_stopped and broker.is_silent:
+            received.data = b""
+        elif broker.is_stopped:
             received.connection.drop()
         broker.is_stopped |= received.data.startswith(data)
 
@@ -72,7 +75,7 @@ def stopping_after(data: bytes) -> StoppingBroker:
 def no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no target have time to come back."""
     monkeypatch.setattr(
-        crashes, "has_stopped_serving", lambda broker: has_stopped_serving(broker, within_s=0)
+        crashes, "how_it_stopped", lambda broker: how_it_stopped(broker, within_s=0)
     )
     monkeypatch.setattr(stopped_serving, "POLL_S", 0)
 
@@ -115,13 +118,23 @@ def test_malformed_request_that_stops_a_target_of_others_is_a_violation(tmp_path
     assert case.judge.failed_elsewhere == {CRASH_OF_BROKEN}
 
 
-def test_target_of_others_that_stops_by_itself_is_not_blamed(tmp_path: Path) -> None:
-    """It may have been shut down behind a load balancer, which still accepts connections."""
+@pytest.mark.parametrize(
+    ("is_silent", "reason", "violated"),
+    [
+        (False, "may have been shut down", set()),
+        (True, "is silent on each new one", {CRASH_OF_WELL_FORMED}),
+    ],
+)
+def test_well_formed_request_is_blamed_for_silence_alone_where_others_run_the_target(
+    is_silent: bool, reason: str, violated: set[str], tmp_path: Path
+) -> None:
+    """A load balancer closes connections to a target that was shut down; nothing is silent for that reason."""
     broker = stopping_after(V0.data)
+    broker.is_silent = is_silent
     case = case_of(broker, tmp_path)
-    with pytest.raises(BrokerGone, match="may have been shut down"):
+    with pytest.raises(BrokerGone, match=reason):
         case.run(sending(broker, V0, V0), 1)
-    assert case.judge.failed_elsewhere == set()
+    assert case.judge.failed_elsewhere == violated
 
 
 @pytest.mark.parametrize(
@@ -166,19 +179,19 @@ def test_stop_at_the_end_of_a_property_is_found_if_something_went_wrong(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("seen", "has_stopped"),
+    ("seen", "stopped"),
     [
-        ([Outcome.ANSWER], False),
-        ([Outcome.CLOSED, Outcome.SILENT], True),
-        ([ConnectionFailed("TLS"), ConnectionFailed("TLS")], True),
-        ([Outcome.CLOSED, Outcome.ANSWER], False),
-        ([BrokerGone("refused")], False),
-        ([Outcome.CLOSED, BrokerGone("refused")], False),
+        ([Outcome.ANSWER], None),
+        ([Outcome.CLOSED, Outcome.SILENT], Outcome.SILENT),
+        ([ConnectionFailed("TLS"), ConnectionFailed("TLS")], Outcome.CLOSED),
+        ([Outcome.CLOSED, Outcome.ANSWER], None),
+        ([BrokerGone("refused")], None),
+        ([Outcome.CLOSED, BrokerGone("refused")], None),
     ],
     ids=["serves", "closes-and-is-silent", "no-tls", "comes-back", "is-gone", "goes"],
 )
 def test_one_that_serves_again_or_is_gone_has_not_stopped(
-    seen: Plain, has_stopped: bool, monkeypatch: pytest.MonkeyPatch
+    seen: Plain, stopped: Outcome | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A refused connection is an end, which is found elsewhere; a pause has an end of its own."""
     broker = stopping_after(b"never")
@@ -190,8 +203,8 @@ def test_one_that_serves_again_or_is_gone_has_not_stopped(
             raise outcome
         return outcome
 
-    monkeypatch.setattr(Broker, "_plain_outcome", plain_outcome)
-    assert has_stopped_serving(broker, within_s=0.01) == has_stopped
+    monkeypatch.setattr(Broker, "plain_outcome", plain_outcome)
+    assert how_it_stopped(broker, within_s=0.01) == stopped
 
 
 @pytest.mark.parametrize("fact", ["is_shared", "never_answered", "given_up"])
@@ -202,4 +215,4 @@ def test_nothing_is_asked_of_one_that_cannot_be_blamed(fact: str) -> None:
     broker.is_shared = fact == "is_shared"
     broker.exchange_s = 0.0 if fact == "never_answered" else 0.001
     broker.unreadable = BrokerGone("gone") if fact == "given_up" else None
-    assert not has_stopped_serving(broker, within_s=0)
+    assert how_it_stopped(broker, within_s=0) is None
