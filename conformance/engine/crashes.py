@@ -7,6 +7,8 @@ from contextlib import suppress
 from typing import Any
 
 from clauses.catalogue import Clause, catalogue
+from conformance.assertions.epochs import EPOCH_MONOTONE, EpochFell, assert_epoch_never_fell
+from conformance.assertions.features import lists_features
 from conformance.assertions.judging import TargetEnded, crash_in_words
 from conformance.engine.drawing import Body, run_body
 from conformance.engine.example_recorder import ExampleRecorder
@@ -25,7 +27,7 @@ CRASH_OF_WELL_FORMED = "PROTOCOL.well-formed-never-closed"
 
 
 class TargetStopped(AssertionError):
-    """The target serves no new connection any more after what was sent to it, and nobody has started it again."""
+    """The target serves no new connection any more after what was sent to it, and has not been started again."""
 
 
 def clause_of_crash(steps: Sequence[Step]) -> Clause:
@@ -41,7 +43,7 @@ def clause_of_crash(steps: Sequence[Step]) -> Clause:
 
 
 class CrashJudge:
-    """Runs the bodies of one property, and records which clause an end of the target violates.
+    """Runs the bodies of one property, and records what they show about other clauses, such as that about an end of the target.
 
     Attributes:
         failed_elsewhere: ids of clauses other than the property's own that were violated.
@@ -192,6 +194,25 @@ class CrashJudge:
                 self._judged.restart()
             return
         raise HarnessError(f"{gone}; the same bytes did not end it again") from gone
+
+    def end(self, *, is_clean: bool) -> None:
+        """End the property: record a target that serves nothing any more, and an epoch of the features that fell in its responses.
+
+        Args:
+            is_clean: whether the property ended without an error.
+        """
+        if not is_clean or self._judged.patience.was_tried:
+            # The reason is kept in `unreadable`, or the next property meets it.
+            with suppress(HarnessError):
+                self.blame_for_stop({})
+        clause = catalogue()[EPOCH_MONOTONE]
+        if not isinstance(self._judged, Broker) or clause in self._examples.clauses:
+            return
+        try:
+            assert_epoch_never_fell(self._judged)
+        except EpochFell as error:
+            if self._examples.may_violate(clause) and lists_features(self._judged):
+                self.differs(clause, error, error.steps)
 
     def differs(
         self, clause: Clause, error: AssertionError, steps: tuple[Step, ...], drawn: str = ""

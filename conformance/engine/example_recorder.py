@@ -102,9 +102,9 @@ class ExampleRecorder:
         """Return whether the run has a cell for a clause."""
         return self._key(clause) in self._recorder.cells
 
-    def is_violated(self, clause: Clause) -> bool:
-        """Return whether a violation of a clause that the run has a cell for was recorded already."""
-        return bool(self._recorder.cells[self._key(clause)].violations)
+    def may_violate(self, clause: Clause) -> bool:
+        """Return whether the run has a cell for a clause, in which no violation is recorded yet."""
+        return self.is_planned(clause) and not self._recorder.cells[self._key(clause)].violations
 
     def is_binding(self, error: AssertionError) -> bool:
         """Return whether an error is a violation; a PIN binds only Apache Kafka and the reference broker."""

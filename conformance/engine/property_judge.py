@@ -7,7 +7,6 @@ from harness errors. It leaves the details to `ExampleRecorder`, `ExampleLimits`
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any
 
@@ -15,8 +14,6 @@ from hypothesis.errors import UnsatisfiedAssumption
 
 from clauses.catalogue import Clause, catalogue
 from clauses.tiers import Tier
-from conformance.assertions.epochs import EPOCH_MONOTONE, EpochFell, assert_epoch_never_fell
-from conformance.assertions.features import lists_features
 from conformance.assertions.judging import JudgedElsewhere, TargetEnded, Unjudged
 from conformance.assertions.lost_connections import KEPT, LostAtRandom
 from conformance.engine.crashes import CrashJudge
@@ -28,7 +25,6 @@ from conformance.engine.judge import Judge
 from conformance.engine.repeating import FailingExample
 from fixtures.client.patience import Patience
 from fixtures.errors import BrokerGone, HarnessError, NoCredentials, OutOfPatience
-from fixtures.under_test.broker import Broker
 from fixtures.under_test.judged_target import JudgedTarget
 from reports.records import Phase
 from reports.run.recorder import RunRecorder
@@ -42,7 +38,11 @@ OUT_OF_PATIENCE = "not judged after the first failures: the target used up the t
 
 
 class PropertyJudge(Judge):
-    """Judges the examples of one property on one target, and records them."""
+    """Judges the examples of one property on one target, and records them.
+
+    Attributes:
+        crashes: records what the examples show about other clauses than the property's.
+    """
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class PropertyJudge(Judge):
         self._limits = ExampleLimits(
             is_secondary_listener=is_secondary_listener, pinned=pinned, distance_s=distance_s
         )
-        self._crashes = CrashJudge(judged, self._examples)
+        self.crashes = CrashJudge(judged, self._examples)
         self._failing = failing or FailingExamples(recorder)
         self._further = further_kinds
         self._has_found = False
@@ -89,7 +89,7 @@ class PropertyJudge(Judge):
     @property
     def failed_elsewhere(self) -> set[str]:
         """Ids of further clauses that its examples violated."""
-        return self._crashes.failed_elsewhere
+        return self.crashes.failed_elsewhere
 
     @property
     def is_thorough(self) -> bool:
@@ -177,7 +177,7 @@ class PropertyJudge(Judge):
     ) -> None:
         """Record an example that was sent among others and fails; `raise_first` raises the first such error."""
         if isinstance(error, TargetEnded):
-            self._crashes.blame(error, steps, example.values)
+            self.crashes.blame(error, steps, example.values)
         difference = self._record(error, steps, self._examples.drawn(example.values))
         self._limits.end_shrinking()
         if difference.is_binding:
@@ -194,11 +194,11 @@ class PropertyJudge(Judge):
 
     def blame_for_end(self, gone: BrokerGone, values: Mapping[str, Any]) -> BrokerGone:
         """Record the end of a target that cannot be started again; see `CrashJudge.blame_for_end`."""
-        return self._crashes.blame_for_end(gone, values)
+        return self.crashes.blame_for_end(gone, values)
 
     def blame_for_stop(self, values: Mapping[str, Any]) -> bool:
         """Record that the target has stopped serving, if it has; see `CrashJudge.blame_for_stop`."""
-        return self._crashes.blame_for_stop(values)
+        return self.crashes.blame_for_stop(values)
 
     def begin_again(self, reason: BaseException | None) -> None:
         """Start again with the property's first example.
@@ -222,29 +222,6 @@ class PropertyJudge(Judge):
             return False
         self._limits.begin_again()
         return True
-
-    def end(self, *, is_clean: bool) -> None:
-        """Record what this property's requests and responses show about other clauses: a target that serves nothing any more, and epochs.
-
-        Args:
-            is_clean: whether the property ended without an error.
-        """
-        if not is_clean or self._judged.patience.was_tried:
-            # The reason is kept in `unreadable`, or the next property meets it.
-            with suppress(HarnessError):
-                self.blame_for_stop({})
-        self._judge_epochs()
-
-    def _judge_epochs(self) -> None:
-        """Record a fall of the epoch of the finalized features that this property's responses show, though it is about another clause."""
-        clause = catalogue()[EPOCH_MONOTONE]
-        if not isinstance(self._judged, Broker) or clause in self._examples.clauses:
-            return
-        try:
-            assert_epoch_never_fell(self._judged)
-        except EpochFell as error:
-            if self._examples.is_planned(clause) and lists_features(self._judged):
-                self._crashes.differs(clause, error, error.steps)
 
     def raise_first(self) -> None:
         """End the property: record how much was run, and raise the first violation that Hypothesis did not raise.
@@ -308,22 +285,16 @@ class PropertyJudge(Judge):
             return False
         if isinstance(error, TargetEnded):
             # A crash has already been repeated on a fresh target.
-            self._crashes.blame(error, steps, example.values)
+            self.crashes.blame(error, steps, example.values)
         elif difference.is_binding:
             self._failing.keep(self._examples.signatures(error), example, is_shrunk=is_shrunk)
         return difference.is_binding
 
-    def elsewhere(self, error: BaseException | None) -> JudgedElsewhere | None:
-        """Return why a violation is another clause's fault; None if it is not, or if the run has no cell for connections that are lost."""
-        reason = super().elsewhere(error)
-        is_judged = self._examples.is_planned(catalogue()[KEPT])
-        return None if isinstance(reason, LostAtRandom) and not is_judged else reason
-
     def judged_elsewhere(self, reason: JudgedElsewhere) -> None:
         """Record an example that meets a fault of another clause: it leaves the property's own clauses inconclusive."""
-        if isinstance(reason, LostAtRandom) and not self._examples.is_violated(catalogue()[KEPT]):
-            violation = reason.violation
-            self._crashes.differs(catalogue()[KEPT], violation, violation.steps)
+        clause = catalogue()[KEPT]
+        if isinstance(reason, LostAtRandom) and self._examples.may_violate(clause):
+            self.crashes.differs(clause, reason.violation, reason.violation.steps)
         self._examples.judged_elsewhere(
             str(reason), tuple(self._judged.journal), self._limits.phase
         )
@@ -331,14 +302,20 @@ class PropertyJudge(Judge):
 
     def _run_or_blame(self, body: Body, values: Mapping[str, Any]) -> None:
         try:
-            self._crashes.run(body, values)
+            self.crashes.run(body, values)
         except (AssertionError, HarnessError) as error:
             reason = self.elsewhere(error)
-            if reason is None or (
-                isinstance(error, AssertionError) and not self._examples.is_binding(error)
-            ):
+            if reason is None or self._stands(error, reason):
                 raise
             raise reason from error
+
+    def _stands(self, error: Exception, reason: JudgedElsewhere) -> bool:
+        """Return whether an error counts although a fault of another clause explains it."""
+        if not isinstance(error, AssertionError):
+            return False
+        has_cell = self._examples.is_planned(catalogue()[KEPT])
+        is_lost = isinstance(reason, LostAtRandom) and not has_cell
+        return is_lost or not self._examples.is_binding(error)
 
     def _record(self, error: AssertionError, steps: tuple[Step, ...], drawn: str) -> Difference:
         difference = self._examples.differs(error, steps, drawn=drawn, phase=self._limits.phase)

@@ -227,7 +227,7 @@ class BrokerRole(RoleInRun[Broker]):
                 judge.repeat_failures(partial(self.repeat, judged))
             raise
         finally:
-            judge.end(is_clean=is_clean)
+            judge.crashes.end(is_clean=is_clean)
             item.stash[FAILED_ELSEWHERE] = judge.failed_elsewhere
 
     def repeat(

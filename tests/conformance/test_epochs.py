@@ -74,7 +74,7 @@ def test_fall_in_any_property_violates_the_clause_about_it(
     also = (EPOCH_MONOTONE,) if is_planned else ()
     case = judged(tmp_path, cast(JudgedBroker, broker), MUST, also_planned=also)
     case.run(lambda value: fall(broker), 1)
-    case.judge.end(is_clean=True)
+    case.judge.crashes.end(is_clean=True)
     assert case.verdict is Verdict.CONFORMS
     assert case.judge.failed_elsewhere == {*also}
     if is_planned:
@@ -93,7 +93,7 @@ def test_fall_is_left_to_the_property_about_it(tmp_path: Path) -> None:
     broker = falling()
     case = judged(tmp_path, cast(JudgedBroker, broker), FEATURE_CLAUSE)
     fall(broker)
-    case.judge.end(is_clean=True)
+    case.judge.crashes.end(is_clean=True)
     with pytest.raises(EpochFell, match="falls from 5 to 0"):
         assert_epoch_never_fell(broker)
 

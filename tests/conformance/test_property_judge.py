@@ -412,4 +412,4 @@ def test_what_a_release_declares_is_never_stale_for_another_target(tmp_path: Pat
 def test_the_judge_of_a_run_has_every_method_of_its_own() -> None:
     """That of planted faults records nothing; that of a run does something with each of them."""
     methods = {name for name in vars(Judge) if not name.startswith("_")}
-    assert methods - vars(PropertyJudge).keys() == {"keep_machine"}
+    assert methods - vars(PropertyJudge).keys() == {"elsewhere", "keep_machine"}

@@ -143,7 +143,7 @@ def test_well_formed_request_is_blamed_for_silence_alone_where_others_run_the_ta
 def test_target_that_we_started_is_blamed_and_started_again(
     request_: Request, clause: str, tmp_path: Path
 ) -> None:
-    """Nobody else restarts it; the example is judged by what the fresh one does."""
+    """Only the suite restarts it; the example is judged by what the fresh one does."""
     broker = stopping_after(request_.data)
     broker.is_ours = True
     case = case_of(broker, tmp_path)
@@ -171,9 +171,9 @@ def test_stop_at_the_end_of_a_property_is_found_if_something_went_wrong(tmp_path
     case = case_of(broker, tmp_path)
     broker.begin_example()
     broker.converse([BROKEN])
-    case.judge.end(is_clean=True)
+    case.judge.crashes.end(is_clean=True)
     assert broker.unreadable is None
-    case.judge.end(is_clean=False)
+    case.judge.crashes.end(is_clean=False)
     assert isinstance(broker.unreadable, BrokerGone)
     assert verdict_of(case, CRASH_OF_BROKEN) is Verdict.VIOLATES
 
