@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 from clauses.catalogue import Clause, catalogue
 from conformance.assertions.epochs import EPOCH_MONOTONE, EpochFell, assert_epoch_never_fell
@@ -15,7 +15,7 @@ from conformance.engine.example_recorder import ExampleRecorder
 from fixtures.errors import AcceptsNothing, BrokerGone, HarnessError
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.judged_target import JudgedTarget
-from fixtures.under_test.stopped_serving import how_it_stopped
+from fixtures.under_test.stopped_serving import how_it_stopped, stays_up
 from wire.exchange import Outcome, Step
 
 MOST_STOPS = 3
@@ -78,7 +78,7 @@ class CrashJudge:
                 "started it again, or it was not reached meanwhile"
             ) from error
         except BrokerGone as gone:
-            if isinstance(gone, AcceptsNothing) and self._judged.can_restart:
+            if self._refuses_for_good(gone):
                 self._blame_for_stop(str(gone), values)
                 run_body(self._judged, body, values)
                 return
@@ -147,6 +147,12 @@ class CrashJudge:
             spares_well_formed=may_be_down,
         )
         return True
+
+    def _refuses_for_good(self, gone: BrokerGone) -> bool:
+        """Return whether a target that we started still runs, and refuses every connection."""
+        judged = self._judged
+        is_ours = isinstance(judged, Broker) and judged.can_restart and not judged.is_shared
+        return is_ours and isinstance(gone, AcceptsNothing) and stays_up(cast(Broker, judged))
 
     def _blame_for_stop(
         self, how: str, values: Mapping[str, Any], *, spares_well_formed: bool = False

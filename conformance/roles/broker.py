@@ -227,7 +227,8 @@ class BrokerRole(RoleInRun[Broker]):
                 judge.repeat_failures(partial(self.repeat, judged))
             raise
         finally:
-            judge.crashes.end(is_clean=is_clean)
+            if not INTERRUPTS.came:
+                judge.crashes.end(is_clean=is_clean)
             item.stash[FAILED_ELSEWHERE] = judge.failed_elsewhere
 
     def repeat(

@@ -17,7 +17,7 @@ from conformance.engine.crashes import (
     STOPPED,
 )
 from fixtures.client.patience import Patience
-from fixtures.errors import BrokerGone, ConnectionFailed
+from fixtures.errors import AcceptsNothing, BrokerGone, ConnectionFailed, HarnessError
 from fixtures.under_test import stopped_serving
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.in_memory import InMemoryBroker
@@ -205,6 +205,30 @@ def test_one_that_serves_again_or_is_gone_has_not_stopped(
 
     monkeypatch.setattr(Broker, "plain_outcome", plain_outcome)
     assert how_it_stopped(broker, within_s=0.01) == stopped
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_target_that_refuses_connections_and_runs_on_is_blamed(
+    ends: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that ends a moment later was shutting down, and did not end because of what was sent."""
+    broker = stopping_after(b"never")
+    broker.is_ours = True
+    monkeypatch.setattr(crashes, "stays_up", lambda _: not ends)
+    refuses = iter([True])
+
+    def body(value: int) -> None:
+        broker.converse([BROKEN])
+        if next(refuses, False):
+            raise AcceptsNothing("refused")
+
+    case = case_of(broker, tmp_path)
+    if ends:
+        with pytest.raises(HarnessError, match="the same bytes did not end it again"):
+            case.run(body, 1)
+    else:
+        case.run(body, 1)
+    assert (verdict_of(case, CRASH_OF_BROKEN) is Verdict.VIOLATES) != ends
 
 
 @pytest.mark.parametrize("fact", ["is_shared", "never_answered", "given_up"])
