@@ -28,6 +28,7 @@ from conformance.assertions.judging import (
     error_code_of,
     payload_of,
 )
+from conformance.assertions.lost_connections import lost_at_random, lost_while_opening
 from conformance.assertions.plain_controls import surplus_after_plain
 from conformance.assertions.related_ids import restricted_ids
 from conformance.assertions.violated_musts import (
@@ -75,9 +76,23 @@ SECOND_REQUEST = "a second plain request on a connection"
 def judged_elsewhere(
     broker: Broker, error: BaseException | None, clauses: Collection[str]
 ) -> JudgedElsewhere | None:
-    """Return why a violation says nothing about the clauses of its property; None if it violates them."""
-    if not isinstance(error, MalformedAnswer):
-        return None
+    """Return why a violation says nothing about the clauses of its property; None if it violates them.
+
+    A connection that could not be opened is explained as well, if the target loses some at random.
+    """
+    if isinstance(error, HarnessError):
+        return lost_while_opening(broker, error)
+    if isinstance(error, MalformedAnswer):
+        explained = _explained(broker, error, clauses)
+        if explained is not None or error.fault is not ResponseFault.NO_ANSWER:
+            return explained
+    return lost_at_random(broker, clauses)
+
+
+def _explained(
+    broker: Broker, error: MalformedAnswer, clauses: Collection[str]
+) -> JudgedElsewhere | None:
+    """Return which plainer request fails in the same way; None if none does, or if the property's clauses are about it."""
     # If the target answers nothing more, the violation stands.
     with suppress(HarnessError):
         if _has_flexible_header(broker, error):

@@ -5,22 +5,27 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import ExitStack
-from itertools import pairwise
-from weakref import WeakKeyDictionary
 
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from conformance.assertions.correlation_ids import assert_own_ids
-from conformance.assertions.features import FeatureList, assert_features_as_on
+from conformance.assertions.epochs import assert_epoch_never_fell
+from conformance.assertions.features import (
+    FeatureList,
+    assert_features_as_on,
+    assert_same_levels,
+    responses_at_one_epoch,
+)
 from conformance.assertions.judging import assume_served, bytes_after_body, decode_answer
 from conformance.assertions.refusals import decode_success_or_refusal
-from fixtures.client.running_broker import RunningBroker
+from conformance.engine.property_judge import JUDGE
 from fixtures.under_test.broker import Broker
 from reference_model.judging.same_response import stable_part
 from reference_model.profiles.listeners import CONTROLLER_LISTENERS, LISTENERS, PLAINTEXT
 from strategies.api_versions import FLEXIBLE_VERSIONS, api_versions_requests, build_request
+from strategies.field_values import unknown_tagged_fields
 from strategies.refused_requests import (
     HALF_AN_IDENTITY,
     ILLEGAL_NAME,
@@ -35,7 +40,7 @@ from wire.api_versions import (
 )
 from wire.errors import DecodeError
 from wire.exchange import Exchange, Request
-from wire.primitives import read_raw_tagged_fields
+from wire.primitives import TaggedField, read_raw_tagged_fields
 
 FLEXIBLE_REQUESTS = api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION)
 OTHER_LISTENERS = tuple(name for name in LISTENERS if name != PLAINTEXT)
@@ -44,8 +49,9 @@ REFUSALS = 30
 """Number of examples for properties about refusals, most of which have no features at all."""
 LONG_CONNECTION = 51
 """The number of requests on a long connection."""
-HIGHEST_EPOCHS: WeakKeyDictionary[Broker, tuple[RunningBroker, int]] = WeakKeyDictionary()
-"""By listener, the running target and the highest epoch that it reported in this run."""
+V3 = build_request(version=3)
+UNSERVED = 99
+"""A version that no target serves."""
 FEATURE_TAGS = {field.tag for field in ApiVersionsResponse.FIELDS if field.tag is not None}
 
 
@@ -135,28 +141,39 @@ def test_feature_ranges_are_sound(broker: Broker, sent: Request) -> None:
 @pytest.mark.in_order
 @pytest.mark.needs("features")
 @pytest.mark.clause("FEATURES.epoch-monotone")
-@given(connections=st.lists(st.lists(FLEXIBLE_VERSIONS, min_size=1, max_size=3), max_size=3))
-@example(connections=[[3, 3], [3]])
-@example(connections=[[3, 4, 5], [3]])
-def test_epoch_of_features_never_falls(broker: Broker, connections: list[list[int]]) -> None:
-    """From response to response and from connection to connection, the epoch of the features never decreases."""
+@given(
+    connections=st.lists(
+        st.lists(
+            api_versions_requests(
+                versions=FLEXIBLE_VERSIONS | st.just(UNSERVED),
+                header_tags=st.just(()) | unknown_tagged_fields(),
+            ),
+            min_size=1,
+            max_size=3,
+        ),
+        max_size=3,
+    )
+)
+@example(connections=[[V3, V3], [V3]])
+@example(connections=[[V3, build_request(version=4), build_request(version=5)], [V3]])
+@example(connections=[[V3, build_request(version=UNSERVED), V3]])
+@example(connections=[[V3], [build_request(version=3, header_tags=(TaggedField(100, b"x"),))]])
+@example(connections=[[V3] * LONG_CONNECTION, [V3]])
+def test_epoch_of_features_never_falls(broker: Broker, connections: list[list[Request]]) -> None:
+    """From response to response and from connection to connection, the epoch of the features never decreases.
+
+    This holds for all responses of the run: those of other properties are compared when each of them ends.
+    """
     answers: list[ApiVersionsResponse] = []
     with ExitStack() as opened:
-        for versions in connections:
+        for requests in connections:
             connection = opened.enter_context(broker.connect())
-            for version in versions:
-                if version <= broker.max_version:
-                    (exchange,) = connection.converse([build_request(version=version)])
-                    answers.append(decode_answer(exchange, api_version=version))
+            for sent in requests:
+                (exchange,) = connection.converse([sent])
+                if sent.api_version <= broker.max_version:
+                    answers.append(decode_answer(exchange, api_version=sent.api_version))
     assume(answers)
-    running, highest = HIGHEST_EPOCHS.get(broker, (broker.running, NO_EPOCH))
-    # A restarted target may start from a lower epoch.
-    before = [highest] if running is broker.running else []
-    epochs = [*before, *(answer.finalized_features_epoch for answer in answers)]
-    HIGHEST_EPOCHS[broker] = (broker.running, max(epochs))
-    assert all(earlier <= later for earlier, later in pairwise(epochs)), (
-        f"the epoch decreases: {epochs}"
-    )
+    assert_epoch_never_fell(broker)
     without = [a for a in answers if a.finalized_features and a.finalized_features_epoch < 0]
     assert without == [], "features are finalized, but the epoch is missing"
 
@@ -276,4 +293,20 @@ def test_every_listener_lists_features(broker: Broker, version: int) -> None:
     kinds = (
         (FeatureList.SUPPORTED,) if broker.listener in CONTROLLER_LISTENERS else tuple(FeatureList)
     )
-    assert_features_as_on(broker, PLAINTEXT, version, kinds)
+    assert_features_as_on(broker, PLAINTEXT, version, kinds, of_one_node=True)
+
+
+@pytest.mark.listeners(*OTHER_LISTENERS)
+@pytest.mark.needs("plaintext", "one_epoch")
+@pytest.mark.clause("FEATURES.same-levels-at-one-epoch")
+@given(version=FLEXIBLE_VERSIONS)
+@example(version=3)
+@example(version=5)
+def test_levels_are_the_same_at_one_epoch(broker: Broker, version: int) -> None:
+    """A listener that names the epoch that the plaintext one names finalizes the same features with the same levels."""
+    assume(version <= min(broker.max_version, broker.sibling(PLAINTEXT).max_version))
+    responses = responses_at_one_epoch(broker, PLAINTEXT, version)
+    if responses is None:
+        JUDGE.get().leaves_out("responses at different epochs, which prove nothing")
+        return
+    assert_same_levels(*responses, PLAINTEXT)

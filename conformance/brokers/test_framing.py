@@ -16,6 +16,7 @@ from conformance.assertions.judging import (
     decode_answer,
     payload_of,
 )
+from conformance.assertions.lost_connections import assert_new_connections_served
 from conformance.assertions.neighbours import assert_undisturbed, open_bystander
 from fixtures.client.tls_stream import TlsShape
 from fixtures.under_test.broker import Broker
@@ -58,6 +59,8 @@ LONGEST_PIPELINE_OVER_TLS = 4
 EVERY_BYTE = range(LONGEST_REQUEST_BYTES)
 CUTS = st.lists(st.integers(1, LONGEST_REQUEST_BYTES), max_size=12) | st.just(EVERY_BYTE)
 MAX_EXAMPLES_SLOW = 10
+MANY_CONNECTIONS = 30
+FAR_CONNECTIONS = 5
 BYSTANDER_REQUESTS = 3
 """Requests on the connection that may be disturbed: before a malformed request, meanwhile, and after it."""
 
@@ -202,16 +205,30 @@ def costs_a_neighbour(broker: Broker, broken: Request) -> bool:
     broken=malformed_requests()
     | one_branch(odd_requests() | requests_with_two_faults())
     | one_branch(frames_with_wrong_size() | first_bytes_of_other_protocols())
-    | one_branch(frames_with_small_size())
+    | one_branch(frames_with_small_size()),
+    before=st.just(0),
 )
-@example(broken=Request(data=encode_frame(b""), header=build_request(version=0).header))
-@example(broken=build_first_bytes("HTTP"))
-@example(broken=build_with_string(3, NAMES[0], compact_string(32767, b""), broken=BEYOND_THE_FRAME))
-def test_malformed_request_hurts_nobody(broker: Broker, broken: Request) -> None:
-    """A malformed request disturbs no other connection, with or without a request in progress, and no new one."""
+@example(broken=Request(data=encode_frame(b""), header=build_request(version=0).header), before=0)
+@example(broken=build_first_bytes("HTTP"), before=0)
+@example(
+    broken=build_with_string(3, NAMES[0], compact_string(32767, b""), broken=BEYOND_THE_FRAME),
+    before=0,
+)
+@example(
+    broken=build_with_string(3, NAMES[0], compact_string(32767, b""), broken=BEYOND_THE_FRAME),
+    before=MANY_CONNECTIONS,
+)
+def test_malformed_request_hurts_nobody(broker: Broker, broken: Request, before: int) -> None:
+    """A malformed request disturbs no other connection, with or without a request in progress, and no new one.
+
+    So it is after many of them: without TLS, `before` others come first, each on a connection of its own.
+    """
     plain = build_request(version=broker.readable_version)
     alone = first_unanswered(broker, BYSTANDER_REQUESTS)
     with open_bystander(broker) as bystander:
+        for _ in range(0 if broker.speaks_tls else before):
+            with broker.connect(authenticate=False) as earlier:
+                earlier.send(broken)
         with broker.connect() as offender:
             finish = None if costs_a_neighbour(broker, broken) else bystander.begin([plain])
             if read_size(broken.data) == len(broken.data) - SIZE_BYTES:
@@ -257,3 +274,13 @@ def test_well_formed_request_keeps_the_connection(
     exchange = exchange_after(broker, history, sent)
     payload_of(exchange)
     assert_kept(exchange, f"the connection is unusable; {summary_of(exchange)}")
+
+
+@pytest.mark.clause("PROTOCOL.well-formed-never-closed")
+@settings(max_examples=1)
+@given(connections=st.integers(2, FAR_CONNECTIONS))
+@example(connections=MANY_CONNECTIONS)
+def test_every_new_connection_is_served(broker: Broker, connections: int) -> None:
+    """Of dozens of new connections, one after the other, each serves plain requests; of a far target some are enough."""
+    most = FAR_CONNECTIONS if broker.patience.round_trip_s else MANY_CONNECTIONS
+    assert_new_connections_served(broker, min(connections, most))

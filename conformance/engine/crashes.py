@@ -1,22 +1,33 @@
-"""A target that ends while it is judged: what is to blame, and which clause that violates."""
+"""A target that ends, or stops serving, while it is judged: what is to blame, and which clause that violates."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 from clauses.catalogue import Clause, catalogue
+from conformance.assertions.epochs import EPOCH_MONOTONE, EpochFell, assert_epoch_never_fell
+from conformance.assertions.features import lists_features
 from conformance.assertions.judging import TargetEnded, crash_in_words
 from conformance.engine.drawing import Body, run_body
 from conformance.engine.example_recorder import ExampleRecorder
-from fixtures.errors import BrokerGone, HarnessError
+from fixtures.errors import AcceptsNothing, BrokerGone, HarnessError
+from fixtures.under_test.broker import Broker
 from fixtures.under_test.judged_target import JudgedTarget
-from wire.exchange import Step
+from fixtures.under_test.stopped_serving import how_it_stopped, stays_up
+from wire.exchange import Outcome, Step
 
+MOST_STOPS = 3
+"""A target that stops serving is started again so often: each stop costs the time in which it may come back by itself."""
+STOPPED = "the target serves no new connection any more after this"
 CRASH_OF_BROKEN = "PROTOCOL.malformed-hurts-nobody"
 CRASH_OF_WELL_FORMED = "PROTOCOL.well-formed-never-closed"
-"""The clauses violated by an example that ends the target, with and without a malformed request."""
+"""The clauses violated by an example that ends or stops the target, with and without a malformed request."""
+
+
+class TargetStopped(AssertionError):
+    """The target serves no new connection any more after what was sent to it, and has not been started again."""
 
 
 def clause_of_crash(steps: Sequence[Step]) -> Clause:
@@ -32,10 +43,10 @@ def clause_of_crash(steps: Sequence[Step]) -> Clause:
 
 
 class CrashJudge:
-    """Runs the bodies of one property, and records which clause an end of the target violates.
+    """Runs the bodies of one property, and records what they show about other clauses, such as that about an end of the target.
 
     Attributes:
-        failed_elsewhere: ids of clauses that a crash violated, other than the property's own.
+        failed_elsewhere: ids of clauses other than the property's own that were violated.
     """
 
     def __init__(self, judged: JudgedTarget, examples: ExampleRecorder) -> None:
@@ -56,7 +67,10 @@ class CrashJudge:
             run_body(self._judged, body, values)
         except AssertionError as error:
             if not self._judged.was_away():
-                raise
+                if not self.blame_for_stop(values):
+                    raise
+                run_body(self._judged, body, values)
+                return
             # What it does now counts.
             run_body(self._judged, body, values)
             raise HarnessError(
@@ -64,6 +78,10 @@ class CrashJudge:
                 "started it again, or it was not reached meanwhile"
             ) from error
         except BrokerGone as gone:
+            if self._refuses_for_good(gone):
+                self._blame_for_stop(str(gone), values)
+                run_body(self._judged, body, values)
+                return
             if not self._judged.revives():
                 raise self.blame_for_end(gone, values) from gone
             if not self._is_confirmed:
@@ -74,7 +92,7 @@ class CrashJudge:
         """Record a crash as a violation of the clause about crashes, unless that is the property's own."""
         clause = clause_of_crash(steps)
         if clause not in self._examples.clauses and self._examples.is_planned(clause):
-            self._record(clause, error, steps, self._examples.drawn(values))
+            self.differs(clause, error, steps, self._examples.drawn(values))
 
     def blame_for_end(self, gone: BrokerGone, values: Mapping[str, Any]) -> BrokerGone:
         """Record the end of a target that is not started again, and end all judging of it.
@@ -101,11 +119,73 @@ class CrashJudge:
         if not self._examples.is_planned(clause):
             clause = self._examples.clauses[0]
         drawn = self._examples.drawn(values) if steps == tuple(judged.journal) else ""
-        self._record(clause, _crash_error(gone), steps, drawn)
+        self.differs(clause, _crash_error(gone), steps, drawn)
         judged.unreadable = BrokerGone(
             f"{gone}; {clause.id} judges this. Nothing more is sent; earlier results are kept"
         )
         return judged.unreadable
+
+    def blame_for_stop(self, values: Mapping[str, Any]) -> bool:
+        """Record that the target has stopped serving new connections after what was sent, if it has; start it again if we can.
+
+        Returns:
+            Whether there is a fresh target.
+
+        Raises:
+            BrokerGone: it has stopped, and is not started again: nothing more can be judged.
+        """
+        judged = self._judged
+        outcome = how_it_stopped(judged) if isinstance(judged, Broker) else None
+        if outcome is None:
+            return False
+        how = "closes each new one" if outcome is Outcome.CLOSED else "is silent on each new one"
+        # Something in front of a target that was shut down closes connections as well.
+        may_be_down = outcome is Outcome.CLOSED and not judged.can_restart
+        self._blame_for_stop(
+            f"{judged.target.id} accepts connections, but {how}, also with a plain request",
+            values,
+            spares_well_formed=may_be_down,
+        )
+        return True
+
+    def _refuses_for_good(self, gone: BrokerGone) -> bool:
+        """Return whether a target that we started still runs, and refuses every connection."""
+        judged = self._judged
+        is_ours = isinstance(judged, Broker) and judged.can_restart and not judged.is_shared
+        return is_ours and isinstance(gone, AcceptsNothing) and stays_up(cast(Broker, judged))
+
+    def _blame_for_stop(
+        self, how: str, values: Mapping[str, Any], *, spares_well_formed: bool = False
+    ) -> None:
+        """Record a stop, and start the target again; see `blame_for_stop`.
+
+        Args:
+            how: what it does instead of serving.
+            values: the values of the current example.
+            spares_well_formed: whether well-formed requests are not blamed: the target may have been shut down meanwhile.
+        """
+        judged = self._judged
+        assert isinstance(judged, Broker)
+        steps = judged.suspects
+        clause = clause_of_crash(steps)
+        if clause.id == CRASH_OF_WELL_FORMED and spares_well_formed:
+            judged.unreadable = BrokerGone(
+                f"{how}; nothing malformed was sent just before, so it may have been shut down. Nothing more is sent; "
+                "earlier results are kept"
+            )
+            raise judged.unreadable
+        if not self._examples.is_planned(clause):
+            clause = self._examples.clauses[0]
+        drawn = self._examples.drawn(values) if steps == tuple(judged.journal) else ""
+        self.differs(clause, TargetStopped(f"{STOPPED}\n{how}"), steps, drawn)
+        judged.stops += 1
+        if judged.stops <= MOST_STOPS and judged.can_restart:
+            judged.restart()
+            return
+        judged.unreadable = BrokerGone(
+            f"{how}; {clause.id} judges this. Nothing more is sent; earlier results are kept"
+        )
+        raise judged.unreadable
 
     def _confirm(self, body: Body, values: Mapping[str, Any], gone: BrokerGone) -> None:
         """Run a body on the fresh target; return if it ends that one as well."""
@@ -121,9 +201,36 @@ class CrashJudge:
             return
         raise HarnessError(f"{gone}; the same bytes did not end it again") from gone
 
-    def _record(
-        self, clause: Clause, error: TargetEnded, steps: tuple[Step, ...], drawn: str
+    def end(self, *, is_clean: bool) -> None:
+        """End the property: record a target that serves nothing any more, and an epoch of the features that fell in its responses.
+
+        Args:
+            is_clean: whether the property ended without an error.
+        """
+        if not is_clean or self._judged.patience.was_tried:
+            # The reason is kept in `unreadable`, or the next property meets it.
+            with suppress(HarnessError):
+                self.blame_for_stop({})
+        clause = catalogue()[EPOCH_MONOTONE]
+        if not isinstance(self._judged, Broker) or clause in self._examples.clauses:
+            return
+        try:
+            assert_epoch_never_fell(self._judged)
+        except EpochFell as error:
+            if self._examples.may_violate(clause) and lists_features(self._judged):
+                self.differs(clause, error, error.steps)
+
+    def differs(
+        self, clause: Clause, error: AssertionError, steps: tuple[Step, ...], drawn: str = ""
     ) -> None:
+        """Record an example that violates a clause, which may be another one than those of the property.
+
+        Args:
+            clause: the clause.
+            error: the violation.
+            steps: what shows it.
+            drawn: the values of the example; empty if no single example of the property shows it.
+        """
         if clause not in self._examples.clauses:
             self.failed_elsewhere.add(clause.id)
         self._examples.for_clause(clause).differs(error, steps, drawn=drawn)

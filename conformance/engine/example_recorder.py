@@ -102,6 +102,10 @@ class ExampleRecorder:
         """Return whether the run has a cell for a clause."""
         return self._key(clause) in self._recorder.cells
 
+    def may_violate(self, clause: Clause) -> bool:
+        """Return whether the run has a cell for a clause, in which no violation is recorded yet."""
+        return self.is_planned(clause) and not self._recorder.cells[self._key(clause)].violations
+
     def is_binding(self, error: AssertionError) -> bool:
         """Return whether an error is a violation; a PIN binds only Apache Kafka and the reference broker."""
         if isinstance(error, Unjudged):

@@ -104,6 +104,10 @@ class Judge:
         """Take the end of a target that cannot be started again, and return what to raise."""
         return gone
 
+    def blame_for_stop(self, values: Mapping[str, Any]) -> bool:
+        """Take that the target may have stopped serving new connections, and return whether there is a fresh one."""
+        return False
+
     def raise_first(self) -> None:
         """End the property.
 

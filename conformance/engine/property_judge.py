@@ -15,6 +15,8 @@ from hypothesis.errors import UnsatisfiedAssumption
 from clauses.catalogue import Clause, catalogue
 from clauses.tiers import Tier
 from conformance.assertions.judging import JudgedElsewhere, TargetEnded, Unjudged
+from conformance.assertions.lost_connections import LostAtRandom
+from conformance.assertions.violated_musts import KEPT
 from conformance.engine.crashes import CrashJudge
 from conformance.engine.drawing import Body
 from conformance.engine.example_limits import ExampleLimits
@@ -37,7 +39,11 @@ OUT_OF_PATIENCE = "not judged after the first failures: the target used up the t
 
 
 class PropertyJudge(Judge):
-    """Judges the examples of one property on one target, and records them."""
+    """Judges the examples of one property on one target, and records them.
+
+    Attributes:
+        crashes: records what the examples show about other clauses than the property's.
+    """
 
     def __init__(
         self,
@@ -73,7 +79,7 @@ class PropertyJudge(Judge):
         self._limits = ExampleLimits(
             is_secondary_listener=is_secondary_listener, pinned=pinned, distance_s=distance_s
         )
-        self._crashes = CrashJudge(judged, self._examples)
+        self.crashes = CrashJudge(judged, self._examples)
         self._contradicted: set[str] = set()
         self._failing = failing or FailingExamples(recorder)
         self._further = further_kinds
@@ -84,8 +90,8 @@ class PropertyJudge(Judge):
 
     @property
     def failed_elsewhere(self) -> set[str]:
-        """Ids of further clauses that an example violated: by a crash, or by a deviation from the model."""
-        return self._crashes.failed_elsewhere | self._contradicted
+        """Ids of further clauses that its examples violated: by a crash, by lost connections, or by a deviation from the model."""
+        return self.crashes.failed_elsewhere | self._contradicted
 
     @property
     def is_thorough(self) -> bool:
@@ -173,7 +179,7 @@ class PropertyJudge(Judge):
     ) -> None:
         """Record an example that was sent among others and fails; `raise_first` raises the first such error."""
         if isinstance(error, TargetEnded):
-            self._crashes.blame(error, steps, example.values)
+            self.crashes.blame(error, steps, example.values)
         difference = self._record(error, steps, self._examples.drawn(example.values))
         self._blame_contradicted(error, steps, example)
         self._limits.end_shrinking()
@@ -191,7 +197,11 @@ class PropertyJudge(Judge):
 
     def blame_for_end(self, gone: BrokerGone, values: Mapping[str, Any]) -> BrokerGone:
         """Record the end of a target that cannot be started again; see `CrashJudge.blame_for_end`."""
-        return self._crashes.blame_for_end(gone, values)
+        return self.crashes.blame_for_end(gone, values)
+
+    def blame_for_stop(self, values: Mapping[str, Any]) -> bool:
+        """Record that the target has stopped serving, if it has; see `CrashJudge.blame_for_stop`."""
+        return self.crashes.blame_for_stop(values)
 
     def begin_again(self, reason: BaseException | None) -> None:
         """Start again with the property's first example.
@@ -279,7 +289,7 @@ class PropertyJudge(Judge):
             return False
         if isinstance(error, TargetEnded):
             # A crash has already been repeated on a fresh target.
-            self._crashes.blame(error, steps, example.values)
+            self.crashes.blame(error, steps, example.values)
         elif difference.is_binding:
             self._failing.keep(self._examples.signatures(error), example, is_shrunk=is_shrunk)
         return difference.is_binding or contradicts
@@ -313,6 +323,9 @@ class PropertyJudge(Judge):
 
     def judged_elsewhere(self, reason: JudgedElsewhere) -> None:
         """Record an example that meets a fault of another clause: it leaves the property's own clauses inconclusive."""
+        clause = catalogue()[KEPT]
+        if isinstance(reason, LostAtRandom) and self._examples.may_violate(clause):
+            self.crashes.differs(clause, reason.violation, reason.violation.steps)
         self._examples.judged_elsewhere(
             str(reason), tuple(self._judged.journal), self._limits.phase
         )
@@ -320,12 +333,20 @@ class PropertyJudge(Judge):
 
     def _run_or_blame(self, body: Body, values: Mapping[str, Any]) -> None:
         try:
-            self._crashes.run(body, values)
-        except AssertionError as error:
+            self.crashes.run(body, values)
+        except (AssertionError, HarnessError) as error:
             reason = self.elsewhere(error)
-            if reason is not None and self._examples.is_binding(error):
-                raise reason from error
-            raise
+            if reason is None or self._stands(error, reason):
+                raise
+            raise reason from error
+
+    def _stands(self, error: Exception, reason: JudgedElsewhere) -> bool:
+        """Return whether an error counts although a fault of another clause explains it."""
+        if not isinstance(error, AssertionError):
+            return False
+        has_cell = self._examples.is_planned(catalogue()[KEPT])
+        is_lost = isinstance(reason, LostAtRandom) and not has_cell
+        return is_lost or not self._examples.is_binding(error)
 
     def _record(self, error: AssertionError, steps: tuple[Step, ...], drawn: str) -> Difference:
         difference = self._examples.differs(error, steps, drawn=drawn, phase=self._limits.phase)

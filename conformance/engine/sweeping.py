@@ -157,10 +157,14 @@ def _check_all(
         broker.begin_example()
         try:
             problem = _check_one(judge, broker, item, check_now)
-            if isinstance(problem, Problem) and broker.was_away():
+            if problem is not None and _is_fresh(judge, broker, item, problem):
                 broker.begin_example()
                 problem = _check_one(judge, broker, item, check)
         except HarnessError as error:
+            elsewhere = judge.elsewhere(error)
+            if elsewhere is not None:
+                judge.judged_elsewhere(elsewhere)
+                continue
             crashing = None
             if isinstance(error, BrokerGone):
                 # If the target does not start again, the cause stays unknown; earlier results are kept.
@@ -179,6 +183,14 @@ def _check_all(
         if silent == SILENT_ITEMS:
             break
     return _still_failing(judge, broker, failed, check), None
+
+
+def _is_fresh(judge: Judge, broker: Broker, item: Item, problem: Exception) -> bool:
+    """Return whether the target was started again after an item did not conform, so that the item is to be checked again."""
+    if isinstance(problem, Problem) and broker.was_away():
+        return True
+    is_rejected = isinstance(problem, UnsatisfiedAssumption)
+    return not is_rejected and judge.blame_for_stop({"item": item})
 
 
 def _check_one(judge: Judge, broker: Broker, item: Item, check: Check) -> Exception | None:

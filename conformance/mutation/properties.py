@@ -31,6 +31,7 @@ from conformance.roles.broker import NEEDS, BrokerRole
 from conformance.roles.client import ClientRole
 from conformance.roles.registry import EVERY_ROLE
 from conformance.roles.role import property_modules
+from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.client import ClientUnderTest
 from proposals import Proposal
@@ -177,10 +178,12 @@ def holds(
         raise
     except Unjudged:
         return True
-    except AssertionError as error:
+    except (AssertionError, HarnessError) as error:
         reason = judge.elsewhere(error)
         if reason is not None:
             raise reason from error
+        if isinstance(error, HarnessError):
+            raise
         found = None if contradicted is None else judge.contradicted(error)
         if contradicted is not None and found is not None:
             contradicted.add(found.clause)

@@ -17,7 +17,11 @@ from hypothesis.errors import Flaky
 
 from clauses import marks
 from clauses.catalogue import Clause, Role
-from conformance.assertions.features import lists_features, lists_supported_features
+from conformance.assertions.features import (
+    lists_features,
+    lists_supported_features,
+    names_epoch_of,
+)
 from conformance.assertions.logins import lists_handshake
 from conformance.assertions.other_apis import lists_other_apis, survives_unknown_apis
 from conformance.assertions.read_only_apis import flexible_items, produce_items, read_only_items
@@ -34,7 +38,7 @@ from conformance.roles.stored_targets import Wanted, target_for
 from conformance.runs.run_identity import SUITE
 from fixtures.choosing.listeners import TARGETS, ListenerOfTarget
 from fixtures.cleanup.ending_signals import INTERRUPTS
-from fixtures.errors import HarnessError
+from fixtures.errors import BrokerGone, HarnessError
 from fixtures.launchers import launch
 from fixtures.registry.targets import Target
 from fixtures.tiers import tier_in
@@ -65,6 +69,10 @@ NEEDS: Mapping[str, Need[Broker]] = {
     "plaintext_features": Need(
         lambda broker: lists_supported_features(broker.sibling(PLAINTEXT)),
         "the target lists no supported feature on its plaintext listener",
+    ),
+    "one_epoch": Need(
+        lambda broker: names_epoch_of(broker, PLAINTEXT),
+        "the listener names no epoch of the finalized features, or another one than the plaintext listener: this proves nothing",
     ),
     "upstream_features": Need(
         lambda broker: lists_supported_features(broker.sibling(UPSTREAM)),
@@ -190,7 +198,9 @@ class BrokerRole(RoleInRun[Broker]):
         if not judged.target.handshake:
             return f"the release is older than ApiVersions: {_asked_once(judged)}"
         if judged.unreadable is not None:
-            if clause.id == V0_ALWAYS_SERVED:
+            # What stopped or ended a target is the fault then, and it is judged already.
+            is_gone = isinstance(judged.unreadable, BrokerGone)
+            if clause.id == V0_ALWAYS_SERVED and not is_gone:
                 return None
             raise judged.unreadable
         if not clause.applies_at(judged.max_version):
@@ -218,14 +228,19 @@ class BrokerRole(RoleInRun[Broker]):
         )
         JUDGE.set(judge)
         share = partial(examples_on, judged.listener, judged.target.listeners)
+        is_clean = False
         try:
             with max_examples_changed(test, share) if is_secondary else nullcontext():
-                return (yield from _run_examples(item, judge, judged))
+                result = yield from _run_examples(item, judge, judged)
+            is_clean = True
+            return result
         except (AssertionError, Flaky):
             if profile_name() != UNSHRUNK:
                 judge.repeat_failures(partial(self.repeat, judged))
             raise
         finally:
+            if not INTERRUPTS.came:
+                judge.crashes.end(is_clean=is_clean)
             item.stash[FAILED_ELSEWHERE] = judge.failed_elsewhere
 
     def repeat(

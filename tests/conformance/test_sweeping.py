@@ -78,6 +78,10 @@ class RecordingJudge:
         assert steps
         self.failures.append((str(error), example.values["item"]))
 
+    def blame_for_stop(self, values: Any) -> bool:
+        """Take every target for one that still serves."""
+        return False
+
     def elsewhere(self, error: BaseException | None) -> JudgedElsewhere | None:
         """Return a reason for causes that begin with "elsewhere"."""
         return JudgedElsewhere(str(error)) if str(error).startswith("elsewhere") else None

@@ -42,6 +42,8 @@ class BrokerState:
         address: the host and port that Metadata and DescribeCluster name.
         connections: the open connections.
         recent: the software that was named last, whether or not a connection of it is open.
+        opened: how many connections were opened so far.
+        memory: data that a planted defect keeps as long as the broker runs.
     """
 
     profile: Profile
@@ -52,6 +54,8 @@ class BrokerState:
     address: tuple[str, int] = ("", 0)
     connections: list[OpenConnection] = field(default_factory=list)
     recent: deque[ClientSoftware] = field(default_factory=lambda: deque(maxlen=RECENT_MOST))
+    opened: int = 0
+    memory: dict[str, Any] = field(default_factory=dict)
 
     def preferred(self, payload: bytes, state: ConnectionState | None = None) -> Reaction:
         """Return this broker's reaction to a frame, without its planted defect."""
@@ -98,6 +102,7 @@ class OpenConnection:
     """One open connection as planted defects see it: its state, its bytes, and the other connections.
 
     Attributes:
+        number: its number among all that were opened, counted from 1.
         state: the state of the connection.
         software: the software that its client has announced.
         scram: the SCRAM authentication that the client began or completed; None if there is none.
@@ -111,6 +116,8 @@ class OpenConnection:
     """
 
     def __init__(self, broker: BrokerState) -> None:
+        broker.opened += 1
+        self.number = broker.opened
         self.state = first_state(broker.profile)
         self.software = ClientSoftware()
         self.scram: ScramExchange | None = None
@@ -135,6 +142,11 @@ class OpenConnection:
     def backlog(self) -> int:
         """How many bytes of responses wait for the client to read them."""
         return len(self._outgoing) + self.unwritten
+
+    @property
+    def memory_of_broker(self) -> dict[str, Any]:
+        """What a planted defect keeps as long as the broker runs."""
+        return self._broker.memory
 
     @property
     def neighbours(self) -> list[OpenConnection]:

@@ -28,6 +28,10 @@ MANY_ALIKE = 9
 LONG_PAUSE_MS = 300
 SHORT_PAUSE_MS = 30
 IDLE_LIMIT_MS = 2000
+MANY_MALFORMED = 30
+MANY_RESETS = 20
+LOST = 13
+"""Of so many connections one is lost."""
 
 
 def _cut_at(received: ReceivedBytes) -> int | None:
@@ -216,6 +220,46 @@ def responses_that_are_not_read_close_the_others(ending: StreamEnd) -> None:
         _close_neighbours(ending)
 
 
+def _ban_after_many_malformed(context: RequestContext, outcome: Outcome) -> None:
+    """After many malformed requests, treat all on newer connections like this, as long as one stays open that was open then."""
+    memory, connection = context.broker.memory, context.connection
+    banned_from, witnesses = memory.get("ban", (connection.number, ()))
+    if connection.number > banned_from:
+        if any(each in context.broker.connections for each in witnesses):
+            context.replace_reaction(outcome=outcome)
+            return
+        del memory["ban"]
+    if context.reaction.outcome is Outcome.CLOSED:
+        memory["malformed"] = memory.get("malformed", 0) + 1
+        if memory["malformed"] >= MANY_MALFORMED and "ban" not in memory:
+            memory["malformed"] = 0
+            if connection.neighbours:
+                memory["ban"] = (context.broker.opened, connection.neighbours)
+
+
+@defect(Stage.REACTION, "PROTOCOL.malformed-hurts-nobody", every_api=True)
+def thirty_malformed_requests_close_new_connections(context: RequestContext) -> None:
+    """After thirty malformed requests new connections are closed, until those that were open then have ended."""
+    _ban_after_many_malformed(context, Outcome.CLOSED)
+
+
+@defect(Stage.REACTION, "PROTOCOL.malformed-hurts-nobody", every_api=True)
+def thirty_malformed_requests_silence_new_connections(context: RequestContext) -> None:
+    """After thirty malformed requests new connections are not served, until those that were open then have ended."""
+    _ban_after_many_malformed(context, Outcome.SILENT)
+
+
+@defect(Stage.RESET, "PROTOCOL.malformed-hurts-nobody")
+def the_twentieth_reset_inside_a_frame_closes_the_others(ending: StreamEnd) -> None:
+    """Every twentieth client that resets its connection inside a frame costs all others theirs."""
+    if ending.unread:
+        count = ending.connection.memory_of_broker["resets"] = (
+            ending.connection.memory_of_broker.get("resets", 0) + 1
+        )
+        if count % MANY_RESETS == 0:
+            _close_neighbours(ending)
+
+
 @defect(Stage.BYTES, "PROTOCOL.malformed-hurts-nobody")
 def a_client_that_does_not_read_stops_the_others(received: ReceivedBytes) -> None:
     """While 16 KiB of responses wait for one client to read them, no other is served."""
@@ -287,3 +331,24 @@ def responses_beyond_the_buffer_are_lost(answers: list[bytes]) -> None:
     answers[:] = [
         answer for answer, end in zip(answers, sizes, strict=True) if end <= SEND_BUFFER_BYTES
     ]
+
+
+@defect(Stage.BYTES, "PROTOCOL.well-formed-never-closed")
+def every_thirteenth_connection_is_closed(received: ReceivedBytes) -> None:
+    """Every thirteenth connection is closed, whatever arrives on it."""
+    if received.connection.number % LOST == 0:
+        received.connection.drop()
+
+
+@defect(Stage.BYTES, "PROTOCOL.well-formed-never-closed")
+def every_thirteenth_connection_is_silent(received: ReceivedBytes) -> None:
+    """On every thirteenth connection nothing is read."""
+    if received.connection.number % LOST == 0:
+        received.data = b""
+
+
+@defect(Stage.BYTES, "PROTOCOL.well-formed-never-closed")
+def every_thirteenth_connection_serves_one_request(received: ReceivedBytes) -> None:
+    """Every thirteenth connection is closed when something arrives on it after its first response."""
+    if received.connection.number % LOST == 0 and received.connection.frames:
+        received.connection.drop()

@@ -20,6 +20,7 @@ from wire.primitives import TaggedField, write_int64, write_nullable_string, wri
 SUPPORTED_FEATURES_TAG = 0
 EPOCH_TAG = 1
 FIRST_EPOCH = 1000
+RESPONSES_TO_ONE_OLD_EPOCH = 50
 
 
 def _carries_features(context: RequestContext) -> bool:
@@ -156,6 +157,31 @@ def features_are_finalized_at_no_epoch(context: RequestContext) -> None:
         context.replace_response(finalized_features_epoch=-1)
 
 
+@defect(Stage.RESPONSE, "FEATURES.epoch-monotone")
+def every_fiftieth_response_has_an_older_epoch(context: RequestContext) -> None:
+    """Of all flexible responses of the broker, every fiftieth has an older epoch than the others."""
+    if _carries_features(context):
+        memory = context.broker.memory
+        count = memory["flexible responses"] = memory.get("flexible responses", 0) + 1
+        is_old = count % RESPONSES_TO_ONE_OLD_EPOCH == 0
+        context.replace_response(finalized_features_epoch=FIRST_EPOCH - is_old)
+
+
+@defect(Stage.RESPONSE, "FEATURES.epoch-monotone")
+def requests_with_tags_get_an_older_epoch(context: RequestContext) -> None:
+    """A request with tagged fields in its header gets an older epoch than any other."""
+    if _carries_features(context):
+        context.replace_response(finalized_features_epoch=FIRST_EPOCH - bool(context.tag_count))
+
+
+@defect(Stage.RESPONSE, "FEATURES.epoch-monotone")
+def a_refusal_takes_the_epoch_back(context: RequestContext) -> None:
+    """After a request in an unsupported version, all further responses on its connection have an older epoch."""
+    was_refused = context.has_seen("refusal", now=context.refuses_version)
+    if _carries_features(context):
+        context.replace_response(finalized_features_epoch=FIRST_EPOCH - was_refused)
+
+
 @defect(Stage.RESPONSE, "FEATURES.same-on-repeat")
 def a_second_answer_has_one_feature_more(context: RequestContext) -> None:
     """From the second flexible response on a connection onwards, one more feature is listed."""
@@ -191,16 +217,46 @@ def a_second_answer_has_another_level(context: RequestContext) -> None:
 
 @defect(Stage.RESPONSE, "FEATURES.listed-on-every-listener", listeners=(CONTROLLER,))
 def controllers_list_no_features(context: RequestContext) -> None:
-    """The controller listener lists no feature."""
+    """The controller listener lists no feature, and no epoch."""
     if _carries_features(context):
-        context.replace_response(supported_features=(), finalized_features=())
+        context.replace_response(
+            supported_features=(), finalized_features=(), finalized_features_epoch=-1
+        )
 
 
 @defect(Stage.RESPONSE, "FEATURES.listed-on-every-listener", listeners=(SASL_PLAINTEXT,))
 def listeners_with_sasl_list_no_finalized_features(context: RequestContext) -> None:
-    """The listener with SASL lists the supported features, but no finalized one."""
-    if _carries_features(context) and context.broker.profile.listener == SASL_PLAINTEXT:
+    """The listener with SASL lists the supported features, but no finalized one and no epoch."""
+    if _carries_features(context):
+        context.replace_response(finalized_features=(), finalized_features_epoch=-1)
+
+
+@defect(Stage.RESPONSE, "FEATURES.same-levels-at-one-epoch", listeners=(SASL_PLAINTEXT,))
+def listeners_with_sasl_forget_the_levels_of_an_epoch(context: RequestContext) -> None:
+    """The listener with SASL names the epoch of the plaintext one, but no feature that is finalized at it."""
+    if _carries_features(context):
         context.replace_response(finalized_features=())
+
+
+@defect(Stage.RESPONSE, "FEATURES.same-levels-at-one-epoch", listeners=(SASL_PLAINTEXT,))
+def listeners_with_sasl_finalize_lower_levels(context: RequestContext) -> None:
+    """On the listener with SASL each finalized level is the lowest that is supported above 0."""
+    if _carries_features(context):
+        lowest = {f.name: max(f.min_version, 1) for f in context.broker.profile.supported_features}
+        context.replace_response(
+            finalized_features=tuple(
+                _at_level(feature, lowest[feature.name])
+                for feature in context.message.finalized_features
+            ),
+        )
+
+
+@defect(Stage.RESPONSE, "FEATURES.same-levels-at-one-epoch", listeners=(CONTROLLER,))
+def controllers_leave_out_a_finalized_feature(context: RequestContext) -> None:
+    """The controller listener leaves out the last finalized feature."""
+    if _carries_features(context):
+        finalized = context.message.finalized_features
+        context.replace_response(finalized_features=finalized[:-1])
 
 
 def _at_level(feature: FinalizedFeatureKey, level: int) -> FinalizedFeatureKey:

@@ -1,0 +1,242 @@
+"""A target that accepts connections and serves none any more: what was sent last is to blame, if it can be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from conformance.engine import crashes
+from conformance.engine.crashes import (
+    CRASH_OF_BROKEN,
+    CRASH_OF_WELL_FORMED,
+    MOST_STOPS,
+    STOPPED,
+)
+from fixtures.client.patience import Patience
+from fixtures.errors import AcceptsNothing, BrokerGone, ConnectionFailed, HarnessError
+from fixtures.under_test import stopped_serving
+from fixtures.under_test.broker import Broker
+from fixtures.under_test.in_memory import InMemoryBroker
+from fixtures.under_test.stopped_serving import how_it_stopped
+from reference_model.broker.model.fault_injection import ReceivedBytes
+from reference_model.broker.model.stages import Stage, Tampering
+from reports.records import Verdict
+from reports.run.judged_examples import CellKey
+from strategies.api_versions import build_request
+from strategies.broken_requests import build_truncated
+from tests.conformance.in_memory_runs import broker_with
+from tests.conformance.judged_properties import PIN, Judged, JudgedBroker, judged
+from wire.exchange import Outcome, Request
+
+V0 = build_request(version=0)
+BROKEN = build_truncated(0, 9)
+Plain = list[Outcome | Exception]
+
+
+class StoppingBroker(InMemoryBroker):
+    """A broker that stops serving new connections after a request of these bytes, until it is started again."""
+
+    is_stopped = False
+    is_silent = False
+    is_ours = False
+
+    @property
+    def can_restart(self) -> bool:
+        """Whether the suite started it."""
+        return self.is_ours
+
+    def restart(self) -> None:
+        """Start it again."""
+        self.is_stopped = False
+
+
+def stopping_after(data: bytes) -> StoppingBroker:
+    """Return a broker that was calibrated, and stops after such a request."""
+
+    def act(received: ReceivedBytes) -> None:
+        if broker.is_stopped and broker.is_silent:
+            received.data = b""
+        elif broker.is_stopped:
+            received.connection.drop()
+        broker.is_stopped |= received.data.startswith(data)
+
+    plain = broker_with(Tampering(stage=Stage.BYTES, act=act), patience=Patience(math.inf))
+    broker = StoppingBroker(plain.running, plain.listener, patience=plain.patience)
+    broker.ask_for_table()
+    broker.exchange_s = 0.001
+    return broker
+
+
+@pytest.fixture(autouse=True)
+def no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no target have time to come back."""
+    monkeypatch.setattr(
+        crashes, "how_it_stopped", lambda broker: how_it_stopped(broker, within_s=0)
+    )
+    monkeypatch.setattr(stopped_serving, "POLL_S", 0)
+
+
+def case_of(broker: StoppingBroker, runs: Path) -> Judged:
+    """Return the judge of a property that is about neither clause."""
+    planned = (CRASH_OF_BROKEN, CRASH_OF_WELL_FORMED)
+    return judged(runs, cast(JudgedBroker, broker), PIN, also_planned=planned)
+
+
+def sending(broker: StoppingBroker, *requests: Request) -> Callable[[int], None]:
+    """Return a body that sends requests, each on its own connection, and fails if the last is not answered."""
+
+    def body(value: int) -> None:
+        for request in requests:
+            exchange = broker.converse([request])[0]
+        assert exchange.outcome is Outcome.ANSWER
+
+    return body
+
+
+def verdict_of(case: Judged, clause: str) -> Verdict:
+    """Return the verdict of a clause."""
+    return case.recorder.cells[case.key._replace(clause=clause)].verdict
+
+
+def test_malformed_request_that_stops_a_target_of_others_is_a_violation(tmp_path: Path) -> None:
+    """It was sent in the example before the one that is not served; nothing more is sent then."""
+    broker = stopping_after(BROKEN.data)
+    case = case_of(broker, tmp_path)
+    broker.begin_example()
+    broker.converse([BROKEN])
+    for _ in range(2):
+        with pytest.raises(BrokerGone, match=f"{CRASH_OF_BROKEN} judges this"):
+            case.run(sending(broker, V0), 1)
+    key = CellKey(CRASH_OF_BROKEN, broker.target.id, broker.listener)
+    (failure,) = case.recorder.cells[key].failures.values()
+    assert failure.first_line == STOPPED
+    assert [each.request for step in failure.steps for each in step.exchanges] == [BROKEN, V0]
+    assert case.judge.failed_elsewhere == {CRASH_OF_BROKEN}
+
+
+@pytest.mark.parametrize(
+    ("is_silent", "reason", "violated"),
+    [
+        (False, "may have been shut down", set()),
+        (True, "is silent on each new one", {CRASH_OF_WELL_FORMED}),
+    ],
+)
+def test_well_formed_request_is_blamed_for_silence_alone_where_others_run_the_target(
+    is_silent: bool, reason: str, violated: set[str], tmp_path: Path
+) -> None:
+    """A load balancer closes connections to a target that was shut down; nothing is silent for that reason."""
+    broker = stopping_after(V0.data)
+    broker.is_silent = is_silent
+    case = case_of(broker, tmp_path)
+    with pytest.raises(BrokerGone, match=reason):
+        case.run(sending(broker, V0, V0), 1)
+    assert case.judge.failed_elsewhere == violated
+
+
+@pytest.mark.parametrize(
+    ("request_", "clause"), [(V0, CRASH_OF_WELL_FORMED), (BROKEN, CRASH_OF_BROKEN)]
+)
+def test_target_that_we_started_is_blamed_and_started_again(
+    request_: Request, clause: str, tmp_path: Path
+) -> None:
+    """Only the suite restarts it; the example is judged by what the fresh one does."""
+    broker = stopping_after(request_.data)
+    broker.is_ours = True
+    case = case_of(broker, tmp_path)
+    broker.begin_example()
+    broker.converse([request_])
+    case.run(sending(broker, build_request(version=3)), 1)
+    assert verdict_of(case, clause) is Verdict.VIOLATES
+    assert (case.verdict, broker.stops) == (Verdict.CONFORMS, 1)
+
+
+def test_target_that_stops_too_often_is_given_up(tmp_path: Path) -> None:
+    """Each stop costs time, and some have shown enough."""
+    broker = stopping_after(BROKEN.data)
+    broker.is_ours = True
+    broker.stops = MOST_STOPS
+    broker.is_stopped = True
+    case = case_of(broker, tmp_path)
+    with pytest.raises(BrokerGone, match="judges this"):
+        case.run(sending(broker, BROKEN, V0), 1)
+
+
+def test_stop_at_the_end_of_a_property_is_found_if_something_went_wrong(tmp_path: Path) -> None:
+    """A clean end costs no further connection."""
+    broker = stopping_after(BROKEN.data)
+    case = case_of(broker, tmp_path)
+    broker.begin_example()
+    broker.converse([BROKEN])
+    case.judge.crashes.end(is_clean=True)
+    assert broker.unreadable is None
+    case.judge.crashes.end(is_clean=False)
+    assert isinstance(broker.unreadable, BrokerGone)
+    assert verdict_of(case, CRASH_OF_BROKEN) is Verdict.VIOLATES
+
+
+@pytest.mark.parametrize(
+    ("seen", "stopped"),
+    [
+        ([Outcome.ANSWER], None),
+        ([Outcome.CLOSED, Outcome.SILENT], Outcome.SILENT),
+        ([ConnectionFailed("TLS"), ConnectionFailed("TLS")], Outcome.CLOSED),
+        ([Outcome.CLOSED, Outcome.ANSWER], None),
+        ([BrokerGone("refused")], None),
+        ([Outcome.CLOSED, BrokerGone("refused")], None),
+    ],
+    ids=["serves", "closes-and-is-silent", "no-tls", "comes-back", "is-gone", "goes"],
+)
+def test_one_that_serves_again_or_is_gone_has_not_stopped(
+    seen: Plain, stopped: Outcome | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A refused connection is an end, which is found elsewhere; a pause has an end of its own."""
+    broker = stopping_after(b"never")
+    left = list(seen)
+
+    def plain_outcome(_: Broker) -> Outcome:
+        outcome = left.pop(0) if len(left) > 1 else left[0]
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    monkeypatch.setattr(Broker, "plain_outcome", plain_outcome)
+    assert how_it_stopped(broker, within_s=0.01) == stopped
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_target_that_refuses_connections_and_runs_on_is_blamed(
+    ends: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that ends a moment later was shutting down, and did not end because of what was sent."""
+    broker = stopping_after(b"never")
+    broker.is_ours = True
+    monkeypatch.setattr(crashes, "stays_up", lambda _: not ends)
+    refuses = iter([True])
+
+    def body(value: int) -> None:
+        broker.converse([BROKEN])
+        if next(refuses, False):
+            raise AcceptsNothing("refused")
+
+    case = case_of(broker, tmp_path)
+    if ends:
+        with pytest.raises(HarnessError, match="the same bytes did not end it again"):
+            case.run(body, 1)
+    else:
+        case.run(body, 1)
+    assert (verdict_of(case, CRASH_OF_BROKEN) is Verdict.VIOLATES) != ends
+
+
+@pytest.mark.parametrize("fact", ["is_shared", "never_answered", "given_up"])
+def test_nothing_is_asked_of_one_that_cannot_be_blamed(fact: str) -> None:
+    """Other processes may have sent the reason, or it never served anything, or its end is known."""
+    broker = stopping_after(V0.data)
+    broker.is_stopped = True
+    broker.is_shared = fact == "is_shared"
+    broker.exchange_s = 0.0 if fact == "never_answered" else 0.001
+    broker.unreadable = BrokerGone("gone") if fact == "given_up" else None
+    assert how_it_stopped(broker, within_s=0) is None
