@@ -1,13 +1,10 @@
-"""Requests with header v3 for a target that claims KIP-1313, a proposal, and what their responses say.
-
-A target claims it by listing OffsetDelete v1, the first request that has header v3. So one that does is judged whatever it is.
-"""
+"""Requests with header v3 for a target that claims KIP-1313, a proposal, and what their responses say."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -19,6 +16,7 @@ from conformance.assertions.other_apis import NoTableReadable, advertised_table
 from fixtures.artefacts.message_schemas import api_catalogue
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
+from proposals.kip_1313.claims import claims_proposal, is_new
 from proposals.kip_1313.messages import CHANGED_APIS, OFFSET_DELETE_KEY
 from proposals.kip_1313.requests import InstanceIdRequest, sasl_authenticate
 from strategies.api_versions import build_request
@@ -28,7 +26,6 @@ from wire.api_keys import (
     DESCRIBE_CLUSTER_KEY,
     GET_TELEMETRY_SUBSCRIPTIONS_KEY,
     LIST_GROUPS_KEY,
-    SASL_AUTHENTICATE_KEY,
     SASL_HANDSHAKE_KEY,
 )
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest, ApiVersionsResponse
@@ -52,12 +49,6 @@ FURTHER_NEW_KEYS = (LIST_GROUPS_KEY, DESCRIBE_CLUSTER_KEY)
 OLD_VERSIONS = tuple(range(NEWEST_VERSION + 1))
 OLD_APIS = (OFFSET_DELETE_KEY, GET_TELEMETRY_SUBSCRIPTIONS_KEY)
 """Further APIs that are requested with an older header. PushTelemetry is refused without an id in its body, whatever the header."""
-NEWEST_WITHOUT_ID: Mapping[int, int] = {
-    **dict.fromkeys(CHANGED_APIS, 0),
-    API_VERSIONS_KEY: NEWEST_VERSION,
-    SASL_AUTHENTICATE_KEY: SASL_AUTHENTICATE.valid_versions.last or 0,
-}
-"""The newest version of today, of each API whose version with header v3 a property asks about."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,8 +68,8 @@ class RequestWithHeader3:
     layout: Layout | None
 
 
-def claims_instance_ids(broker: Broker, api_key: int = OFFSET_DELETE_KEY) -> bool:
-    """Return whether a target claims KIP-1313, or the part of it that is about another API.
+def claims_instance_ids(broker: Broker, *api_keys: int) -> bool:
+    """Return whether a target claims KIP-1313, and lists a new version of some APIs.
 
     A target whose table does not decode claims nothing; other clauses judge that.
 
@@ -86,9 +77,10 @@ def claims_instance_ids(broker: Broker, api_key: int = OFFSET_DELETE_KEY) -> boo
         HarnessError: the table could not be requested. This is not kept: the next property requests it again.
     """
     try:
-        return _newest_listed(broker).get(api_key, 0) > NEWEST_WITHOUT_ID[api_key]
+        newest = _newest_listed(broker)
     except NoTableReadable:
         return False
+    return claims_proposal(newest) and all(is_new(newest, api_key) for api_key in api_keys)
 
 
 def why_not_logged(broker: Broker) -> str:
@@ -204,7 +196,7 @@ def token_request(broker: Broker, instance_id: UUID | None) -> Request:
     access = broker.running.sasl
     assert access is not None
     token = plain_token(access.username, access.password)
-    newest = NEWEST_WITHOUT_ID[SASL_AUTHENTICATE_KEY]
+    newest = SASL_AUTHENTICATE.valid_versions.last or 0
     if instance_id is None:
         return sasl_authenticate(token, newest)
     return sasl_authenticate(token, newest + 1, instance_id)
