@@ -8,10 +8,17 @@ from fixtures.under_test.broker import Broker
 from fixtures.under_test.client import ClientUnderTest
 from proposals.kip_1313.assertions import claims_instance_ids
 from proposals.kip_1313.client_rules import MEMBER_KEYS, sends_instance_ids
-from proposals.kip_1313.messages import TELEMETRY_KEYS
+from proposals.kip_1313.messages import OFFSET_DELETE_KEY, TELEMETRY_KEYS
 from proposals.kip_1313.scripts import claiming_cluster
 from wire.api_keys import API_VERSIONS_KEY, SASL_AUTHENTICATE_KEY
 from wire.sasl import PLAIN
+
+
+def _may_log_in(broker: Broker) -> bool:
+    access = broker.running.sasl
+    is_there = access is not None and PLAIN in access.usable
+    return is_there and claims_instance_ids(broker, API_VERSIONS_KEY, SASL_AUTHENTICATE_KEY)
+
 
 BROKER_NEEDS: Mapping[str, tuple[Callable[[Broker], bool], str]] = {
     "instance_ids": (
@@ -25,14 +32,18 @@ BROKER_NEEDS: Mapping[str, tuple[Callable[[Broker], bool], str]] = {
         lambda broker: claims_instance_ids(broker, *TELEMETRY_KEYS),
         "the target lists no v1 of GetTelemetrySubscriptions and PushTelemetry, which KIP-1313, a proposal, adds",
     ),
-    "sasl_ids": (
-        lambda broker: (
-            broker.running.sasl is not None
-            and PLAIN in broker.running.sasl.usable
-            and claims_instance_ids(broker, API_VERSIONS_KEY, SASL_AUTHENTICATE_KEY)
-        ),
+    "login_with_id": (
+        lambda broker: not broker.asks_for_authentication or _may_log_in(broker),
         "the target lists no version of ApiVersions and SaslAuthenticate with header v3, or has no user that the suite "
         "may authenticate as",
+    ),
+    "api_versions_ids": (
+        lambda broker: claims_instance_ids(broker, API_VERSIONS_KEY),
+        "the target lists no version of ApiVersions with header v3",
+    ),
+    "offset_delete_ids": (
+        lambda broker: claims_instance_ids(broker, OFFSET_DELETE_KEY),
+        "the target is a controller, which has no OffsetDelete",
     ),
 }
 """The needs, by the name that the mark `needs` uses: whether a broker provides it, and why a clause does not apply otherwise."""
