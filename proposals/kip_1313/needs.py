@@ -61,7 +61,7 @@ CLIENT_NEEDS: Mapping[str, tuple[Callable[[ClientUnderTest], bool], str]] = {
     ),
     "member_ids": (
         lambda client: _sends_api(MEMBER_KEYS, client),
-        "the client joins no group whose protocol has heartbeats with an id of the client (KIP-848, KIP-932)",
+        "the client joins no group whose protocol has heartbeats with an id of the client (KIP-848, KIP-932, KIP-1071)",
     ),
     "telemetry_ids": (
         lambda client: _sends_api(TELEMETRY_KEYS, client),
