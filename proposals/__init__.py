@@ -43,6 +43,8 @@ class Proposal:
         client_apis: the APIs with the versions that scripted brokers serve to clients that follow it, by key.
         sasl_apis: the same of those by which a client authenticates.
         api_versions_headers: maps versions of ApiVersions after the newest one to their request headers.
+        unknown_versions_header: the function that returns the header version of the versions of ApiVersions that a broker does not
+            know, given the newest version of each API in its table.
         client_faults: the planted faults that it adds to the model client, by name.
         broker_needs: what its properties may require of a broker: by name, whether a broker provides it, and why a clause does not apply otherwise.
         client_needs: the same of clients.
@@ -67,6 +69,7 @@ class Proposal:
     client_apis: str = ""
     sasl_apis: str = ""
     api_versions_headers: str = ""
+    unknown_versions_header: str = ""
     client_faults: str = ""
     broker_needs: str = ""
     client_needs: str = ""

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
-from wire.codec import encode
+from wire.codec import decode_prefix, encode
 from wire.errors import DecodeError, EncodeError
-from wire.frames import encode_frame
+from wire.frames import SIZE_BYTES, encode_frame
 from wire.headers import (
+    FLEXIBLE_REQUEST_HEADER,
+    INSTANCE_ID_REQUEST_HEADER,
     PLAIN_BODY,
     PLAIN_CLIENT_ID,
+    PLAIN_INSTANCE_ID,
+    InstanceIdHeader,
     Layout,
     RequestHeader,
     plain_header,
@@ -133,6 +137,20 @@ def encode_request(
         broken=broken,
         layout=layout,
     )
+
+
+def with_instance_id(request: Request) -> Request:
+    """Return a request with header v3 instead of v2, and the same bytes after it; its client instance id is always the same one.
+
+    Args:
+        request: a request with a header v2 that decodes.
+    """
+    payload = request.data[SIZE_BYTES:]
+    header, body_at = decode_prefix(RequestHeader, payload, version=FLEXIBLE_REQUEST_HEADER)
+    known = {each.name: getattr(header, each.name) for each in fields(header)}
+    with_id = InstanceIdHeader(**known, client_instance_id=PLAIN_INSTANCE_ID)
+    own = encode(with_id, version=INSTANCE_ID_REQUEST_HEADER)
+    return replace(request, data=encode_frame(own + payload[body_at:]), header=with_id)
 
 
 def probe_request(api_version: int, *, client_id: str = PLAIN_CLIENT_ID) -> Request:

@@ -31,6 +31,8 @@ NO_INSTANCE_ID = UUID(int=0)
 """What stands for no client instance id."""
 INSTANCE_ID_REQUEST_HEADER = 3
 """The request header with a client instance id (KIP-1313, a proposal)."""
+PLAIN_INSTANCE_ID = UUID(int=0x0123456789ABCDEF0123456789ABCDEF)
+"""The client instance id of every request with header v3 that is not about its id."""
 PLAIN_CLIENT_ID = "kafka-conformance"
 """The client id of every request that is not about client ids."""
 PLAIN_SOFTWARE_VERSION = "0.1.0"

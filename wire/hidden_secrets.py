@@ -20,7 +20,7 @@ from wire.described_messages import SASL_AUTHENTICATE
 from wire.errors import DecodeError
 from wire.exchange import Exchange, Request, Step
 from wire.frames import SIZE_BYTES
-from wire.headers import CORRELATION_ID_BYTES, ERROR_CODE_BYTES, RequestHeader, ResponseHeader
+from wire.headers import CORRELATION_ID_BYTES, ERROR_CODE_BYTES, InstanceIdHeader, ResponseHeader
 from wire.sasl import BARE_TOKEN, plain_token
 
 MARK = b"<token hidden>"
@@ -109,11 +109,12 @@ def token_in(request: Request) -> slice | None:
     """Return where the token is in the bytes of a request that carries one; None if they do not decode."""
     if request.api_version == BARE_TOKEN:
         return slice(SIZE_BYTES, len(request.data))
-    header_version = SASL_AUTHENTICATE.request_header_version(request.api_version)
+    known = SASL_AUTHENTICATE.request_header_version(request.api_version)
+    header_version = known if request.layout is None else request.layout.request_header_version
     return _token_at(
         request.data,
         SIZE_BYTES,
-        (RequestHeader, header_version),
+        (InstanceIdHeader, header_version),
         (SASL_AUTHENTICATE.request, request.api_version),
     )
 

@@ -216,7 +216,7 @@ def _unless_in(
 def _suspects(broker: Broker, error: MalformedAnswer) -> Iterator[Exchange]:
     """Yield one exchange of each version that may be the cause; a close also costs other requests their response.
 
-    A plain request has no header v3, so it shows nothing about one that has it.
+    A plain request has header v3 in a version above the highest alone, so it shows nothing about another one that has it.
     """
     exchanges = [error.exchange]
     if error.fault is ResponseFault.NO_ANSWER:
@@ -226,7 +226,10 @@ def _suspects(broker: Broker, error: MalformedAnswer) -> Iterator[Exchange]:
         exchange.request.api_version: exchange
         for exchange in reversed(exchanges)
         if exchange.request.api_key == API_VERSIONS_KEY
-        and not isinstance(exchange.request.header, InstanceIdHeader)
+        and (
+            not isinstance(exchange.request.header, InstanceIdHeader)
+            or exchange.request.api_version > broker.max_version
+        )
     }
     yield from reversed(of_versions.values())
 

@@ -10,6 +10,7 @@ from conformance.assertions.histories import exchange_after
 from conformance.assertions.judging import (
     MalformedAnswer,
     ResponseFault,
+    Unjudged,
     assert_error,
     decode_answer,
     error_code_of,
@@ -32,6 +33,7 @@ from strategies.weights import one_branch
 from wire.api_keys import API_VERSIONS_KEY
 from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Request
+from wire.headers import InstanceIdHeader
 from wire.primitives import INT16_MAX
 
 NEXT, FARTHEST = UnservedRequest(), UnservedRequest(distance=INT16_MAX)
@@ -87,9 +89,15 @@ def test_refused_connection_reverts_to_v0(broker: Broker, drawn: UnservedRequest
     versions = (0, *range(broker.described_version + 1))
     fallback = [build_request(version=version, correlation_id=version) for version in versions]
     with broker.connect() as connection:
-        connection.converse([sent])
+        (refused,) = connection.converse([sent])
         exchanges = connection.converse_in_turn(fallback)
+    has_id = isinstance(refused.request.header, InstanceIdHeader)
     for exchange in exchanges:
+        if has_id and error_code_of(exchange) is ErrorCode.INVALID_REQUEST:
+            raise Unjudged(
+                "a request without an id is refused after an unknown version with one (header v3): KIP-1313, a proposal, "
+                "does not say whether that version counts as the first request of its connection"
+            )
         assert_error(exchange, ErrorCode.NONE)
 
 

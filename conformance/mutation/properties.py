@@ -84,11 +84,13 @@ class Property:
         return self._marked(marks.LISTENERS)
 
     def listeners_of(self, broker: Broker) -> tuple[str, ...]:
-        """Return the listeners of a broker that the property runs on, in its own order; none if a need is not met."""
-        if not all(NEEDS[name].is_met(broker) for name in self.needs):
-            return ()
+        """Return the listeners of a broker that the property runs on, in its own order; none on which a need is not met."""
         there = broker.running.addresses
-        return tuple(name for name in dict.fromkeys(self.listeners or there) if name in there)
+        wanted = (name for name in dict.fromkeys(self.listeners or there) if name in there)
+        return tuple(name for name in wanted if self._is_provided(broker.sibling(name)))
+
+    def _is_provided(self, broker: Broker) -> bool:
+        return all(NEEDS[name].is_met(broker) for name in self.needs)
 
     @property
     def is_deep(self) -> bool:

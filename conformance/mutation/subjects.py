@@ -57,8 +57,7 @@ class Subject:
         at: returns the model on a listener with a fault, or without for an empty name.
         applies: returns whether a property can judge it with a fault, or without for an empty name.
         examples_of: returns how many examples a real run draws for a property.
-        is_judged_over_tcp: whether it is judged over TCP as well, by the properties that need sockets. It is then judged
-            in memory as in a run, on all its listeners; any other model on one.
+        is_judged_over_tcp: whether it is judged over TCP as well, by the properties that need sockets.
     """
 
     name: str
@@ -107,13 +106,14 @@ def _of_broker(
     with_fault: BrokerWith,
     *,
     is_judged_over_tcp: bool = False,
+    on_every_listener: bool = True,
 ) -> Subject:
-    """Return a model of a broker or proxy as a subject."""
+    """Return a model of a broker or proxy as a subject; deep properties judge it on one listener."""
 
     @functools.cache
     def listeners(judged: Property) -> tuple[str, ...]:
         found = judged.listeners_of(with_fault(""))
-        if is_judged_over_tcp and not judged.is_deep:
+        if on_every_listener and not judged.is_deep:
             return found
         return (PLAINTEXT,) if PLAINTEXT in found else found[:1]
 
@@ -153,7 +153,12 @@ SUBJECTS: Mapping[str, Subject] = {
         examples_of=lambda judged: client_examples(judged.max_examples),
     ),
     MODEL_PROXY: _of_broker(
-        MODEL_PROXY, PROXY_FAULTS, proxy_properties, _with_fault(in_memory_proxy)
+        MODEL_PROXY,
+        PROXY_FAULTS,
+        proxy_properties,
+        _with_fault(in_memory_proxy),
+        # Another one is its upstream.
+        on_every_listener=False,
     ),
     **{
         each.model: _of_broker(

@@ -24,6 +24,7 @@ PROPOSAL = Proposal(
     client_apis="messages:CLIENT_APIS",
     sasl_apis="messages:SASL_APIS",
     api_versions_headers="messages:API_VERSIONS_HEADERS",
+    unknown_versions_header="claims:header_of_unknown_versions",
     client_faults="client_faults:FAULTS",
     broker_needs="needs:BROKER_NEEDS",
     client_needs="needs:CLIENT_NEEDS",

@@ -1,13 +1,10 @@
-"""Requests with header v3 for a target that claims KIP-1313, a proposal, and what their responses say.
-
-A target claims it by listing OffsetDelete v1, the first request that has header v3. So one that does is judged whatever it is.
-"""
+"""Requests with header v3 for a target that claims KIP-1313, a proposal, and what their responses say."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -19,8 +16,9 @@ from conformance.assertions.other_apis import NoTableReadable, advertised_table
 from fixtures.artefacts.message_schemas import api_catalogue
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
+from proposals.kip_1313.claims import claims_proposal, is_new
 from proposals.kip_1313.messages import CHANGED_APIS, OFFSET_DELETE_KEY
-from proposals.kip_1313.requests import InstanceIdRequest, sasl_authenticate
+from proposals.kip_1313.requests import InstanceIdRequest, sasl_authenticate, sasl_handshake
 from strategies.api_versions import build_request
 from strategies.minimal_requests import minimal_body
 from wire.api_keys import (
@@ -28,7 +26,6 @@ from wire.api_keys import (
     DESCRIBE_CLUSTER_KEY,
     GET_TELEMETRY_SUBSCRIPTIONS_KEY,
     LIST_GROUPS_KEY,
-    SASL_AUTHENTICATE_KEY,
     SASL_HANDSHAKE_KEY,
 )
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest, ApiVersionsResponse
@@ -39,9 +36,11 @@ from wire.errors import DecodeError
 from wire.exchange import Exchange, Request, encode_request
 from wire.headers import (
     INSTANCE_ID_REQUEST_HEADER,
+    PLAIN_CLIENT_ID,
     InstanceIdHeader,
     Layout,
     ResponseHeader,
+    plain_header,
     read_error_code,
 )
 from wire.message_schemas import error_codes_in
@@ -52,12 +51,6 @@ FURTHER_NEW_KEYS = (LIST_GROUPS_KEY, DESCRIBE_CLUSTER_KEY)
 OLD_VERSIONS = tuple(range(NEWEST_VERSION + 1))
 OLD_APIS = (OFFSET_DELETE_KEY, GET_TELEMETRY_SUBSCRIPTIONS_KEY)
 """Further APIs that are requested with an older header. PushTelemetry is refused without an id in its body, whatever the header."""
-NEWEST_WITHOUT_ID: Mapping[int, int] = {
-    **dict.fromkeys(CHANGED_APIS, 0),
-    API_VERSIONS_KEY: NEWEST_VERSION,
-    SASL_AUTHENTICATE_KEY: SASL_AUTHENTICATE.valid_versions.last or 0,
-}
-"""The newest version of today, of each API whose version with header v3 a property asks about."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,8 +70,8 @@ class RequestWithHeader3:
     layout: Layout | None
 
 
-def claims_instance_ids(broker: Broker, api_key: int = OFFSET_DELETE_KEY) -> bool:
-    """Return whether a target claims KIP-1313, or the part of it that is about another API.
+def claims_instance_ids(broker: Broker, *api_keys: int) -> bool:
+    """Return whether a target claims KIP-1313, and lists a new version of some APIs.
 
     A target whose table does not decode claims nothing; other clauses judge that.
 
@@ -86,9 +79,10 @@ def claims_instance_ids(broker: Broker, api_key: int = OFFSET_DELETE_KEY) -> boo
         HarnessError: the table could not be requested. This is not kept: the next property requests it again.
     """
     try:
-        return _newest_listed(broker).get(api_key, 0) > NEWEST_WITHOUT_ID[api_key]
+        newest = _newest_listed(broker)
     except NoTableReadable:
         return False
+    return claims_proposal(newest) and all(is_new(newest, api_key) for api_key in api_keys)
 
 
 def why_not_logged(broker: Broker) -> str:
@@ -166,23 +160,85 @@ def with_id(
     return encode_request(header, carrier.body, layout=carrier.layout)
 
 
-def without_id(drawn: InstanceIdRequest) -> Request:
+def without_id(broker: Broker, drawn: InstanceIdRequest) -> Request:
     """Return a request with an older header: ApiVersions in a version of today, or the v0 of an API with a new version."""
-    number = drawn.api % (len(OLD_VERSIONS) + len(OLD_APIS))
-    if number < len(OLD_VERSIONS):
-        version = OLD_VERSIONS[number]
-        return build_request(
-            version=version, correlation_id=drawn.correlation_id, client_id=drawn.client_id
-        )
-    chosen = OLD_APIS[number - len(OLD_VERSIONS)]
-    api = CHANGED_APIS[chosen]
-    header = InstanceIdHeader(
-        request_api_key=chosen,
-        request_api_version=0,
+    further = [api_key for api_key in OLD_APIS if lists(broker, api_key)]
+    number = drawn.api % (len(OLD_VERSIONS) + len(further))
+    if number >= len(OLD_VERSIONS):
+        return in_v0(further[number - len(OLD_VERSIONS)], drawn)
+    return build_request(
+        version=OLD_VERSIONS[number],
         correlation_id=drawn.correlation_id,
         client_id=drawn.client_id,
     )
+
+
+def in_v0(api_key: int, drawn: InstanceIdRequest) -> Request:
+    """Return the v0 of an API that the proposal changes."""
+    api = CHANGED_APIS[api_key]
+    header = plain_header(api_key, 0, drawn.correlation_id, client_id=drawn.client_id)
     return encode_request(header, minimal_body(api, 0), layout=api.layout(0))
+
+
+def lists(broker: Broker, api_key: int) -> bool:
+    """Return whether a target lists an API in any version."""
+    return api_key in _newest_listed(broker)
+
+
+def api_of_first(broker: Broker) -> int | None:
+    """Return the API whose request with header v3 may begin a connection: ApiVersions alone before authentication; None for any."""
+    return API_VERSIONS_KEY if broker.asks_for_authentication else None
+
+
+def login(
+    broker: Broker, instance_id: UUID | None, *, client_id: str | None = PLAIN_CLIENT_ID
+) -> list[Request]:
+    """Return the requests with which a connection authenticates on a listener with SASL.
+
+    Args:
+        broker: the listener.
+        instance_id: the client instance id of all but SaslHandshake; None for older headers.
+        client_id: the client id of the first request.
+    """
+    first = (
+        build_request(version=0, client_id=client_id)
+        if instance_id is None
+        else with_id(
+            broker, InstanceIdRequest(client_id=client_id), instance_id, api_key=API_VERSIONS_KEY
+        )
+    )
+    return [first, sasl_handshake(), token_request(broker, instance_id)]
+
+
+def ask_with_id(
+    broker: Broker, drawn: InstanceIdRequest, instance_id: UUID, *, api_key: int
+) -> Exchange:
+    """Return the exchange of a request with header v3; on a listener with SASL it comes after authentication with the same id.
+
+    Raises:
+        UnsatisfiedAssumption: the authentication fails, which other clauses judge.
+    """
+    sent = with_id(broker, drawn, instance_id, api_key=api_key)
+    if not broker.asks_for_authentication:
+        return broker.exchange(sent)
+    begin = login(broker, instance_id)
+    with broker.connect(authenticate=False) as connection:
+        exchanges = connection.converse_in_turn([*begin, sent])
+    assume_logged_in(begin, exchanges)
+    return exchanges[-1]
+
+
+def assume_logged_in(begin: Sequence[Request], exchanges: Sequence[Exchange]) -> None:
+    """Reject an example unless its connection authenticated, which other clauses judge.
+
+    Args:
+        begin: the requests of `login`; none if the listener needs none.
+        exchanges: those of the connection, from the first on.
+    """
+    if begin and (
+        len(exchanges) <= len(begin) or error_in(exchanges[len(begin) - 1]) is not ErrorCode.NONE
+    ):
+        reject()
 
 
 def in_allowed_order(
@@ -204,7 +260,7 @@ def token_request(broker: Broker, instance_id: UUID | None) -> Request:
     access = broker.running.sasl
     assert access is not None
     token = plain_token(access.username, access.password)
-    newest = NEWEST_WITHOUT_ID[SASL_AUTHENTICATE_KEY]
+    newest = SASL_AUTHENTICATE.valid_versions.last or 0
     if instance_id is None:
         return sasl_authenticate(token, newest)
     return sasl_authenticate(token, newest + 1, instance_id)

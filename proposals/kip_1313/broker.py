@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from proposals.kip_1313.messages import CHANGED_APIS, PUSH_TELEMETRY_KEY
+from proposals.kip_1313.messages import CHANGED_APIS, OFFSET_DELETE_KEY, TELEMETRY_KEYS
 from reference_model.broker.model.stages import Pause
 from reference_model.broker.model.state_machine import BrokerConnection, ReferenceBroker
-from reference_model.broker.rules.connection_states import ConnectionState
+from reference_model.broker.rules.connection_states import SERVING, ConnectionState
 from reference_model.broker.rules.responses import encode_body, refusal_of_other_api
 from reference_model.clients.scripts.reading import SHORTEST_REQUEST_BYTES
 from reference_model.profiles.profile import Profile
@@ -49,13 +49,10 @@ GIVEN_ID = UUID(int=0x714 << 96 | 1)
 
 
 def with_more_served(profile: Profile) -> Profile:
-    """Return a profile that serves what Kafka does not list by default: telemetry, and versions that are not yet stable."""
+    """Return a profile that serves what Kafka does not list by default: telemetry of brokers, and versions that are not yet stable."""
     there = {entry.api_key for entry in profile.api_keys}
-    added = tuple(
-        ApiVersion(api_key=key, min_version=0, max_version=0)
-        for key in (GET_TELEMETRY_SUBSCRIPTIONS_KEY, PUSH_TELEMETRY_KEY)
-        if key not in there
-    )
+    missing = set(TELEMETRY_KEYS) - there if OFFSET_DELETE_KEY in there else ()
+    added = tuple(ApiVersion(api_key=key, min_version=0, max_version=0) for key in missing)
     readable = {each.api_key: each.max_version for each in profile.readable_keys}
     listed = (
         dataclasses.replace(
@@ -295,10 +292,10 @@ class InstanceIdConnection:
 
     def _answer(self, request: bytes, start: RequestStart, body_at: int, old: bytes) -> None:
         """Let the reference broker serve a request, and answer as KIP-1313 has it."""
-        broker = self._broker
+        broker, is_serving = self._broker, self.state in SERVING
         responses = self._serve(old)
         api, version = CHANGED_APIS.get(start.api_key), start.api_version
-        if api is not None and body_at and responses:
+        if api is not None and body_at and responses and is_serving:
             try:
                 message = decode(api.request, request[body_at:], version=version)
             except DecodeError:

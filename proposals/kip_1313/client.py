@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from uuid import UUID, uuid4
 
 from proposals.kip_1313.messages import (
@@ -17,14 +18,22 @@ from proposals.kip_1313.messages import (
     OFFSET_DELETE_KEY,
     PUSH_TELEMETRY,
     PUSH_TELEMETRY_KEY,
+    SASL_APIS,
     SHARE_GROUP_HEARTBEAT,
     SHARE_GROUP_HEARTBEAT_KEY,
+    STREAMS_GROUP_HEARTBEAT,
 )
+from proposals.kip_1313.streams_heartbeat import STREAMS_GROUP_HEARTBEAT_KEY
 from reference_model.clients.model.client_connections import Link, Range
 from reference_model.clients.model.model_client import ModelClient
 from reference_model.clients.model.negotiation import OWN_RANGES
 from reference_model.clients.model.network import HostPort
-from wire.api_keys import API_VERSIONS_KEY, GET_TELEMETRY_SUBSCRIPTIONS_KEY, METADATA_KEY
+from wire.api_keys import (
+    API_VERSIONS_KEY,
+    GET_TELEMETRY_SUBSCRIPTIONS_KEY,
+    METADATA_KEY,
+    SASL_AUTHENTICATE_KEY,
+)
 from wire.codec import encode
 from wire.headers import INSTANCE_ID_REQUEST_HEADER, InstanceIdHeader, RequestHeader
 from wire.message_schemas import Api
@@ -41,10 +50,12 @@ RANGES_OF_TODAY: Mapping[int, Range] = {
 PROPOSED_RANGES: Mapping[int, Range] = {
     **OWN_RANGES,
     METADATA_KEY: (0, 14),
+    SASL_AUTHENTICATE_KEY: (0, 3),
     GET_TELEMETRY_SUBSCRIPTIONS_KEY: (0, 1),
     PUSH_TELEMETRY_KEY: (0, 1),
     CONSUMER_GROUP_HEARTBEAT_KEY: (2, 2),
     SHARE_GROUP_HEARTBEAT_KEY: (2, 2),
+    STREAMS_GROUP_HEARTBEAT_KEY: (2, 2),
     OFFSET_DELETE_KEY: (1, 1),
 }
 """The same with a broker that claims the proposal, by listing OffsetDelete v1."""
@@ -54,6 +65,7 @@ class HeaderWithId(ModelClient):
     """Sends its id in the headers of requests to brokers that list them."""
 
     metadata_api = CLIENT_APIS[METADATA_KEY]
+    sasl_apis: Mapping[int, Api] = MappingProxyType({**ModelClient.sasl_apis, **SASL_APIS})
     known_keys: Collection[int] = PROPOSED_RANGES.keys()
 
     @functools.cached_property
@@ -122,6 +134,7 @@ class InstanceIdClient(HeaderWithId):
             (PUSH_TELEMETRY_KEY, self.push_body),
             (CONSUMER_GROUP_HEARTBEAT_KEY, self.heartbeat_body),
             (SHARE_GROUP_HEARTBEAT_KEY, self.share_heartbeat_body),
+            (STREAMS_GROUP_HEARTBEAT_KEY, self.streams_heartbeat_body),
         ):
             if not self.may_send(link, api_key):
                 continue
@@ -154,12 +167,23 @@ class InstanceIdClient(HeaderWithId):
         """Return the body of a heartbeat that joins a share group."""
         return _joining(SHARE_GROUP_HEARTBEAT, self.share_member_id(link), version)
 
+    def streams_heartbeat_body(self, link: Link, version: int) -> bytes:
+        """Return the body of a heartbeat that joins a streams group; it names no topics."""
+        message = STREAMS_GROUP_HEARTBEAT.request(
+            group_id=GROUP_ID, member_id=self.streams_member_id(link)
+        )
+        return encode(message, version=version)
+
     def member_id(self, link: Link) -> str:
         """Return the id of the client as a member of a group."""
         return str(self.instance_id)
 
     def share_member_id(self, link: Link) -> str:
         """Return the id of the client as a member of a share group."""
+        return str(self.instance_id)
+
+    def streams_member_id(self, link: Link) -> str:
+        """Return the id of the client as a member of a streams group."""
         return str(self.instance_id)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID, uuid4
 
+from proposals.kip_1313 import client_faults_with_sasl as client_faults_with_sasl
 from proposals.kip_1313.client import InstanceIdClient
 from proposals.kip_1313.messages import (
     CONSUMER_GROUP_HEARTBEAT_KEY,
@@ -209,7 +210,7 @@ class MetricsHaveAnotherId(InstanceIdClient):
         )
 
 
-@fault(TELEMETRY)
+@fault(TELEMETRY, SAME)
 class NewBrokersGetOldTelemetry(InstanceIdClient):
     """Uses GetTelemetrySubscriptions v0 with every broker."""
 

@@ -11,13 +11,16 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from proposals.kip_1313.messages import (
-    CLIENT_APIS,
     CONSUMER_GROUP_HEARTBEAT_KEY,
     SHARE_GROUP_HEARTBEAT_KEY,
     TELEMETRY_KEYS,
+    WITH_ID,
     has_instance_id,
+    newest_with_id,
 )
-from reference_model.clients.rules.moves import History
+from proposals.kip_1313.streams_heartbeat import STREAMS_GROUP_HEARTBEAT_KEY
+from reference_model.clients.rules.moves import History, Move
+from reference_model.clients.rules.read_response import ResponseKind
 from reference_model.clients.scripts.recording import Recording, SeenRequest
 from reference_model.profiles.known_apis import label_of
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
@@ -27,7 +30,11 @@ from wire.frames import SIZE_BYTES
 from wire.headers import INSTANCE_ID_REQUEST_HEADER, NO_INSTANCE_ID, InstanceIdHeader
 from wire.sasl import BARE_TOKEN
 
-MEMBER_KEYS = (CONSUMER_GROUP_HEARTBEAT_KEY, SHARE_GROUP_HEARTBEAT_KEY)
+MEMBER_KEYS = (
+    CONSUMER_GROUP_HEARTBEAT_KEY,
+    SHARE_GROUP_HEARTBEAT_KEY,
+    STREAMS_GROUP_HEARTBEAT_KEY,
+)
 """The APIs whose requests have the id of a client as a member of a group."""
 
 
@@ -67,7 +74,7 @@ def _decoded(request: SeenRequest) -> Decoded:
     if request.is_about_versions:
         message, layout, version = ApiVersionsRequest, NEWEST_VERSION, INSTANCE_ID_REQUEST_HEADER
     else:
-        api = CLIENT_APIS[request.api_key]
+        api = WITH_ID[request.api_key]
         message, layout = api.request, request.api_version
         version = api.request_header_version(request.api_version)
     header, body_at = decode_prefix(InstanceIdHeader, payload, version=version)
@@ -97,6 +104,32 @@ def wrong_layouts(recording: Recording) -> Iterator[str]:
 def instance_ids_in(recording: Recording) -> set[UUID]:
     """Return the client instance ids in the headers."""
     return {each.header.client_instance_id for each in _with_ids(recording)}
+
+
+def missing_ids(recording: Recording) -> Iterator[str]:
+    """Yield the requests without an id on a connection whose first request has one, although the broker lists a version with it.
+
+    SaslHandshake has no such version. The proposal says nothing about a connection whose first request was refused.
+    """
+    begun_with_id: dict[int, bool] = {}
+    for move in History(recording).moves:
+        request = move.request
+        has_id = has_instance_id(request.api_key, request.api_version)
+        if request.connection not in begun_with_id:
+            is_served = not request.is_about_versions or move.response_kind is ResponseKind.TABLE
+            begun_with_id[request.connection] = has_id and is_served
+        elif begun_with_id[request.connection] and not has_id and _may_have_id(move):
+            yield f"{_name(request)} has no id, but the first request of its connection has one"
+
+
+def _may_have_id(move: Move) -> bool:
+    """Return whether the client knew a version of an API with an id when it sent a request."""
+    newest = newest_with_id(move.request.api_key)
+    return (
+        newest is not None
+        and move.table is not None
+        and move.table.lists(move.request.api_key, newest)
+    )
 
 
 def wrong_ids(recording: Recording) -> Iterator[str]:

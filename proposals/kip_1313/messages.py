@@ -9,6 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from proposals.kip_1313.streams_heartbeat import (
+    STREAMS_GROUP_HEARTBEAT_KEY,
+    STREAMS_GROUP_HEARTBEAT_OF_TODAY,
+)
 from wire.api_keys import API_VERSIONS_KEY, GET_TELEMETRY_SUBSCRIPTIONS_KEY, SASL_AUTHENTICATE_KEY
 from wire.api_versions import NEWEST_VERSION
 from wire.described_messages import CLUSTER_APIS, SASL_AUTHENTICATE
@@ -151,6 +155,8 @@ def _header_ranges(known: Api, newest: int) -> dict[str, str]:
 
 SHARE_GROUP_HEARTBEAT = with_new_version(_SHARE_GROUP_HEARTBEAT_OF_TODAY)
 """ShareGroupHeartbeat, with which a member of a share group says that it is alive."""
+STREAMS_GROUP_HEARTBEAT = with_new_version(STREAMS_GROUP_HEARTBEAT_OF_TODAY)
+"""StreamsGroupHeartbeat, the same of a member of a streams group."""
 SASL_AUTHENTICATE_WITH_ID = with_new_version(SASL_AUTHENTICATE)
 """SaslAuthenticate with one version more; SaslHandshake before it has none."""
 
@@ -159,6 +165,7 @@ CLIENT_APIS: Mapping[int, Api] = MappingProxyType(
         **{key: with_new_version(known) for key, known in CLUSTER_APIS.items()},
         CONSUMER_GROUP_HEARTBEAT_KEY: CONSUMER_GROUP_HEARTBEAT,
         SHARE_GROUP_HEARTBEAT_KEY: SHARE_GROUP_HEARTBEAT,
+        STREAMS_GROUP_HEARTBEAT_KEY: STREAMS_GROUP_HEARTBEAT,
         **CHANGED_APIS,
     }
 )
@@ -174,14 +181,18 @@ API_VERSIONS_HEADERS: Mapping[int, int] = MappingProxyType(
 SASL_APIS: Mapping[int, Api] = MappingProxyType({SASL_AUTHENTICATE_KEY: SASL_AUTHENTICATE_WITH_ID})
 """The API of SASL that has a new version."""
 
+WITH_ID: Mapping[int, Api] = MappingProxyType({**CLIENT_APIS, **SASL_APIS})
+"""All of these that have a version with header v3."""
+
 
 def has_instance_id(api_key: int, api_version: int) -> bool:
     """Return whether a client's request has header v3."""
+    return api_version == newest_with_id(api_key)
+
+
+def newest_with_id(api_key: int) -> int | None:
+    """Return the version of an API in which a client's request has header v3; None for an API without one."""
     if api_key == API_VERSIONS_KEY:
-        return api_version == API_VERSIONS_WITH_ID
-    known = CLIENT_APIS.get(api_key)
-    return (
-        known is not None
-        and api_version in known.valid_versions
-        and known.request_header_version(api_version) == INSTANCE_ID_REQUEST_HEADER
-    )
+        return API_VERSIONS_WITH_ID
+    known = WITH_ID.get(api_key)
+    return None if known is None else known.valid_versions.last

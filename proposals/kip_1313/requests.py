@@ -18,12 +18,17 @@ from wire.api_keys import SASL_AUTHENTICATE_KEY
 from wire.codec import encode
 from wire.described_messages import SASL_HANDSHAKE
 from wire.exchange import Request, encode_request
-from wire.headers import NO_INSTANCE_ID, PLAIN_CLIENT_ID, InstanceIdHeader
+from wire.headers import (
+    NO_INSTANCE_ID,
+    PLAIN_CLIENT_ID,
+    PLAIN_INSTANCE_ID,
+    InstanceIdHeader,
+)
 from wire.message_schemas import Api
 from wire.primitives import TaggedField
 from wire.sasl import PLAIN
 
-AN_ID = UUID(int=0x0123456789ABCDEF0123456789ABCDEF)
+AN_ID = PLAIN_INSTANCE_ID
 ANOTHER_ID = UUID(int=0x0123456789ABCDEF0123456789ABCDEE)
 RESERVED_ID = UUID(int=1)
 """Apache Kafka keeps it for a topic of its own, and refuses PushTelemetry under it; no client makes it."""

@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import Any
 
 from proposals.kip_1313.messages import OFFSET_DELETE_KEY, TELEMETRY_KEYS
+from reference_model.profiles.known_apis import known_apis
 from wire.api_keys import API_VERSIONS_KEY, SASL_HANDSHAKE_KEY
 from wire.fields import Versions, versions
 from wire.headers import (
@@ -102,6 +103,7 @@ def problems_in(schema: Schema) -> list[SchemaProblem]:
         if not problems:
             problems += _problems_of_flexibility(schema)
             problems += _problems_of_known_apis(schema)
+            problems += _problems_of_old_versions(schema)
     return problems
 
 
@@ -230,6 +232,29 @@ def _problems_of_known_apis(schema: Schema) -> Iterator[SchemaProblem]:
                 )
 
 
+def _problems_of_old_versions(schema: Schema) -> Iterator[SchemaProblem]:
+    """Yield a first version with header v3 that cannot be new, because it does not follow one with header v2.
+
+    Only OffsetDelete has none, says the text. An API that is not known today may begin with header v3.
+    """
+    api_key = schema["apiKey"]
+    exempt = (OFFSET_DELETE_KEY, SASL_HANDSHAKE_KEY)
+    if kind_of(schema) != REQUEST or api_key in exempt or api_key not in known_apis():
+        return
+    valid = valid_versions(schema)
+    with_id = [each for each in valid if header_version(schema, each) == INSTANCE_ID_REQUEST_HEADER]
+    first = next(iter(with_id), None)
+    if first is None or (first > 0 and first - 1 not in valid):
+        return
+    if first == 0 or header_version(schema, first - 1) != FIRST_FLEXIBLE[REQUEST]:
+        yield SchemaProblem(
+            clause=EVERY_API,
+            where=_at(_key_of(schema, first)),
+            sentence=f"gives header v{INSTANCE_ID_REQUEST_HEADER} to v{first}, which is no new version: "
+            f"no version with header v{FIRST_FLEXIBLE[REQUEST]} comes before it",
+        )
+
+
 HEADER = "header"
 EVERY_API = "KIP-1313.every-api-but-sasl-handshake"
 HEADER_LAYOUT = "KIP-1313.header-v3-layout"
@@ -329,8 +354,8 @@ def _in_header(where: str, sentence: str) -> SchemaProblem:
 def problems_together(schemas: Iterable[tuple[str, Schema]]) -> Iterator[tuple[str, SchemaProblem]]:
     """Yield what is missing in schemas that belong together, if any of them claims the proposal, each with the schema's name.
 
-    Every request but SaslHandshake needs a version with header v3, and so does the header itself. A request without any valid
-    version is no longer sent.
+    Every request but SaslHandshake needs a version with header v3, and so does the header itself. Every response needs the
+    property. What has no valid version is no longer sent.
     """
     known = list(schemas)
     if not any(claims_proposal(schema) for _, schema in known):
@@ -338,8 +363,17 @@ def problems_together(schemas: Iterable[tuple[str, Schema]]) -> Iterator[tuple[s
     for name, schema in known:
         if kind_of(schema) == REQUEST and not problems_in(schema):
             yield from ((name, problem) for problem in _problems_of_request(schema))
+        if kind_of(schema) == RESPONSE:
+            yield from ((name, problem) for problem in _problems_of_response(schema))
         if is_request_header(schema) and not claims_proposal(schema):
             yield name, _in_header("validVersions", "lacks header v3, which other schemas state")
+
+
+def _problems_of_response(schema: Schema) -> Iterator[SchemaProblem]:
+    is_changed = schema["apiKey"] != SASL_HANDSHAKE_KEY
+    if is_changed and valid_versions(schema) and HEADER_VERSIONS not in schema:
+        sentence = f"lacks {HEADER_VERSIONS}, which other schemas here have"
+        yield SchemaProblem(clause=RESPONSE_HEADERS, where="validVersions", sentence=sentence)
 
 
 def _problems_of_request(schema: Schema) -> Iterator[SchemaProblem]:

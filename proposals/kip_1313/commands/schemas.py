@@ -12,6 +12,7 @@ import click
 
 from conformance.commands.errors import InvalidFile
 from fixtures.artefacts.message_schemas import read_schema, schema_names
+from proposals.kip_1313.released_schemas import problems_against
 from proposals.kip_1313.schema_rules import (
     JsonObject,
     SchemaProblem,
@@ -42,19 +43,25 @@ def schemas() -> None:
     required=True,
     type=click.Path(path_type=Path, exists=True),
 )
-def check(paths: tuple[Path, ...]) -> None:
+@click.option(
+    "--released",
+    type=click.Path(path_type=Path, exists=True),
+    help="the schemas of the release before, as PATH: bodies have to be as they are there",
+)
+def check(paths: tuple[Path, ...], released: Path | None) -> None:
     """Check message schemas by the rules of KIP-1313, a proposal: the property `headerVersions`, and the schema of the request header.
 
     PATH is a schema file, a folder of them, or a jar such as kafka-clients. The exit status is 1 if a schema violates a rule.
     A schema without the property has the headers that Kafka derives today, and violates none.
     A folder or jar claims the proposal if a request in it states header v3, or its RequestHeader.json has that version.
-    Then every request there needs a version with header v3, except SaslHandshake.
+    Then every request there needs a new version with header v3, except SaslHandshake, and every response the property.
     """
+    before = [schema for _, schema in _schemas_in(released)] if released else []
     checked: list[Any] = []
     problems = 0
     for path in paths:
         found = list(_schemas_in(path))
-        for where, problem in _problems_of(path, found):
+        for where, problem in (*_problems_of(path, found), *problems_against(before, found)):
             problems += 1
             click.echo(printable(f"{where}: {problem}"))
         checked += [each for _, each in found if _has_rules(each)]

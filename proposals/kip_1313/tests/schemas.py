@@ -26,6 +26,8 @@ from wire.api_keys import API_VERSIONS_KEY, SASL_HANDSHAKE_KEY
 from wire.headers import FIRST_FLEXIBLE, HEADER_VERSIONS, REQUEST, RESPONSE
 
 Schema = Mapping[str, Any]
+UNKNOWN_KEY = 1001
+"""That of an API that no release has, so each of its versions is new."""
 _CLIENT_ID, _INSTANCE_ID = 3, 4
 
 
@@ -74,7 +76,7 @@ def schema_of(
     *,
     valid: str = "0-3",
     flexible: str = "0+",
-    api_key: int = 1,
+    api_key: int = UNKNOWN_KEY,
 ) -> Schema:
     """Return the schema of a request or response; without the property if it states none."""
     schema = {
@@ -137,9 +139,11 @@ HANDSHAKE = schema_of(valid="0-1", flexible="none", api_key=SASL_HANDSHAKE_KEY)
 NEW = schema_of({"0-1": "1", "2": "2", "3+": "3"}, flexible="2+")
 OTHERS = (
     HANDSHAKE,
-    schema_of({"0+": "3"}, valid="0", api_key=3),
-    schema_of(valid="none", api_key=4),
+    schema_of({"0+": "3"}, valid="0", api_key=UNKNOWN_KEY + 2),
+    schema_of(valid="none", api_key=UNKNOWN_KEY + 3),
     new_version(OFFSET_DELETE_KEY, RESPONSE, 1),
+    schema_of(kind=RESPONSE, flexible="none", api_key=SASL_HANDSHAKE_KEY),
+    schema_of(kind=RESPONSE, valid="none", api_key=UNKNOWN_KEY + 3),
     {"type": "data", "name": "Record", "validVersions": "0", "flexibleVersions": "0+"},
     {"type": HEADER, "name": "ResponseHeader", "validVersions": "0", "flexibleVersions": "0+"},
 )
@@ -189,6 +193,7 @@ RIGHT = (
         for type_ in ("header", "data")
     ),
     *(right(f"header-{first}", request_header(first)) for first in ("0+", "1+", "0-3", "1-3")),
+    right("new-version", schema_of({"0-1": "1", "2": "2", "3+": "3"}, flexible="2+", api_key=42)),
     right("folder", NEW, request_header(), *OTHERS),
     right("folder-of-today", schema_of({"0+": "2"}), schema_of(), OLD_HEADER, HANDSHAKE),
     # What is wrong is reported once, and not as a request without header v3 as well.
@@ -261,6 +266,19 @@ WRONG_APIS = (
         at("3+"),
         schema_of({"0-2": "0", "3+": "1"}, RESPONSE, flexible="3+", api_key=API_VERSIONS_KEY),
     ),
+    *(
+        wrong(
+            f"old-version-{key}-{valid}",
+            EVERY_API,
+            at(where),
+            schema_of(stated, valid=valid, flexible=flexible, api_key=key),
+        )
+        for key, valid, flexible, stated, where in (
+            (42, "0-2", "2+", {"0-1": "1", "2+": "3"}, "2+"),
+            (42, "0-3", "2+", {"0-1": "1", "2+": "3"}, "2+"),
+            (71, "0", "0+", {"0+": "3"}, "0+"),
+        )
+    ),
     wrong("offset-delete", OFFSET_DELETE, at("1+"), new_version(OFFSET_DELETE_KEY, REQUEST, 2)),
     *(
         wrong(f"telemetry-{key}", TELEMETRY, at("1+"), new_version(key, REQUEST, 2))
@@ -314,6 +332,7 @@ NEW_HANDSHAKE = schema_of(
 )
 WRONG_FOLDERS = (
     wrong("folder-without-bump", EVERY_API, "validVersions", schema_of(), request_header(), *OTHERS),
+    wrong("folder-with-old-response", RESPONSE_HEADERS, "validVersions", NEW, schema_of(kind=RESPONSE)),
     wrong("folder-with-v2", EVERY_API, HEADER_VERSIONS, schema_of({"0+": "2"}), NEW, *OTHERS),
     wrong("folder-with-new-handshake", EVERY_API, HEADER_VERSIONS, NEW, NEW_HANDSHAKE),
     wrong("folder-with-old-header", HEADER_LAYOUT, "validVersions", NEW, OLD_HEADER, HANDSHAKE),

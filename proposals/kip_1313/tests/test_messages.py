@@ -11,6 +11,7 @@ from proposals.kip_1313.messages import (
     GET_TELEMETRY_SUBSCRIPTIONS,
     OFFSET_DELETE,
     PUSH_TELEMETRY,
+    WITH_ID,
 )
 from proposals.kip_1313.schema_rules import problems_in
 from tests.described_apis import described_api
@@ -82,3 +83,15 @@ def test_offset_delete_is_flexible_from_v1_on() -> None:
     assert encode(request, version=1) == b"\x01\x01\x00"
     response = OFFSET_DELETE.response()
     assert decode(OFFSET_DELETE.response, encode(response, version=1), version=1) == response
+
+
+@pytest.mark.parametrize("api_key", WITH_ID, ids=str)
+def test_bodies_of_today_are_those_of_the_newest_release(api_key: int) -> None:
+    """Fields, their types and flexibility, in every version below the one with header v3."""
+    api = WITH_ID[api_key]
+    assert api.valid_versions.last is not None
+    for version in range(api.valid_versions.first, api.valid_versions.last):
+        described = described_api(api_key, version)
+        for ours, theirs in ((api.request, described.request), (api.response, described.response)):
+            assert names_in(ours.FIELDS, version) == names_in(theirs.FIELDS, version)
+            assert (version in ours.FLEXIBLE) == (version in theirs.FLEXIBLE)

@@ -14,10 +14,11 @@ from conformance.assertions import other_apis
 from conformance.assertions.blame import judged_elsewhere
 from conformance.assertions.judging import MalformedAnswer, Unjudged
 from conformance.assertions.other_apis import NoTableReadable, advertised_table
+from conformance.brokers import test_version_negotiation
 from fixtures.errors import BrokerGone
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.client import ClientUnderTest
-from fixtures.under_test.in_memory import InMemoryBroker
+from fixtures.under_test.in_memory import InMemoryBroker, InMemoryTarget
 from fixtures.under_test.in_memory_client import in_memory_client
 from proposals.kip_1313.assertions import (
     OLD_VERSIONS,
@@ -27,7 +28,7 @@ from proposals.kip_1313.assertions import (
 )
 from proposals.kip_1313.in_memory import in_memory_instance_ids
 from proposals.kip_1313.messages import OFFSET_DELETE_KEY
-from proposals.kip_1313.properties.brokers import test_instance_ids
+from proposals.kip_1313.properties.brokers import test_client_ids, test_instance_ids
 from proposals.kip_1313.properties.clients import test_instance_ids as client_properties
 from proposals.kip_1313.requests import AN_ID, RESERVED_ID, InstanceIdRequest, instance_ids
 from proposals.kip_1313.scripts import claiming_cluster, mixed_cluster
@@ -36,7 +37,7 @@ from reference_model.clients.model.model_client import ModelClient
 from reference_model.clients.scripts.script import HEALTHY_SCRIPT
 from reference_model.faults.clients import FAULTS, Fault
 from reference_model.profiles.listeners import PLAINTEXT
-from strategies.api_versions import build_request
+from strategies.api_versions import UnservedRequest, build_request
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis, body_of
 from tests.strategies.search import find_any
 from wire.api_keys import API_VERSIONS_KEY
@@ -103,7 +104,7 @@ def judge(broker: Broker, *drawn: InstanceIdRequest) -> None:
     """Judge which client id counts for some requests of a connection."""
     first, *later = drawn
     with assumptions_outside_hypothesis():
-        body_of(test_instance_ids.test_first_client_id_counts)(broker, first=first, later=later)
+        body_of(test_client_ids.test_first_client_id_counts)(broker, first=first, later=later)
 
 
 OLD, NEW = InstanceIdRequest(has_id=False), InstanceIdRequest()
@@ -167,6 +168,31 @@ def test_version_that_no_schema_describes_is_rejected_on_every_connection() -> N
         ):
             with pytest.raises(UnsatisfiedAssumption):
                 send(sent)
+
+
+def test_refused_version_with_an_id_may_need_ids_after_it() -> None:
+    """A broker that then refuses v0 is informational: the proposal does not say whether the refused request is the first one."""
+    judged = body_of(test_version_negotiation.test_refused_connection_reverts_to_v0)
+    with assumptions_outside_hypothesis():
+        judged(in_memory(), drawn=UnservedRequest())
+        broker = in_memory()
+        assert broker.max_version > NEWEST_VERSION
+        for served in cast(InMemoryTarget, broker.running).served.values():
+            served.accepts_no_id = lambda first, start: False  # type: ignore[attr-defined]
+        with pytest.raises(Unjudged, match="the first request of its connection"):
+            judged(broker, drawn=UnservedRequest())
+
+
+def test_fault_with_unknown_versions_is_blamed_on_plain_requests() -> None:
+    """In a version above the highest a plain request has header v3 as well, so one clause is to blame for all properties."""
+    broker = in_memory("closes-on-the-version-after-the-newest")
+    broker.begin_example()
+    with assumptions_outside_hypothesis(), pytest.raises(MalformedAnswer) as raised:
+        body_of(test_version_negotiation.test_refusal_names_the_served_range)(
+            broker, drawn=UnservedRequest()
+        )
+    reason = judged_elsewhere(broker, raised.value, ("KIP-511.unsupported-version-names-range",))
+    assert "judged by KIP-35.unknown-version-gives-35" in str(reason)
 
 
 def test_fault_in_header_v3_is_not_blamed_on_plain_requests() -> None:

@@ -38,7 +38,12 @@ class Authentication(Negotiation):
 
     As the Java client of KIP-511 it asks for versions before and after: first in version 0, which every broker supports
     and which shows the versions of the SASL requests, then in the newest version, with the client's name.
+
+    Attributes:
+        sasl_apis: the APIs by which it authenticates, by key.
     """
+
+    sasl_apis: Mapping[int, Api] = SASL_APIS
 
     def authenticated_table(self, link: Link) -> Mapping[int, Range]:
         """Return the table of a connection, after authentication if the client has credentials."""
@@ -69,7 +74,7 @@ class Authentication(Negotiation):
 
     def sasl_step(self, link: Link, api_key: int, **fields: Any) -> None:
         """Send one request of SASL, in the newest common version, and check its response."""
-        api, version = SASL_APIS[api_key], self.version_of(link, api_key)
+        api, version = self.sasl_apis[api_key], self.version_of(link, api_key)
         body = encode(api.request(**fields), version=version)
         response = self.exchange(link, api_key, version, body, api.request_header_version(version))
         error_code = api.read_response(response, version).error_code

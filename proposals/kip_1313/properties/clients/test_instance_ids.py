@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from conformance.assertions.client_moves import played
-from conformance.assertions.judging import Unjudged
 from fixtures.under_test.client import ClientUnderTest
+from proposals.kip_1313.client_assertions import assert_client_id_only_first, assert_none
 from proposals.kip_1313.client_rules import (
-    has_client_id,
-    has_client_id_everywhere,
     instance_ids_in,
-    wrong_client_ids,
+    missing_ids,
     wrong_ids,
     wrong_layouts,
     wrong_member_ids,
@@ -36,14 +33,6 @@ from proposals.kip_1313.scripts import (
     unreachable_cluster,
 )
 from reference_model.clients.scripts.script import Script
-
-MOST = 5
-
-
-def assert_none(sentences: Iterable[str]) -> None:
-    """Fail if there are faults, with the first ones."""
-    found = list(sentences)
-    assert not found, "\n".join(found[:MOST])
 
 
 @pytest.mark.needs("asks_again", "instance_ids")
@@ -66,7 +55,7 @@ def test_header_with_an_id_decodes(client: ClientUnderTest, script: Script) -> N
 def test_client_has_one_id_of_its_own(client: ClientUnderTest, script: Script) -> None:
     """A client has the same id on every connection, to every broker and after a rebootstrap; another client has another."""
     with played(client, script) as play:
-        assert_none(wrong_ids(play.recording))
+        assert_none([*wrong_ids(play.recording), *missing_ids(play.recording)])
     later = dataclasses.replace(script, timeout_ms=script.timeout_ms + 1)
     with played(client, later) as other:
         shared = instance_ids_in(play.recording) & instance_ids_in(other.recording)
@@ -97,14 +86,7 @@ def test_application_gets_the_id_at_once(client: ClientUnderTest, script: Script
 def test_client_id_is_sent_once(client: ClientUnderTest, script: Script) -> None:
     """A connection's first request has the client id; later ones have it with an older header, and do not with header v3."""
     with played(client, script) as play:
-        wrong = list(wrong_client_ids(play.recording))
-        if wrong and not has_client_id(client.healthy.recording):
-            raise Unjudged("the client has no client id, also with brokers of today")
-        if wrong and has_client_id_everywhere(play.recording):
-            raise Unjudged(
-                "the client sends its client id with every request: the other reading of the proposal"
-            )
-        assert_none(wrong)
+        assert_client_id_only_first(client, play.recording)
 
 
 @pytest.mark.needs("asks_again", "instance_ids", "member_ids")

@@ -1,0 +1,128 @@
+"""KIP-1313, a proposal: which versions a target lists, and what it answers in those that the proposal changes."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from conformance.assertions.judging import assert_error, decode_answer
+from fixtures.under_test.broker import Broker
+from proposals.kip_1313.assertions import (
+    apis_without_instance_id,
+    ask_with_id,
+    assert_served,
+    id_in,
+    in_v0,
+    message_in,
+    newest_api_versions,
+    with_id,
+)
+from proposals.kip_1313.messages import (
+    OFFSET_DELETE_KEY,
+    PUSH_TELEMETRY,
+    PUSH_TELEMETRY_KEY,
+    TELEMETRY_KEYS,
+)
+from proposals.kip_1313.requests import (
+    AN_ID,
+    InstanceIdRequest,
+    instance_ids,
+    plain_instance_id_requests,
+    telemetry_v0,
+)
+from strategies.api_versions import build_request
+from wire.api_keys import API_VERSIONS_KEY, GET_TELEMETRY_SUBSCRIPTIONS_KEY
+from wire.api_versions import NEWEST_VERSION
+from wire.error_codes import ErrorCode
+from wire.headers import NO_INSTANCE_ID
+from wire.primitives import INT16_MAX
+
+FIRST = InstanceIdRequest()
+MAX_VERSIONS_BEYOND = 20
+
+
+@pytest.mark.needs("instance_ids")
+@pytest.mark.clause("KIP-1313.every-api-but-sasl-handshake")
+@given(version=st.integers(0, NEWEST_VERSION))
+@example(version=0)
+@example(version=NEWEST_VERSION)
+def test_every_api_has_a_version_with_an_id(broker: Broker, version: int) -> None:
+    """Every listed API has a version newer than those of today, and SaslHandshake has none."""
+    answer = decode_answer(broker.exchange(build_request(version=version)), api_version=version)
+    missing = apis_without_instance_id(answer)
+    assert not missing, f"other versions than with header v3 are listed of {', '.join(missing)}"
+
+
+@pytest.mark.needs("more_than_reading", "instance_ids", "login_with_id", "offset_delete_ids")
+@pytest.mark.clause("KIP-1313.offset-delete-v1")
+@given(drawn=plain_instance_id_requests(), instance_id=instance_ids())
+@example(drawn=FIRST, instance_id=AN_ID)
+def test_offset_delete_is_served_in_both_versions(
+    broker: Broker, drawn: InstanceIdRequest, instance_id: UUID
+) -> None:
+    """OffsetDelete v1 is served in its flexible layout, and v0 as before."""
+    exchange = ask_with_id(broker, drawn, instance_id, api_key=OFFSET_DELETE_KEY)
+    message_in(exchange)
+    assert_served([exchange])
+    assert_served(broker.converse([in_v0(OFFSET_DELETE_KEY, drawn)]))
+
+
+@pytest.mark.needs("more_than_reading", "instance_ids", "login_with_id", "telemetry_ids")
+@pytest.mark.clause("KIP-1313.telemetry-v1")
+@given(
+    drawn=plain_instance_id_requests(),
+    instance_id=instance_ids(),
+    api_key=st.sampled_from(TELEMETRY_KEYS),
+)
+@example(drawn=FIRST, instance_id=AN_ID, api_key=GET_TELEMETRY_SUBSCRIPTIONS_KEY)
+@example(drawn=FIRST, instance_id=AN_ID, api_key=PUSH_TELEMETRY_KEY)
+def test_telemetry_has_its_id_in_the_header(
+    broker: Broker, drawn: InstanceIdRequest, instance_id: UUID, api_key: int
+) -> None:
+    """GetTelemetrySubscriptions v1 and PushTelemetry v1 are served without an id in their bodies."""
+    exchange = ask_with_id(broker, drawn, instance_id, api_key=api_key)
+    message_in(exchange)
+    assert_served([exchange])
+
+
+@pytest.mark.needs("more_than_reading", "instance_ids", "login_with_id", "telemetry_ids")
+@pytest.mark.clause("KIP-1313.telemetry-old-and-new")
+@given(instance_id=instance_ids())
+@example(instance_id=AN_ID)
+@example(instance_id=UUID(int=2))
+def test_broker_makes_ids_for_old_clients_alone(broker: Broker, instance_id: UUID) -> None:
+    """The broker makes an id for a client that sends the zero id in v0, and for no other one; PushTelemetry v0 takes it."""
+    (first,) = broker.converse([telemetry_v0(NO_INSTANCE_ID)])
+    made = id_in(first)
+    assert made != NO_INSTANCE_ID, "the broker makes no id for a client that has none"
+    for given_id in (made, instance_id):
+        later, pushed = broker.converse_in_turn(
+            [telemetry_v0(given_id), telemetry_v0(given_id, PUSH_TELEMETRY)]
+        )
+        assert id_in(later) == NO_INSTANCE_ID, (
+            f"the broker makes the id {id_in(later)} for a client that has one"
+        )
+        message_in(pushed)
+        assert_served([pushed])
+    key = GET_TELEMETRY_SUBSCRIPTIONS_KEY
+    assert_served([ask_with_id(broker, FIRST, instance_id, api_key=key)])
+
+
+@pytest.mark.needs("instance_ids")
+@pytest.mark.clause("KIP-1313.discovery-survives")
+@given(
+    beyond=st.integers(1, MAX_VERSIONS_BEYOND) | st.integers(1, INT16_MAX),
+    instance_id=instance_ids(),
+)
+@example(beyond=1, instance_id=AN_ID)
+@example(beyond=INT16_MAX, instance_id=AN_ID)
+def test_unknown_api_versions_is_answered(broker: Broker, beyond: int, instance_id: UUID) -> None:
+    """A version of ApiVersions above the newest one, with header v3 as that has, gets UNSUPPORTED_VERSION."""
+    version = min(newest_api_versions(broker) + beyond, INT16_MAX)
+    sent = with_id(broker, FIRST, instance_id, api_key=API_VERSIONS_KEY, api_version=version)
+    exchange = broker.exchange(sent)
+    decode_answer(exchange, api_version=0)
+    assert_error(exchange, ErrorCode.UNSUPPORTED_VERSION)
