@@ -90,9 +90,8 @@ def named_in(text: str) -> set[tuple[str, int]]:
     return {
         (name, api_version)
         for name, listed in _NAMED.findall(text)
-        for each in listed.split(", ")
-        for bounds in [[int(bound) for bound in re.findall(r"v(-?\d+)", each)]]
-        for api_version in range(bounds[0], bounds[-1] + 1)
+        for first, last in re.findall(r"v(-?\d+)(?:-v(-?\d+))?", listed)
+        for api_version in range(int(first), int(last or first) + 1)
     }
 
 
