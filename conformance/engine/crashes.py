@@ -134,6 +134,11 @@ class CrashJudge:
         Raises:
             BrokerGone: it has stopped, and is not started again: nothing more can be judged.
         """
+        exchanges = (each for step in self._judged.journal for each in step.exchanges)
+        # A target that serves nothing leaves something unanswered.
+        return any(each.payload is None for each in exchanges) and self._find_stop(values)
+
+    def _find_stop(self, values: Mapping[str, Any]) -> bool:
         judged = self._judged
         outcome = how_it_stopped(judged) if isinstance(judged, Broker) else None
         if outcome is None:
@@ -210,7 +215,11 @@ class CrashJudge:
         if not is_clean or self._judged.patience.was_tried:
             # The reason is kept in `unreadable`, or the next property meets it.
             with suppress(HarnessError):
-                self.blame_for_stop({})
+                self._find_stop({})
+        with suppress(HarnessError):
+            self._judge_epochs()
+
+    def _judge_epochs(self) -> None:
         clause = catalogue()[EPOCH_MONOTONE]
         if not isinstance(self._judged, Broker) or clause in self._examples.clauses:
             return

@@ -6,9 +6,10 @@ import math
 
 import pytest
 
-from conformance.assertions.blame import ID_ECHOED, judged_elsewhere
+from conformance.assertions.blame import judged_elsewhere
 from conformance.assertions.judging import MalformedAnswer, payload_of
 from conformance.assertions.related_ids import restricted_ids
+from conformance.assertions.violated_musts import ID_ECHOED
 from fixtures.client.patience import Patience
 from fixtures.errors import NoCredentials
 from reference_model.broker.model.stages import Stage, Tampering
