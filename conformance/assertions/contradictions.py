@@ -16,6 +16,7 @@ from conformance.assertions.judging import MalformedAnswer, payload_of
 from conformance.assertions.violated_musts import (
     CLIENT_ID_FREE,
     ID_ECHOED,
+    IN_ORDER,
     KEPT,
     TAGS_IGNORED,
     Violation,
@@ -96,6 +97,8 @@ def _confirmed_clause(
     for request, clause in _plainer(exchange.request, found.clause):
         again = _violation(broker, before.exchange(broker, request))
         if again is not None and again.clause == found.clause:
+            if found.clause == ID_ECHOED and before.in_its_write:
+                return IN_ORDER
             return blamed_clause(broker, found) if clause == found.clause else clause
     return None
 

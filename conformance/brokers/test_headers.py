@@ -123,7 +123,7 @@ def is_answered_with_another_id(broker: Broker, sent: Request) -> bool:
 @example(version=0, client_id="é", history=ALONE)
 @example(version=0, client_id="a" * 32767, history=ALONE)
 @example(version=0, client_id='name:with*marks,="?', history=ALONE)
-@example(version=0, client_id="a" * 40, history=after(Earlier.V0))
+@example(version=1, client_id="a" * 40, history=after(Earlier.V0))
 def test_client_id_does_not_change_the_answer(
     broker: Broker, version: int, client_id: str | None, history: History
 ) -> None:

@@ -37,7 +37,7 @@ BAD_NAME = build_request(version=3, software=Software("a_b", "1"))
 EDGE_NAME = build_request(version=3, software=Software("-a", "1"))
 WRONG_NODE = build_request(version=5, cluster_id="nobody", node_id=7)
 TAGGED = build_request(version=3, body_tags=(TaggedField(100, b"\x01"),))
-LONG_ID = build_request(version=0, client_id="a" * 50)
+LONG_ID = build_request(version=1, client_id="a" * 50)
 
 
 def in_turn(*messages: Message) -> Conversation:

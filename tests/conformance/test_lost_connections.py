@@ -13,13 +13,13 @@ from clauses.catalogue import catalogue
 from conformance.assertions.blame import judged_elsewhere
 from conformance.assertions.judging import JudgedElsewhere, MalformedAnswer, payload_of
 from conformance.assertions.lost_connections import (
-    KEPT,
     MOST_CONNECTIONS,
     MOST_CONTROLS,
     ConnectionsLost,
     LostAtRandom,
     assert_new_connections_served,
 )
+from conformance.assertions.violated_musts import KEPT
 from fixtures.client.patience import Patience
 from fixtures.errors import AuthenticationFailed
 from fixtures.under_test.in_memory import InMemoryBroker

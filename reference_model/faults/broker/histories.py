@@ -17,6 +17,7 @@ from wire.frames import SIZE_BYTES, encode_frame
 from wire.headers import CORRELATION_ID_BYTES
 
 FIRST_FLEXIBLE_METADATA = 9
+LONG_CLIENT_ID = 40
 
 
 def _names_software(context: RequestContext) -> bool:
@@ -170,9 +171,10 @@ def tags_are_understood_in_the_first_request(context: RequestContext) -> None:
 
 @defect(Stage.REACTION, "PROTOCOL.client-id-free")
 def a_long_client_id_after_others_is_refused(context: RequestContext) -> None:
-    """A client id of 40 bytes or more is served in the first request of a connection alone."""
+    """From v1 on, a client id of 40 bytes or more is served in the first request of a connection alone."""
     had_request = context.has_seen("a request", now=True)
-    if had_request and context.succeeds and len(context.client_id) >= 40:
+    is_long = context.version > 0 and len(context.client_id) >= LONG_CLIENT_ID
+    if had_request and context.succeeds and is_long:
         context.replace_reaction(error_code=ErrorCode.INVALID_REQUEST, listing=Listing.NOTHING)
 
 
