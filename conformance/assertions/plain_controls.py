@@ -17,10 +17,18 @@ from wire.exchange import probe_request
 
 
 def surplus_after_plain(broker: Broker) -> MalformedAnswer | None:
-    """Return what follows a plain response and belongs to no request, in a version that the example asked for; None if nothing does.
+    """Return what follows a plain response and belongs to no request, in a version that the example asked for.
 
-    What is read after that are not the responses to the requests, so it may be wrong in any way.
+    What is read after that are not the responses to the requests, so it may be wrong in any way. None if nothing follows, or if
+    that cannot be seen, for example because no table can be read.
     """
+    try:
+        return _surplus_after_plain(broker)
+    except HarnessError:
+        return None
+
+
+def _surplus_after_plain(broker: Broker) -> MalformedAnswer | None:
     sent = [each.request for step in broker.journal for each in step.exchanges]
     versions = {each.api_version for each in sent if each.api_key == API_VERSIONS_KEY}
     served = versions & {*range(broker.max_version + 1)}

@@ -343,6 +343,17 @@ def test_a_connection_that_gets_out_of_step_is_blamed_on_what_follows_a_plain_re
     assert judged_elsewhere(broker, failed.value, (clause,)) is None
 
 
+def test_without_a_table_other_explanations_are_still_sought() -> None:
+    """If no version can be read, what follows a response is unknown, and the clause about v0 is to blame."""
+    broker = with_body(lambda body: body[:2] + b"\x7f" + body[3:], *range(6))
+    broker.begin_example()
+    exchanges = broker.converse_in_turn([PLAIN_V0, build_request(version=0, correlation_id=8)])
+    with pytest.raises(MalformedAnswer) as failed:
+        decode_answer(exchanges[-1], api_version=0)
+    reason = str(judged_elsewhere(broker, failed.value, (OWN,)))
+    assert reason.endswith(f"(judged by {V0})")
+
+
 def test_a_second_request_is_blamed_on_the_clause_about_connections() -> None:
     """A connection that serves one request, whatever it is, says nothing about what a property sends as its second one."""
 

@@ -1,4 +1,4 @@
-"""Which properties `--clause` selects, and what is said of a selection that is empty."""
+"""Which properties `--clause` selects, and the sentence about a selection that is empty."""
 
 from __future__ import annotations
 

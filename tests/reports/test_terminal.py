@@ -15,7 +15,7 @@ from reports.repeats import Repeats, Tally
 from reports.run.judged_examples import CellKey
 from reports.run.recorder import RunRecorder
 from reports.run.terminal import MARKUP, MOST_UNSETTLED, summary_markdown, verdict_table
-from reports.run.terminal_failures import MOST_NOTES, MOST_SHOWN, failure_lines
+from reports.run.terminal_failures import MOST_SHOWN, failure_lines
 from reports.verdict_labels import BROKER_DOUBT
 from tests.reports.recorders import (
     CLAUSE,
@@ -217,47 +217,6 @@ def test_listeners_that_fail_alike_are_reported_once(tmp_path: Path) -> None:
         recorder.judged(example_of(Verdict.VIOLATES, key, message="seen"))
     heads = [line for line in _failures(recorder) if line.startswith("✕")]
     assert heads == [f"✕ {CLAUSE} on reference ({', '.join(USUAL_LISTENERS)}): violates"]
-
-
-@pytest.mark.parametrize("complete", [False, True])
-def test_gravest_failures_come_first(complete: bool, tmp_path: Path) -> None:
-    """Violations come first, by level; then inconclusive cells, then differences that are not violations, then what was left out."""
-    levels = {"pin": "PIN", "should": "SHOULD", "must": "MUST", "doubts": "MUST", "differs": "PIN"}
-    recorder = recorder_for(tmp_path, {key_of(target=name): levels[name] for name in levels})
-    for name in ("pin", "should", "must"):
-        recorder.judged(example_of(Verdict.VIOLATES, key_of(target=name), message="seen"))
-    recorder.inconclusive(key_of(target="doubts"), "test_something", "BrokerGone: it ended")
-    recorder.judged(example_of(Verdict.INFORMATIONAL, key_of(target="differs"), message="seen"))
-    recorder.note_left_out(key_of(target="must"), "what is slow")
-    heads = [line for line in _failures(recorder, complete=complete) if line[:1].strip()]
-    assert [head[0] for head in heads] == ["✕", "✕", "✕", "?", "≈", "◐"]
-    assert [head.split(" on ")[1].split()[0] for head in heads[:3]] == ["must", "should", "pin"]
-
-
-def test_notes_are_a_few_lines(tmp_path: Path) -> None:
-    """However many there are, nothing is wrong: they are named in a line each up to a limit, and then counted; a crash is not folded."""
-    keys = [key_of(f"KIP-1.clause-{number}") for number in range(50)]
-    recorder = recorder_for(tmp_path, dict.fromkeys(keys, "PIN"))
-    for key in keys:
-        recorder.judged(example_of(Verdict.INFORMATIONAL, key, message="differs"))
-    folder = recorder.writer.folder / "failures"
-    assert _failures(recorder, complete=False) == [
-        "",
-        "≈ 50 notes that no source calls wrong (-v shows the bytes):",
-        *(f"  {key.clause} on reference: differs" for key in keys[:MOST_NOTES]),
-        f"  and {50 - MOST_NOTES} more: see {folder}",
-    ]
-    crash = example_of(
-        Verdict.INFORMATIONAL,
-        keys[0],
-        message="panic",
-        kind="TargetEnded",
-        signature=OTHER_SIGNATURE,
-    )
-    recorder.judged(crash)
-    assert _failures(recorder, complete=False)[1] == (
-        "≈ KIP-1.clause-0 on reference (plaintext): crashes"
-    )
 
 
 def test_note_in_a_violated_cell_is_reported_as_a_note(recorder: RunRecorder) -> None:
