@@ -53,13 +53,13 @@ class Row(NamedTuple):
     old: Schema = schema()
 
 
-OLD_ID = {
+OLD_ID: dict[str, Any] = {
     "valid": "0",
     "flexible": "0+",
     "api_key": GET_TELEMETRY_SUBSCRIPTIONS_KEY,
     "fields": [ID],
 }
-NEW_ID = {**OLD_ID, "valid": "0-1"}
+NEW_ID: dict[str, Any] = {**OLD_ID, "valid": "0-1"}
 ROWS = (
     Row("the same", schema()),
     Row("one version more", schema(valid="0-2")),
