@@ -9,10 +9,12 @@ from uuid import UUID
 
 import pytest
 
+from fixtures.under_test.in_memory_client import in_memory_client
 from proposals.kip_1313.client_rules import (
     has_client_id,
     has_client_id_everywhere,
     instance_ids_in,
+    missing_ids,
     sends_instance_ids,
     stands_for,
     wrong_client_ids,
@@ -28,9 +30,10 @@ from proposals.kip_1313.messages import (
     PUSH_TELEMETRY_KEY,
     SHARE_GROUP_HEARTBEAT_KEY,
 )
+from proposals.kip_1313.scripts import claiming_cluster, downgraded_cluster
 from reference_model.clients.scripts.reading import read_request
 from reference_model.clients.scripts.recording import Recording, SeenRequest
-from reference_model.clients.scripts.script import Answer, Table
+from reference_model.clients.scripts.script import Answer, Script, Table
 from tests.reference_model.clients.recordings import asked, recorded
 from wire.api_keys import (
     API_VERSIONS_KEY,
@@ -303,3 +306,25 @@ def test_ids_of_the_application_are_compared(
 ) -> None:
     """With that of the headers, if these agree."""
     assert list(wrong_reported_ids(recorded(*requests), reported)) == wrong
+
+
+SEVERAL_CONNECTIONS = claiming_cluster(nodes=3, closes_after=5)
+
+
+@pytest.mark.parametrize(
+    ("fault", "script", "is_wrong"),
+    [
+        ("metadata-has-no-id", SEVERAL_CONNECTIONS, True),
+        ("", SEVERAL_CONNECTIONS, False),
+        # Its later requests of ApiVersions are older ones, which a client falls back to.
+        ("flexible-table-is-asked-for-again", SEVERAL_CONNECTIONS, False),
+        ("", downgraded_cluster(), False),
+    ],
+)
+def test_request_without_id_on_a_connection_with_one_is_found(
+    fault: str, script: Script, is_wrong: bool
+) -> None:
+    """If the connection began with an id that was not refused, and the broker lists a version with it."""
+    found = list(missing_ids(in_memory_client(fault).play(script).recording))
+    assert bool(found) is is_wrong
+    assert all("Metadata v13" in each and "has no id" in each for each in found)

@@ -20,12 +20,12 @@ from wire.api_keys import GET_TELEMETRY_SUBSCRIPTIONS_KEY
 from wire.headers import RESPONSE
 
 EXAMPLES = Path(__file__).parent / "vectors"
-FIELDS = (
+FIELDS: tuple[dict[str, Any], ...] = (
     {"name": "Name", "type": "string", "versions": "0+", "nullableVersions": "1+"},
     {"name": "Items", "type": "[]Item", "versions": "1+"},
     {"name": "Extra", "type": "int32", "versions": "1+", "taggedVersions": "1+", "tag": 0, "default": "-1"},
 )  # fmt: skip
-ITEM = {
+ITEM: dict[str, Any] = {
     "name": "Item",
     "versions": "0+",
     "fields": [{"name": "Id", "type": "int32", "versions": "0+"}],
@@ -53,18 +53,19 @@ class Row(NamedTuple):
     old: Schema = schema()
 
 
-OLD_ID = {
+OLD_ID: dict[str, Any] = {
     "valid": "0",
     "flexible": "0+",
     "api_key": GET_TELEMETRY_SUBSCRIPTIONS_KEY,
     "fields": [ID],
 }
-NEW_ID = {**OLD_ID, "valid": "0-1"}
+NEW_ID: dict[str, Any] = {**OLD_ID, "valid": "0-1"}
 ROWS = (
     Row("the same", schema()),
     Row("one version more", schema(valid="0-2")),
     Row("of another proposal", schema(valid="0-3", fields=with_field(0, nullableVersions="1-2"))),
     Row("no longer valid", schema(valid="1-2")),
+    Row("a version that the release no longer has", schema(), (), schema(valid="1")),
     Row("another API", schema(api_key=2000, fields=())),
     Row("a response", schema(kind=RESPONSE, fields=())),
     Row("structs in their place", schema(fields=with_field(1, fields=ITEM["fields"]))),

@@ -17,8 +17,11 @@ from proposals.kip_1313.client_rules import (
     wrong_telemetry,
 )
 from proposals.kip_1313.scripts import (
+    OLD_TELEMETRY,
     claiming_cluster,
     claiming_clusters,
+    cluster_with,
+    clusters_with_old_telemetry,
     mixed_cluster,
     mixed_clusters,
     unreachable_cluster,
@@ -81,12 +84,12 @@ def test_member_id_is_the_instance_id_with_sasl(client: ClientUnderTest, script:
 @pytest.mark.needs("asks_again", "instance_ids", "telemetry_ids", "option:sasl_plain")
 @pytest.mark.clause("KIP-1313.telemetry-old-and-new")
 @settings(max_examples=MAX_EXAMPLES)
-@given(script=mixed_clusters().map(secured))
-@example(script=MIXED)
+@given(script=clusters_with_old_telemetry().map(secured))
+@example(script=secured(cluster_with(OLD_TELEMETRY)))
 def test_client_makes_the_id_of_its_telemetry_with_sasl(
     client: ClientUnderTest, script: Script
 ) -> None:
-    """A client that authenticates gives older brokers the id of its headers, and uses v1 with newer ones."""
+    """A client that authenticates gives brokers of today the same id in the bodies of telemetry v0, and leaves none to them."""
     with played(client, script) as play:
         assert_none(wrong_telemetry(play.recording))
 
