@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
-from conformance.assertions.blame import SECOND_REQUEST, first_unanswered
+from conformance.assertions.explanations import SECOND_REQUEST, first_unanswered
 from conformance.assertions.judging import (
     JudgedElsewhere,
     MalformedAnswer,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, reject
 from hypothesis import strategies as st
 
-from conformance.assertions.blame import ILLEGAL_SOFTWARE
+from conformance.assertions.explanations import ILLEGAL_SOFTWARE
 from conformance.assertions.histories import exchange_after
 from conformance.assertions.judging import (
     answer_after_flexible_header,

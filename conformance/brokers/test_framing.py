@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from conformance.assertions.blame import first_unanswered
 from conformance.assertions.correlation_ids import assert_own_ids
+from conformance.assertions.explanations import first_unanswered
 from conformance.assertions.histories import exchange_after
 from conformance.assertions.judging import (
     MalformedAnswer,
