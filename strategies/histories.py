@@ -36,7 +36,7 @@ class Earlier(enum.Enum):
         return f"Earlier.{self.name}"
 
 
-class History(NamedTuple):
+class ConnectionHistory(NamedTuple):
     """The requests before the judged one.
 
     Attributes:
@@ -48,21 +48,21 @@ class History(NamedTuple):
     at_once: bool = False
 
 
-ALONE = History()
+ALONE = ConnectionHistory()
 
 
-def after(*earlier: Earlier) -> History:
+def after(*earlier: Earlier) -> ConnectionHistory:
     """Return the history of requests that are sent one by one."""
-    return History(earlier)
+    return ConnectionHistory(earlier)
 
 
-def in_one_write_with(*earlier: Earlier) -> History:
+def in_one_write_with(*earlier: Earlier) -> ConnectionHistory:
     """Return the history of requests that are in one write with the judged one."""
-    return History(earlier, at_once=True)
+    return ConnectionHistory(earlier, at_once=True)
 
 
-def histories() -> st.SearchStrategy[History]:
+def histories() -> st.SearchStrategy[ConnectionHistory]:
     """No earlier request in most examples, otherwise one to three of any kinds."""
     earlier = st.lists(st.sampled_from(Earlier), min_size=1, max_size=MOST_EARLIER).map(tuple)
-    some = st.builds(History, earlier, st.booleans())
+    some = st.builds(ConnectionHistory, earlier, st.booleans())
     return one_branch(st.one_of(st.just(ALONE), st.just(ALONE), some))

@@ -36,7 +36,7 @@ from conformance.assertions.violated_musts import (
     ID_ECHOED,
     IN_ORDER,
     SIZE_EXACT,
-    Violation,
+    ViolatedMust,
     clause_of_plain,
     fault_of,
 )
@@ -103,7 +103,7 @@ def _explained(
     return None
 
 
-def blamed_clause(broker: Broker, violation: Violation) -> str | None:
+def blamed_clause(broker: Broker, violation: ViolatedMust) -> str | None:
     """Return the clause that a violation counts for; None if a plain request alone on its connection shows the fault as well."""
     error = violation.error
     if not isinstance(error, MalformedAnswer):

@@ -19,7 +19,7 @@ from conformance.assertions.violated_musts import (
     IN_ORDER,
     KEPT,
     TAGS_IGNORED,
-    Violation,
+    ViolatedMust,
     fault_of,
     is_never_refused,
     violated_must,
@@ -53,7 +53,7 @@ class Deviation(AssertionError):
         self.exchange = exchange
 
 
-def contradicted_must(broker: Broker, error: BaseException) -> Violation | None:
+def contradicted_must(broker: Broker, error: BaseException) -> ViolatedMust | None:
     """Return the MUST that a deviation from the model contradicts; None if it contradicts none.
 
     Args:
@@ -73,22 +73,22 @@ def contradicted_must(broker: Broker, error: BaseException) -> Violation | None:
         if found is not None and clause is not None:
             where = "after earlier requests on its connection, " if before else ""
             found.error.args = (f"{where}{found.error}\n{error}",)
-            return Violation(clause, found.error)
+            return ViolatedMust(clause, found.error)
     return None
 
 
-def _violation(broker: Broker, exchange: Exchange) -> Violation | None:
+def _violation(broker: Broker, exchange: Exchange) -> ViolatedMust | None:
     """Return the MUST that what became of a request violates, if it is a well-formed one of ApiVersions."""
     if exchange.outcome is not Outcome.CLOSED:
         return violated_must(broker, exchange)
     fault = fault_of(payload_of, exchange)
     if fault is None or not is_never_refused(broker, exchange.request):
         return None
-    return Violation(KEPT, fault)
+    return ViolatedMust(KEPT, fault)
 
 
 def _confirmed_clause(
-    broker: Broker, before: Before, exchange: Exchange, found: Violation
+    broker: Broker, before: Before, exchange: Exchange, found: ViolatedMust
 ) -> str | None:
     """Return the violated clause if plainer requests show the same; None if none does, or if a plain request alone does."""
     if found.clause == KEPT:

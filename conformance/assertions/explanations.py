@@ -24,7 +24,7 @@ from conformance.assertions.violated_musts import (
     NAMES_REFUSED,
     SAME_TABLE,
     SIZE_EXACT,
-    Violation,
+    ViolatedMust,
     fault_of,
     violated_must,
 )
@@ -143,18 +143,18 @@ def explanation_by_earlier_requests(broker: Broker, error: MalformedAnswer) -> E
 
 def _fault_after(
     broker: Broker, before: Before, version: int, error: MalformedAnswer
-) -> Violation | None:
+) -> ViolatedMust | None:
     """Return the violation of a plain request after some others, if it has the fault of an error; else None."""
     if not before:
         return None
     exchange = before.exchange(broker, build_request(version=version))
     missing = fault_of(payload_of, exchange)
-    found = violated_must(broker, exchange) if missing is None else Violation(KEPT, missing)
+    found = violated_must(broker, exchange) if missing is None else ViolatedMust(KEPT, missing)
     return found if found is not None and _is_same_fault(found.error, error) else None
 
 
 def _clause_after(
-    broker: Broker, before: Before, version: int, error: MalformedAnswer, found: Violation
+    broker: Broker, before: Before, version: int, error: MalformedAnswer, found: ViolatedMust
 ) -> str:
     """Return the clause that the fault of a plain request violates, given what came before it."""
     if not 0 <= version <= broker.max_version:

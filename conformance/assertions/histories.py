@@ -16,7 +16,7 @@ from fixtures.under_test.broker import Broker
 from strategies.api_versions import build_request
 from strategies.cluster_ids import Given, Ids, build_request_with, ids_given
 from strategies.field_values import Software
-from strategies.histories import Earlier, History
+from strategies.histories import ConnectionHistory, Earlier
 from wire.api_keys import API_VERSIONS_KEY, SASL_KEYS
 from wire.api_versions import (
     FIRST_FLEXIBLE_VERSION,
@@ -46,7 +46,7 @@ _KEEPING_CODES = (ErrorCode.NONE, ErrorCode.UNSUPPORTED_VERSION)
 
 
 def exchange_after(
-    broker: Broker, history: History, sent: Request, *, authenticate: bool = False
+    broker: Broker, history: ConnectionHistory, sent: Request, *, authenticate: bool = False
 ) -> Exchange:
     """Send a request after the earlier ones of a history, on a connection that has authenticated if the listener requires it.
 
@@ -102,7 +102,9 @@ def _has_other_id(exchange: Exchange) -> bool:
     )
 
 
-def _earlier_requests(broker: Broker, history: History, judged_id: int) -> Iterator[Request]:
+def _earlier_requests(
+    broker: Broker, history: ConnectionHistory, judged_id: int
+) -> Iterator[Request]:
     ids = (each for each in count(FIRST_ID) if each != judged_id)
     for kind in history.earlier:
         request = _request_of(broker, kind, next(ids))

@@ -217,7 +217,7 @@ UNKNOWN = build_bare_request(999, 0)
 
 @functools.lru_cache(maxsize=8)
 def survives_unknown_apis(broker: Broker) -> bool:
-    """Return whether a target goes on after a request of an API that nobody has; if not, it is started again."""
+    """Return whether a target goes on after a request of an API that does not exist; if not, it is started again."""
     send(broker, UNKNOWN)
     try:
         broker.check_alive()

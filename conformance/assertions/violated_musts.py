@@ -61,7 +61,7 @@ OLDER_WITHOUT_NAME = "KIP-511.older-versions-unchanged"
 OLDER_WITHOUT_IDS = "KIP-1242.older-versions-unchecked"
 
 
-class Violation(NamedTuple):
+class ViolatedMust(NamedTuple):
     """How a response violates a MUST.
 
     Attributes:
@@ -150,7 +150,7 @@ class _Due(NamedTuple):
     clause: str
 
 
-def violated_must(broker: Broker, exchange: Exchange) -> Violation | None:
+def violated_must(broker: Broker, exchange: Exchange) -> ViolatedMust | None:
     """Return the MUST that the response to a well-formed request violates; None if it violates none.
 
     A request without a response is not judged here: why there is none depends on what else the connection carries.
@@ -186,14 +186,14 @@ def _is_well_formed(request: Request) -> bool:
     return is_whole and request.data == encode_request(request.header, body or b"").data
 
 
-def _of_must(broker: Broker, clause: str, error: AssertionError) -> Violation | None:
+def _of_must(broker: Broker, clause: str, error: AssertionError) -> ViolatedMust | None:
     """Return a violation if the clause binds the target whatever product it is."""
     found = catalogue()[clause]
     binds = found.level is Level.MUST and found.applies_at(broker.max_version)
-    return Violation(clause, error) if binds else None
+    return ViolatedMust(clause, error) if binds else None
 
 
-def _of_unserved(broker: Broker, exchange: Exchange) -> Violation | None:
+def _of_unserved(broker: Broker, exchange: Exchange) -> ViolatedMust | None:
     """Return what is wrong with the refusal of a version that the target does not serve."""
     fault = fault_of(assert_error, exchange, ErrorCode.UNSUPPORTED_VERSION)
     if fault is not None:
@@ -214,7 +214,7 @@ def _of_unserved(broker: Broker, exchange: Exchange) -> Violation | None:
     return None
 
 
-def _of_served(broker: Broker, exchange: Exchange) -> Violation | None:
+def _of_served(broker: Broker, exchange: Exchange) -> ViolatedMust | None:
     """Return what is wrong with the response to a version that the target serves."""
     due = _due(broker, exchange.request)
     if due is None:

@@ -23,7 +23,7 @@ from strategies.field_values import (
     Software,
     legal_software,
 )
-from strategies.histories import ALONE, History, histories
+from strategies.histories import ALONE, ConnectionHistory, histories
 from strategies.refused_requests import WRONG_IDS
 from strategies.weights import one_branch
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
@@ -62,7 +62,9 @@ def assert_known_code(exchange: Exchange, broker: Broker) -> None:
 @example(sent=build_request(version=0), history=ALONE)
 @example(sent=build_request(version=NEWEST_VERSION + 1), history=ALONE)
 @example(sent=build_request(version=99), history=ALONE)
-def test_body_begins_with_the_error_code(broker: Broker, sent: Request, history: History) -> None:
+def test_body_begins_with_the_error_code(
+    broker: Broker, sent: Request, history: ConnectionHistory
+) -> None:
     """The body of every response, refusals included, begins with an error code that is possible for it."""
     exchange = exchange_after(broker, history, sent)
     if exchange.payload is None and not is_plain(sent):

@@ -31,7 +31,14 @@ from strategies.field_values import (
     legal_software,
     software_with_one,
 )
-from strategies.histories import ALONE, Earlier, History, after, histories, in_one_write_with
+from strategies.histories import (
+    ALONE,
+    ConnectionHistory,
+    Earlier,
+    after,
+    histories,
+    in_one_write_with,
+)
 from strategies.odd_requests import NAMES, NOT_TEXT, build_with_string, names_with_wrong_text
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
@@ -69,7 +76,7 @@ def naming_software(sent: Request) -> AbstractContextManager[None]:
     sent=build_request(version=3, software=Software("librdkafka", "2.16.0")),
     history=after(Earlier.NEWEST),
 )
-def test_legal_name_is_accepted(broker: Broker, sent: Request, history: History) -> None:
+def test_legal_name_is_accepted(broker: Broker, sent: Request, history: ConnectionHistory) -> None:
     """A broker serves a client whose software name and version are legal."""
     assume_served(broker, sent)
     with naming_software(sent):
@@ -96,7 +103,7 @@ def test_legal_name_is_accepted(broker: Broker, sent: Request, history: History)
     sent=build_request(version=3, software=Software("a_b", "1")),
     history=in_one_write_with(Earlier.V0),
 )
-def test_illegal_name_is_refused(broker: Broker, sent: Request, history: History) -> None:
+def test_illegal_name_is_refused(broker: Broker, sent: Request, history: ConnectionHistory) -> None:
     """A broker answers an illegal software name or version with INVALID_REQUEST."""
     assume_served(broker, sent)
     with naming_software(sent):

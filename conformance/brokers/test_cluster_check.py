@@ -37,7 +37,14 @@ from strategies.cluster_ids import (
     node_offsets,
 )
 from strategies.field_values import PLAINLY_ILLEGAL, Software
-from strategies.histories import ALONE, Earlier, History, after, histories, in_one_write_with
+from strategies.histories import (
+    ALONE,
+    ConnectionHistory,
+    Earlier,
+    after,
+    histories,
+    in_one_write_with,
+)
 from wire.api_versions import FIRST_VERSION_WITH_CLUSTER_CHECK, NO_NODE
 from wire.error_codes import ErrorCode
 
@@ -57,7 +64,7 @@ EXPECTED = {
 @example(history=after(Earlier.RIGHT_IDS))
 @example(history=after(Earlier.WRONG_NODE))
 @example(history=after(Earlier.NODE_ALONE))
-def test_request_without_ids_is_served(broker: Broker, history: History) -> None:
+def test_request_without_ids_is_served(broker: Broker, history: ConnectionHistory) -> None:
     """A broker serves a request without ids, whatever ids came before it on the connection."""
     exchange = exchange_after(broker, history, build_request_with(Ids()), authenticate=True)
     assert_error(exchange, ErrorCode.NONE)
@@ -71,7 +78,7 @@ def test_request_without_ids_is_served(broker: Broker, history: History) -> None
 @example(ids=Ids(None, 0), history=ALONE)
 @example(ids=Ids(None, -2), history=ALONE)
 @example(ids=Ids("nobody"), history=in_one_write_with(Earlier.NEWEST))
-def test_half_an_identity_is_refused(broker: Broker, ids: Ids, history: History) -> None:
+def test_half_an_identity_is_refused(broker: Broker, ids: Ids, history: ConnectionHistory) -> None:
     """A broker answers a request with only one of the two ids with INVALID_REQUEST."""
     exchange = exchange_after(broker, history, build_request_with(ids), authenticate=True)
     assert_error(exchange, ErrorCode.INVALID_REQUEST)
@@ -85,7 +92,7 @@ def test_half_an_identity_is_refused(broker: Broker, ids: Ids, history: History)
 @example(half=Given.NODE_ALONE, history=ALONE)
 @example(half=Given.NODE_ALONE, history=after(Earlier.RIGHT_IDS))
 def test_the_right_half_of_an_identity_is_refused(
-    broker: Broker, half: Given, history: History
+    broker: Broker, half: Given, history: ConnectionHistory
 ) -> None:
     """A broker refuses a single id even if it is the right one, whatever ids came before it on the connection."""
     sent = build_request_with(ids_given(half, right_ids(broker)))
@@ -100,7 +107,7 @@ def test_the_right_half_of_an_identity_is_refused(
 @example(history=after(Earlier.RIGHT_IDS))
 @example(history=after(Earlier.NEWEST))
 @example(history=after(Earlier.WRONG_CLUSTER))
-def test_right_ids_are_served(broker: Broker, history: History) -> None:
+def test_right_ids_are_served(broker: Broker, history: ConnectionHistory) -> None:
     """A broker serves a request with its own ids, whatever ids came before it on the connection."""
     exchange = exchange_after(
         broker, history, build_request_with(right_ids(broker)), authenticate=True
@@ -120,7 +127,7 @@ def test_right_ids_are_served(broker: Broker, history: History) -> None:
 @example(variant="without its last character", offset=0, history=ALONE)
 @example(variant="another", offset=0, history=after(Earlier.RIGHT_IDS))
 def test_wrong_cluster_id_is_refused(
-    broker: Broker, variant: str, offset: int, history: History
+    broker: Broker, variant: str, offset: int, history: ConnectionHistory
 ) -> None:
     """A broker answers a cluster id other than its own with REBOOTSTRAP_REQUIRED, with any node id."""
     right = right_ids(broker)
@@ -143,7 +150,7 @@ def test_wrong_cluster_id_is_refused(
 @example(offset=65536, history=ALONE)
 @example(offset=1, history=after(Earlier.RIGHT_IDS))
 @example(offset=1, history=in_one_write_with(Earlier.V0))
-def test_wrong_node_id_is_refused(broker: Broker, offset: int, history: History) -> None:
+def test_wrong_node_id_is_refused(broker: Broker, offset: int, history: ConnectionHistory) -> None:
     """A broker answers its own cluster id with REBOOTSTRAP_REQUIRED if the node id is not its own."""
     right = right_ids(broker)
     wrong = right._replace(node_id=node_id_at(right.node_id, offset))
@@ -207,7 +214,7 @@ def test_refusal_of_ids_is_written_in_the_request_version(broker: Broker, ids: G
 @example(history=after(Earlier.CLUSTER_ALONE), version=3)
 @example(history=after(Earlier.RIGHT_IDS), version=4)
 def test_versions_without_ids_are_never_refused_for_them(
-    broker: Broker, history: History, version: int
+    broker: Broker, history: ConnectionHistory, version: int
 ) -> None:
     """v0 to v4 are served on a connection on which ids were sent before, right or wrong."""
     exchange = exchange_after(broker, history, build_request(version=version), authenticate=True)

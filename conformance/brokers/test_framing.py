@@ -34,7 +34,7 @@ from strategies.field_values import (
     plain_client_ids,
     unknown_tagged_fields,
 )
-from strategies.histories import ALONE, Earlier, History, after, histories
+from strategies.histories import ALONE, ConnectionHistory, Earlier, after, histories
 from strategies.odd_frames import (
     build_first_bytes,
     first_bytes_of_other_protocols,
@@ -125,7 +125,9 @@ def stable_part_of(broker: Broker, exchange: Exchange, version: int) -> StablePa
 @example(sent=build_request(version=0, client_id="a" * 30), history=ALONE)
 @example(sent=build_request(version=1, client_id="a" * 30), history=ALONE)
 @example(sent=build_request(version=3), history=ALONE)
-def test_frame_holds_exactly_the_answer(broker: Broker, sent: Request, history: History) -> None:
+def test_frame_holds_exactly_the_answer(
+    broker: Broker, sent: Request, history: ConnectionHistory
+) -> None:
     """A response's size prefix covers exactly its header and body."""
     assume_served(broker, sent)
     exchange = exchange_after(broker, history, sent)
@@ -268,7 +270,7 @@ def test_malformed_request_hurts_nobody(broker: Broker, broken: Request, before:
 @example(sent=build_request(version=99), history=ALONE)
 @example(sent=build_request(version=3), history=after(Earlier.OTHER_API, Earlier.UNSERVED))
 def test_well_formed_request_keeps_the_connection(
-    broker: Broker, sent: Request, history: History
+    broker: Broker, sent: Request, history: ConnectionHistory
 ) -> None:
     """A broker answers a well-formed request of any version and serves the next one after it."""
     exchange = exchange_after(broker, history, sent)

@@ -44,7 +44,14 @@ from strategies.field_values import (
     illegal_software_texts,
     software_with_one,
 )
-from strategies.histories import ALONE, Earlier, History, after, histories, in_one_write_with
+from strategies.histories import (
+    ALONE,
+    ConnectionHistory,
+    Earlier,
+    after,
+    histories,
+    in_one_write_with,
+)
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
 from wire.exchange import Request
 from wire.headers import read_correlation_id
@@ -74,7 +81,9 @@ MAX_EXAMPLES_OF_OTHER_APIS = 10
     sent=build_request(version=3, correlation_id=-2, software=Software("a_b", "1")), history=ALONE
 )
 @example(sent=build_request(version=3, correlation_id=-2), history=in_one_write_with(Earlier.V0))
-def test_correlation_id_comes_back(broker: Broker, sent: Request, history: History) -> None:
+def test_correlation_id_comes_back(
+    broker: Broker, sent: Request, history: ConnectionHistory
+) -> None:
     """A broker returns any correlation id in the first four bytes of its response, also when it refuses a name."""
     exchange = exchange_after(broker, history, sent)
     if exchange.payload is None:
@@ -125,7 +134,7 @@ def is_answered_with_another_id(broker: Broker, sent: Request) -> bool:
 @example(version=0, client_id='name:with*marks,="?', history=ALONE)
 @example(version=1, client_id="a" * 40, history=after(Earlier.V0))
 def test_client_id_does_not_change_the_answer(
-    broker: Broker, version: int, client_id: str | None, history: History
+    broker: Broker, version: int, client_id: str | None, history: ConnectionHistory
 ) -> None:
     """A broker answers a request with any client id as it answers one with a plain id."""
     # 0.11 fails on some ids when it sees them for the first time, so there each listener gets its own ids.

@@ -36,7 +36,14 @@ from strategies.field_values import (
     named_client_ids,
     software_with_one,
 )
-from strategies.histories import ALONE, Earlier, History, after, histories, in_one_write_with
+from strategies.histories import (
+    ALONE,
+    ConnectionHistory,
+    Earlier,
+    after,
+    histories,
+    in_one_write_with,
+)
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import encode
@@ -58,7 +65,7 @@ SERVED_REQUESTS = api_versions_requests()
 @example(
     sent=build_request(version=0), history=in_one_write_with(Earlier.NEWEST, Earlier.OTHER_API)
 )
-def test_v0_is_served(broker: Broker, sent: Request, history: History) -> None:
+def test_v0_is_served(broker: Broker, sent: Request, history: ConnectionHistory) -> None:
     """A broker answers v0 without an error, and its table is not empty."""
     exchange = exchange_after(broker, history, sent)
     answer = decode_answer(exchange, api_version=0)
@@ -120,7 +127,7 @@ def test_no_key_stands_twice(broker: Broker, sent: Request) -> None:
 @example(versions=[3, 4, 5], software=Software("apache-kafka-java", "4.3.0"), history=ALONE)
 @example(versions=[3], software=PLAIN_SOFTWARE, history=after(Earlier.ILLEGAL_NAME))
 def test_table_is_the_same_at_every_version(
-    broker: Broker, versions: list[int], software: Software, history: History
+    broker: Broker, versions: list[int], software: Software, history: ConnectionHistory
 ) -> None:
     """The ranges are the same at every version, on a long connection, on another and after a refusal, whatever software asks."""
     served = [version for version in versions if version <= broker.max_version]

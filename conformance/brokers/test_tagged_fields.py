@@ -39,7 +39,7 @@ from strategies.field_values import (
     many_tags,
     unknown_tagged_fields,
 )
-from strategies.histories import ALONE, Earlier, History, after, histories
+from strategies.histories import ALONE, ConnectionHistory, Earlier, after, histories
 from strategies.odd_requests import PARTS, build_with_tag_section
 from strategies.other_apis import TaggedHeader, tagged_headers
 from strategies.refused_requests import (
@@ -92,7 +92,7 @@ TAGGED_DEFAULTS = {
 @example(sent=build_request(version=3, body_tags=LONG_TAG), history=ALONE)
 @example(sent=build_request(version=3, body_tags=ONE_TAG), history=after(Earlier.NEWEST))
 def test_unknown_tags_do_not_change_the_answer(
-    broker: Broker, sent: Request, history: History
+    broker: Broker, sent: Request, history: ConnectionHistory
 ) -> None:
     """A broker answers a request with unknown tagged fields in the same way as one without."""
     assume_served(broker, sent)

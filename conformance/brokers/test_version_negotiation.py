@@ -28,7 +28,14 @@ from strategies.api_versions import (
     unserved_requests,
 )
 from strategies.field_values import PLAINLY_ILLEGAL, Software
-from strategies.histories import ALONE, Earlier, History, after, histories, in_one_write_with
+from strategies.histories import (
+    ALONE,
+    ConnectionHistory,
+    Earlier,
+    after,
+    histories,
+    in_one_write_with,
+)
 from strategies.weights import one_branch
 from wire.api_keys import API_VERSIONS_KEY
 from wire.error_codes import ErrorCode
@@ -60,7 +67,7 @@ def assert_no_success(exchange: Exchange) -> None:
 @example(drawn=FARTHEST, history=ALONE)
 @example(drawn=NEXT, history=after(Earlier.NEWEST))
 def test_unknown_version_gets_unsupported_version(
-    broker: Broker, drawn: UnservedRequest, history: History
+    broker: Broker, drawn: UnservedRequest, history: ConnectionHistory
 ) -> None:
     """A broker answers any version above its highest with UNSUPPORTED_VERSION."""
     sent = request_above(broker, drawn)
@@ -73,7 +80,7 @@ def test_unknown_version_gets_unsupported_version(
 @example(sent=build_request(version=-1), history=ALONE)
 @example(sent=build_request(version=-32768), history=ALONE)
 def test_negative_version_gets_unsupported_version(
-    broker: Broker, sent: Request, history: History
+    broker: Broker, sent: Request, history: ConnectionHistory
 ) -> None:
     """A broker answers a negative version with UNSUPPORTED_VERSION."""
     assert_error(exchange_after(broker, history, sent), ErrorCode.UNSUPPORTED_VERSION)
@@ -106,7 +113,7 @@ def test_refused_connection_reverts_to_v0(broker: Broker, drawn: UnservedRequest
 @example(drawn=NEXT, history=ALONE)
 @example(drawn=NEXT, history=in_one_write_with(Earlier.NEWEST))
 def test_unknown_version_is_answered_in_v0(
-    broker: Broker, drawn: UnservedRequest, history: History
+    broker: Broker, drawn: UnservedRequest, history: ConnectionHistory
 ) -> None:
     """A broker answers a version that it does not know in the v0 layout."""
     exchange = exchange_after(broker, history, request_above(broker, drawn))
@@ -119,7 +126,7 @@ def test_unknown_version_is_answered_in_v0(
 @example(drawn=NEXT, history=ALONE)
 @example(drawn=NEXT, history=after(Earlier.ILLEGAL_NAME))
 def test_refusal_names_the_served_range(
-    broker: Broker, drawn: UnservedRequest, history: History
+    broker: Broker, drawn: UnservedRequest, history: ConnectionHistory
 ) -> None:
     """A broker lists ApiVersions in its response to a version that it does not know."""
     sent = request_above(broker, drawn)
@@ -132,7 +139,7 @@ def test_refusal_names_the_served_range(
 @example(drawn=NEXT, history=ALONE)
 @example(drawn=NEXT, history=after(Earlier.NEWEST))
 def test_refusal_names_the_range_that_a_success_lists(
-    broker: Broker, drawn: UnservedRequest, history: History
+    broker: Broker, drawn: UnservedRequest, history: ConnectionHistory
 ) -> None:
     """The range of ApiVersions in a refusal is the one that a success lists."""
     sent = request_above(broker, drawn)
@@ -148,7 +155,7 @@ def test_refusal_names_the_range_that_a_success_lists(
 @given(drawn=unserved_requests(), history=histories())
 @example(drawn=NEXT, history=ALONE)
 def test_refusal_lists_nothing_else(
-    broker: Broker, drawn: UnservedRequest, history: History
+    broker: Broker, drawn: UnservedRequest, history: ConnectionHistory
 ) -> None:
     """The table of a refusal has no entry except the one for ApiVersions."""
     exchange = exchange_after(broker, history, request_above(broker, drawn))
@@ -171,7 +178,7 @@ def test_refusal_lists_nothing_else(
 @example(drawn=UnservedRequest(body=body_with(Software("a b", "1"))), history=ALONE)
 @example(drawn=UnservedRequest(distance=94, body=body_with(Software("a", ""))), history=ALONE)
 def test_body_of_an_unknown_version_does_not_matter(
-    broker: Broker, drawn: UnservedRequest, history: History
+    broker: Broker, drawn: UnservedRequest, history: ConnectionHistory
 ) -> None:
     """A broker answers an unknown version with any body, also one of the newest layout with an illegal name, as without a body."""
     sent = request_above(broker, drawn)

@@ -26,9 +26,9 @@ from conformance.mutation.in_memory import (
     measure,
 )
 from conformance.mutation.properties import all_properties
+from conformance.mutation.reached_tails import SEEDS_OF_TAILS, measured_reaches
 from conformance.mutation.score import Blame, Kill, Score, markdown, summary, terminal_tables
 from conformance.mutation.subjects import SUBJECTS
-from conformance.mutation.tails import SEEDS_OF_TAILS, measured_reaches
 from conformance.mutation.tried_faults import FIRST_SEED
 from fixtures.cleanup.temporary_folder import temporary_folder
 from fixtures.errors import HarnessError

@@ -8,7 +8,7 @@ from typing import Any
 from conformance.assertions.blame import judged_elsewhere
 from conformance.assertions.contradictions import contradicted_must, is_of_model
 from conformance.assertions.judging import JudgedElsewhere, Unjudged
-from conformance.assertions.violated_musts import Violation
+from conformance.assertions.violated_musts import ViolatedMust
 from conformance.engine.drawing import Body
 from conformance.engine.repeating import FailingExample
 from fixtures.errors import BrokerGone
@@ -90,7 +90,7 @@ class Judge:
             return None
         return judged_elsewhere(self._judged, error, self._clauses)
 
-    def contradicted(self, error: AssertionError) -> Violation | None:
+    def contradicted(self, error: AssertionError) -> ViolatedMust | None:
         """Return the MUST that a violation contradicts, if the property's clauses are about the model; else None."""
         if not isinstance(self._judged, Broker) or not all(map(is_of_model, self._clauses)):
             return None

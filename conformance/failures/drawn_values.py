@@ -27,7 +27,7 @@ from strategies.api_versions import UnservedRequest
 from strategies.cluster_ids import Given, Ids
 from strategies.conversations import Handshake, PlainToken, Reconnect, Say
 from strategies.field_values import ManyTags, Software
-from strategies.histories import Earlier, History
+from strategies.histories import ConnectionHistory, Earlier
 from strategies.other_apis import PassedRequest, TaggedHeader
 from wire.api_versions import ApiVersionsRequest
 from wire.exchange import Request
@@ -39,7 +39,16 @@ KNOWN: Mapping[str, Callable[..., Any]] = {
     for known in (
         *(ApiVersionsRequest, Request, RequestHeader, Software, TaggedField),
         *(Handshake, Reconnect, Say, PlainToken),
-        *(CorpusEntry, History, Ids, Item, UnservedRequest, ManyTags, PassedRequest, TaggedHeader),
+        *(
+            CorpusEntry,
+            ConnectionHistory,
+            Ids,
+            Item,
+            UnservedRequest,
+            ManyTags,
+            PassedRequest,
+            TaggedHeader,
+        ),
         *(Script, NodeScript, ConnectionScript, Answer, Table),
         range,
         UUID,

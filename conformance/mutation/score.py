@@ -14,7 +14,7 @@ from rich.table import Column, Table
 
 from clauses.catalogue import Clause, Level
 from conformance.assertions.contradictions import is_of_model
-from conformance.mutation.tails import Reach
+from conformance.mutation.reached_tails import Reach
 
 DEFECTS_PER_CLAUSE = {Level.MUST: 3}
 """The minimum number of planted defects for a clause, by level; one for any other level."""

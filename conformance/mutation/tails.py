@@ -1,21 +1,17 @@
-"""The rare values that a broker may handle wrongly, and which properties send them in a standard run.
+"""The dimensions in which requests vary, such as the client id, and the rare values of each that a broker may handle wrongly.
 
-A dimension is something that requests vary in, such as the client id. Its tails are named conditions on a value. The
-drawn and the pinned examples of a standard run are counted. Examples that a target rejects are
-counted too, because that depends on the target.
+The tails of a dimension are named conditions on its values. `reached_tails.py` counts which of them a standard run sends.
 """
 
 from __future__ import annotations
 
 import operator
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 from conformance.assertions.model_agreement import has_refused_size
-from conformance.mutation.properties import Property, Values, all_properties
+from conformance.mutation.properties import Values
 from reference_model.broker.rules.request_parser import is_valid_name
 from strategies.api_versions import UnservedRequest, build_request
 from strategies.broken_requests import COMPACT_CLIENT_ID, build_truncated
@@ -31,7 +27,7 @@ from strategies.field_values import (
     ManyTags,
     Software,
 )
-from strategies.histories import Earlier, History
+from strategies.histories import ConnectionHistory, Earlier
 from strategies.odd_frames import OTHER_PROTOCOLS, is_cut_short
 from strategies.odd_requests import BEYOND_THE_FRAME, CLUSTER_ID, NOT_TEXT, ODD_LENGTH, TOO_LONG
 from strategies.other_apis import TaggedHeader
@@ -46,7 +42,6 @@ from wire.frames import SIZE_BYTES, read_size
 from wire.headers import CLIENT_ID_LENGTH_END
 from wire.primitives import INT16_MAX, INT16_MIN, INT32_MAX, INT32_MIN, NO_TAGS, TaggedField
 
-SEEDS_OF_TAILS = 5
 _V0_BYTES = len(build_request(version=0).data) - SIZE_BYTES
 CUT_CLIENT_ID = frozenset(
     build_truncated(0, kept).broken for kept in range(CLIENT_ID_LENGTH_END, _V0_BYTES)
@@ -86,7 +81,7 @@ def _longest_illegal(software: Software) -> int:
     return 0 if is_valid_name(longest) else len(longest.encode())
 
 
-def _has_earlier(kind: Earlier, history: History) -> bool:
+def _has_earlier(kind: Earlier, history: ConnectionHistory) -> bool:
     return kind in history.earlier
 
 
@@ -242,93 +237,11 @@ _DIMENSION_OF_KIND: Mapping[type, str] = {
     Software: "software",
     ManyTags: "tag section",
     TaggedHeader: "header of another API",
-    History: "earlier requests",
+    ConnectionHistory: "earlier requests",
 }
 """What values of these classes are."""
-_ROWS = (Software, Ids, UnservedRequest, ManyTags, TaggedField, History)
+_ROWS = (Software, Ids, UnservedRequest, ManyTags, TaggedField, ConnectionHistory)
 """Named tuples, which are one value each."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reach:
-    """How a standard run reaches one tail.
-
-    Attributes:
-        dimension: what varies.
-        tail: the name of the tail.
-        pinned: the properties that have it pinned.
-        drawn: by property that draws it, with which seeds.
-        seeds: how many seeds were tried.
-    """
-
-    dimension: str
-    tail: str
-    pinned: Sequence[str]
-    drawn: Mapping[str, frozenset[int]]
-    seeds: int
-
-    @property
-    def reached_seeds(self) -> int:
-        """With how many seeds at least one property draws it."""
-        return len(frozenset().union(*self.drawn.values()))
-
-    @property
-    def is_certain(self) -> bool:
-        """Whether every run reaches it: by a pinned example, or with every seed."""
-        return bool(self.pinned) or self.reached_seeds == self.seeds
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as values of JSON."""
-        return {
-            "dimension": self.dimension,
-            "tail": self.tail,
-            "pinned": list(self.pinned),
-            "drawn": {name: len(seeds) for name, seeds in self.drawn.items()},
-            "seeds": self.seeds,
-            "reached_seeds": self.reached_seeds,
-        }
-
-
-def measured_reaches(seeds: Sequence[int]) -> list[Reach]:
-    """Draw what a standard run draws, and return how it reaches each tail, in the order of `DIMENSIONS`."""
-    pinned: dict[tuple[str, str], list[str]] = defaultdict(list)
-    drawn: dict[tuple[str, str], dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
-    for each in all_properties().values():
-        if each.is_deep:
-            continue
-        for tail in _tails_in(each.pinned):
-            pinned[tail].append(each.name)
-        for seed in seeds:
-            for tail in _tails_in(_drawn_examples(each, seed)):
-                drawn[tail][each.name].add(seed)
-    return [
-        Reach(
-            dimension=dimension,
-            tail=tail,
-            pinned=tuple(pinned[dimension, tail]),
-            drawn={name: frozenset(with_) for name, with_ in drawn[dimension, tail].items()},
-            seeds=len(seeds),
-        )
-        for dimension, tails in DIMENSIONS.items()
-        for tail in tails
-    ]
-
-
-def _drawn_examples(judged: Property, seed: int) -> list[Values]:
-    examples: list[Values] = []
-    judged.draw(examples.append, seed=seed, count=judged.max_examples)
-    return examples
-
-
-def _tails_in(examples: Iterable[Values]) -> set[tuple[str, str]]:
-    """Return the tails that some examples reach, each with its dimension."""
-    return {
-        (dimension, tail)
-        for example in examples
-        for dimension, value in values_of(example)
-        for tail, holds in DIMENSIONS[dimension].items()
-        if holds(value)
-    }
 
 
 def values_of(example: Values) -> Iterator[tuple[str, Any]]:

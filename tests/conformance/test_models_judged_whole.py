@@ -43,7 +43,7 @@ NOT_MODELLED = {
 """Clauses about other APIs: the models of releases answer only the versions that the newest release has."""
 
 
-class Finding(NamedTuple):
+class WrongCell(NamedTuple):
     """What is wrong with a cell."""
 
     listener: str
@@ -81,7 +81,7 @@ def properties() -> tuple[Property, ...]:
     return tuple(each for each in found if not each.is_deep)
 
 
-def findings(target: InMemoryTarget) -> Iterator[Finding]:
+def findings(target: InMemoryTarget) -> Iterator[WrongCell]:
     """Judge the pinned examples of every property on every listener, and yield each cell that neither conforms nor is informational."""
     for listener in target.addresses:
         # In memory nothing takes time, so silence that is allowed costs no patience.
@@ -92,7 +92,7 @@ def findings(target: InMemoryTarget) -> Iterator[Finding]:
                 yield from _findings_of(judged, broker)
 
 
-def _findings_of(judged: Property, broker: InMemoryBroker) -> Iterator[Finding]:
+def _findings_of(judged: Property, broker: InMemoryBroker) -> Iterator[WrongCell]:
     applying = [
         clause
         for clause in judged.clauses
@@ -103,7 +103,7 @@ def _findings_of(judged: Property, broker: InMemoryBroker) -> Iterator[Finding]:
     for values in (judged.pinned or ({},)) if applying else ():
         problem = _problem(judged, broker, values)
         if problem:
-            yield from (Finding(broker.listener, each, judged.name, problem) for each in applying)
+            yield from (WrongCell(broker.listener, each, judged.name, problem) for each in applying)
             return
 
 

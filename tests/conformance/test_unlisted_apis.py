@@ -125,13 +125,13 @@ def test_target_that_ignores_unlisted_apis_is_asked_a_few_times() -> None:
     broker = broker_with(Tampering(stage=Stage.REACTION, act=ignore_other_apis), patience=patience)
     left_out: list[str] = []
 
-    class Noting(Judge):
+    class NotingJudge(Judge):
         """Keeps what is left out."""
 
         def leaves_out(self, what: str, *, may_hide: bool = False, is_bound: bool = False) -> None:
             left_out.append(what)
 
-    token = JUDGE.set(Noting(broker, ("KIP-35.served-is-listed",)))
+    token = JUDGE.set(NotingJudge(broker, ("KIP-35.served-is-listed",)))
     try:
         body_of(test_served_versions.test_what_is_served_is_listed)(broker=broker)
     finally:

@@ -128,5 +128,6 @@ def finished_session(recorder: RunRecorder, status: int, *options: str) -> Any:
     )
     config.stash[plugin.RECORDER] = recorder
     session: Any = SimpleNamespace(config=config, exitstatus=status)
+    config.stash[plugin._SESSION] = session
     plugin.pytest_sessionfinish(session, status)
     return session

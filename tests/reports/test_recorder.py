@@ -178,7 +178,7 @@ def test_a_note_is_no_known_violation(tmp_path: Path) -> None:
 
 
 def test_declared_failure_next_to_another_one_stays_known(recorder: RunRecorder) -> None:
-    """A failure that nobody declared makes the cell violated, but not what is declared."""
+    """An undeclared failure makes the cell violated, but not what is declared."""
     declared = dataclasses.replace(failure_of(key_of(), "seen"), known_violation="as documented")
     cell = recorder.cells[key_of()]
     recorder.judged(example_of(Verdict.VIOLATES, message="not declared"))

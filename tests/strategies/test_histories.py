@@ -9,8 +9,8 @@ from conformance.failures.drawn_values import read_values
 from strategies.histories import (
     ALONE,
     MOST_EARLIER,
+    ConnectionHistory,
     Earlier,
-    History,
     after,
     histories,
     in_one_write_with,
@@ -39,6 +39,6 @@ def test_histories_are_short_and_of_both_kinds() -> None:
 @pytest.mark.parametrize(
     "history", [ALONE, after(Earlier.V0, Earlier.EMPTY_NAME), in_one_write_with(Earlier.OTHER_API)]
 )
-def test_a_stored_history_is_read_back(history: History) -> None:
+def test_a_stored_history_is_read_back(history: ConnectionHistory) -> None:
     """A failure is replayed with the earlier requests that it was found with."""
     assert read_values(repr({"history": history})) == {"history": history}

@@ -39,7 +39,7 @@ class _OnController(InstanceIdBroker):
 
 @fault(FIRST_ID)
 class AcceptsTheZeroIdBeforeAuthentication(_OnSasl):
-    """It looks at the id of a first request only where nobody has to authenticate."""
+    """It looks at the id of a first request only on listeners without authentication."""
 
     def accepts_first_id(self, given: UUID, api_key: int) -> bool:
         return self.is_faulty or super().accepts_first_id(given, api_key)

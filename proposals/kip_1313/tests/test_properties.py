@@ -38,6 +38,7 @@ from reference_model.clients.scripts.script import HEALTHY_SCRIPT
 from reference_model.faults.clients import FAULTS, Fault
 from reference_model.profiles.listeners import PLAINTEXT
 from strategies.api_versions import UnservedRequest, build_request
+from strategies.histories import ALONE
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis, body_of
 from tests.strategies.search import find_any
 from wire.api_keys import API_VERSIONS_KEY
@@ -189,7 +190,7 @@ def test_fault_with_unknown_versions_is_blamed_on_plain_requests() -> None:
     broker.begin_example()
     with assumptions_outside_hypothesis(), pytest.raises(MalformedAnswer) as raised:
         body_of(test_version_negotiation.test_refusal_names_the_served_range)(
-            broker, drawn=UnservedRequest()
+            broker, drawn=UnservedRequest(), history=ALONE
         )
     reason = judged_elsewhere(broker, raised.value, ("KIP-511.unsupported-version-names-range",))
     assert "judged by KIP-35.unknown-version-gives-35" in str(reason)

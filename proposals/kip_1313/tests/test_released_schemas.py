@@ -44,7 +44,7 @@ def with_field(number: int, **changes: Any) -> list[dict[str, Any]]:
     return [{**each, **(changes if at == number else {})} for at, each in enumerate(FIELDS)]
 
 
-class Row(NamedTuple):
+class ReleasedRow(NamedTuple):
     """A schema of the release, one after it, and where they differ."""
 
     name: str
@@ -61,43 +61,43 @@ OLD_ID: dict[str, Any] = {
 }
 NEW_ID: dict[str, Any] = {**OLD_ID, "valid": "0-1"}
 ROWS = (
-    Row("the same", schema()),
-    Row("one version more", schema(valid="0-2")),
-    Row("of another proposal", schema(valid="0-3", fields=with_field(0, nullableVersions="1-2"))),
-    Row("no longer valid", schema(valid="1-2")),
-    Row("a version that the release no longer has", schema(), (), schema(valid="1")),
-    Row("another API", schema(api_key=2000, fields=())),
-    Row("a response", schema(kind=RESPONSE, fields=())),
-    Row("structs in their place", schema(fields=with_field(1, fields=ITEM["fields"]))),
-    Row("a default as another type", schema(fields=with_field(2, default=-1))),
-    Row("telemetry without id", schema(**{**NEW_ID, "fields": [{**ID, "versions": "0"}]}), (), schema(**OLD_ID)),
-    Row("telemetry with id", schema(**NEW_ID), ("fields",), schema(**OLD_ID)),
-    Row("flexible OffsetDelete", schema(api_key=OFFSET_DELETE_KEY, valid="0-1", fields=()), (),
+    ReleasedRow("the same", schema()),
+    ReleasedRow("one version more", schema(valid="0-2")),
+    ReleasedRow("of another proposal", schema(valid="0-3", fields=with_field(0, nullableVersions="1-2"))),
+    ReleasedRow("no longer valid", schema(valid="1-2")),
+    ReleasedRow("a version that the release no longer has", schema(), (), schema(valid="1")),
+    ReleasedRow("another API", schema(api_key=2000, fields=())),
+    ReleasedRow("a response", schema(kind=RESPONSE, fields=())),
+    ReleasedRow("structs in their place", schema(fields=with_field(1, fields=ITEM["fields"]))),
+    ReleasedRow("a default as another type", schema(fields=with_field(2, default=-1))),
+    ReleasedRow("telemetry without id", schema(**{**NEW_ID, "fields": [{**ID, "versions": "0"}]}), (), schema(**OLD_ID)),
+    ReleasedRow("telemetry with id", schema(**NEW_ID), ("fields",), schema(**OLD_ID)),
+    ReleasedRow("flexible OffsetDelete", schema(api_key=OFFSET_DELETE_KEY, valid="0-1", fields=()), (),
         schema(api_key=OFFSET_DELETE_KEY, valid="0", flexible="none", fields=())),
-    Row("flexible in an old version", schema(flexible="0+"), ("flexibleVersions",)),
-    Row("flexible in the new version alone", schema(valid="0-2", flexible="2+"), ("flexibleVersions",)),
-    Row("header v3 on an old version", schema(stated={"0": "1", "1+": "3"}), ("headerVersions",)),
-    Row("header v3 on a new version", schema(valid="0-2", stated={"0": "1", "1": "2", "2+": "3"})),
-    Row("a field less", schema(valid="0-2", fields=FIELDS[:2]), ("fields", "fields")),
-    Row("a field more in the new version", schema(valid="0-2", fields=(*FIELDS, {**ID, "versions": "2+"})), ("fields",)),
-    Row("no field in the new version", schema(valid="0-2", fields=with_field(1, versions="1")), ("fields",)),
-    Row("another name", schema(fields=with_field(0, name="Other")), ("fields", "fields")),
-    Row("another type", schema(fields=with_field(0, type="bytes")), ("fields", "fields")),
-    Row("another order", schema(fields=(FIELDS[1], FIELDS[0], FIELDS[2])), ("fields",)),
-    Row("never null", schema(fields=with_field(0, nullableVersions="none")), ("fields",)),
-    Row("another tag", schema(fields=with_field(2, tag=1)), ("fields",)),
-    Row("another default", schema(fields=with_field(2, default="0")), ("fields",)),
-    Row("another struct", schema(item={**ITEM, "fields": [ID]}), ("fields",)),
+    ReleasedRow("flexible in an old version", schema(flexible="0+"), ("flexibleVersions",)),
+    ReleasedRow("flexible in the new version alone", schema(valid="0-2", flexible="2+"), ("flexibleVersions",)),
+    ReleasedRow("header v3 on an old version", schema(stated={"0": "1", "1+": "3"}), ("headerVersions",)),
+    ReleasedRow("header v3 on a new version", schema(valid="0-2", stated={"0": "1", "1": "2", "2+": "3"})),
+    ReleasedRow("a field less", schema(valid="0-2", fields=FIELDS[:2]), ("fields", "fields")),
+    ReleasedRow("a field more in the new version", schema(valid="0-2", fields=(*FIELDS, {**ID, "versions": "2+"})), ("fields",)),
+    ReleasedRow("no field in the new version", schema(valid="0-2", fields=with_field(1, versions="1")), ("fields",)),
+    ReleasedRow("another name", schema(fields=with_field(0, name="Other")), ("fields", "fields")),
+    ReleasedRow("another type", schema(fields=with_field(0, type="bytes")), ("fields", "fields")),
+    ReleasedRow("another order", schema(fields=(FIELDS[1], FIELDS[0], FIELDS[2])), ("fields",)),
+    ReleasedRow("never null", schema(fields=with_field(0, nullableVersions="none")), ("fields",)),
+    ReleasedRow("another tag", schema(fields=with_field(2, tag=1)), ("fields",)),
+    ReleasedRow("another default", schema(fields=with_field(2, default="0")), ("fields",)),
+    ReleasedRow("another struct", schema(item={**ITEM, "fields": [ID]}), ("fields",)),
 )  # fmt: skip
 
 
-def found(row: Row) -> tuple[str, ...]:
+def found(row: ReleasedRow) -> tuple[str, ...]:
     """Return where the comparison finds differences."""
     return tuple(each.where for _, each in problems_against([row.old], [("new", row.new)]))
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_each_difference_is_found(row: Row) -> None:
+def test_each_difference_is_found(row: ReleasedRow) -> None:
     """Where it is, and nothing else."""
     assert found(row) == row.where
 

@@ -55,7 +55,7 @@ def misrouted_clients_are_told_to_wait(context: RequestContext) -> None:
 
 @defect(Stage.RESPONSE, "KIP-35.throttle-time")
 def refused_names_are_not_throttled(context: RequestContext) -> None:
-    """A throttled client whose name is refused is told no throttle time and is not held back."""
+    """A throttled client whose name is refused gets no throttle time and is not held back."""
     if _refuses_name(context):
         context.pause = None
         context.replace_response(throttle_time_ms=0)
