@@ -28,6 +28,7 @@ from conformance.assertions.judging import (
     assert_kept,
     decode_answer,
     error_code_of,
+    payload_of,
 )
 from conformance.assertions.lost_connections import lost_at_random, lost_while_opening
 from conformance.assertions.plain_controls import surplus_after_plain
@@ -168,9 +169,9 @@ def _plain_fault_like(broker: Broker, error: MalformedAnswer) -> MalformedAnswer
 
 
 def _plain_id_fault(broker: Broker) -> MalformedAnswer | None:
-    """Return that even a plain request gets another correlation id than its own, or None."""
+    """Return that even a plain request gets no response, or one with another correlation id than its own; or None."""
     plain = broker.plain_exchange(0)
-    return fault_of(assert_own_ids, [plain])
+    return fault_of(payload_of, plain) or fault_of(assert_own_ids, [plain])
 
 
 def _plain_error_like(broker: Broker, error: MalformedAnswer) -> MalformedAnswer | None:
