@@ -19,6 +19,7 @@ from conformance.assertions.violated_musts import (
     IN_ORDER,
     KEPT,
     TAGS_IGNORED,
+    UNPARSED,
     ViolatedMust,
     fault_of,
     is_never_refused,
@@ -94,7 +95,8 @@ def _confirmed_clause(
     if found.clause == KEPT:
         # What a target may refuse it may close the connection for.
         before = before.only(lambda each: is_never_refused(broker, each))
-    for request, clause in _plainer(exchange.request, found.clause):
+    is_served = exchange.request.api_version <= broker.max_version
+    for request, clause in _plainer(exchange.request, found.clause, is_served=is_served):
         again = _violation(broker, before.exchange(broker, request))
         if again is not None and again.clause == found.clause:
             if found.clause == ID_ECHOED and before.in_its_write:
@@ -103,7 +105,7 @@ def _confirmed_clause(
     return None
 
 
-def _plainer(request: Request, clause: str) -> Iterator[tuple[Request, str]]:
+def _plainer(request: Request, clause: str, *, is_served: bool) -> Iterator[tuple[Request, str]]:
     """Yield plainer requests of the same kind, each with the clause that is violated if it shows a violation of the given one."""
     header, body = request.header, request.body
     assert isinstance(body, ApiVersionsRequest)
@@ -122,7 +124,10 @@ def _plainer(request: Request, clause: str) -> Iterator[tuple[Request, str]]:
             node_id=body.node_id,
         )
 
-    yield plainer(), clause
+    if not is_served:
+        # What its body has must not matter.
+        yield build_request(version=request.api_version), clause
+    yield plainer(), clause if is_served else UNPARSED
     if clause == ID_ECHOED:
         yield plainer(correlation_id=header.correlation_id), clause
     if header.unknown_tagged_fields or body.unknown_tagged_fields:

@@ -22,10 +22,12 @@ from conformance.assertions.violated_musts import (
     KEPT,
     NAMES_ACCEPTED,
     NAMES_REFUSED,
+    OLDER_WITHOUT_IDS,
     SAME_TABLE,
     SIZE_EXACT,
     ViolatedMust,
     fault_of,
+    is_never_refused,
     violated_must,
 )
 from fixtures.under_test.broker import Broker
@@ -133,6 +135,9 @@ def explanation_by_earlier_requests(broker: Broker, error: MalformedAnswer) -> E
     before = what_came_before(broker, error.exchange)
     if not before:
         return None
+    if error.fault is ResponseFault.NO_ANSWER:
+        # What a target may refuse it may close the connection for.
+        before = before.only(lambda each: is_never_refused(broker, each))
     for version in dict.fromkeys((0, error.exchange.request.api_version)):
         found = _fault_after(broker, before, version, error)
         if found is not None:
@@ -162,9 +167,11 @@ def _clause_after(
     refused = before.only(lambda each: not 0 <= each.api_version <= broker.max_version)
     if _fault_after(broker, refused, version, error) is not None:
         return REVERTS
-    if version >= FIRST_VERSION_WITH_CLUSTER_CHECK and found.clause == NAMES_ACCEPTED:
+    if found.clause == NAMES_ACCEPTED:
         with_ids = before.only(has_ids)
-        return found.clause if _fault_after(broker, with_ids, version, error) is None else NO_IDS
+        if _fault_after(broker, with_ids, version, error) is None:
+            return found.clause
+        return NO_IDS if version >= FIRST_VERSION_WITH_CLUSTER_CHECK else OLDER_WITHOUT_IDS
     # Clauses about layouts are judged by single requests.
     return SAME_TABLE if version and error.fault is ResponseFault.UNDECODABLE else found.clause
 

@@ -235,7 +235,6 @@ def unsupported_versions_name_themselves(context: RequestContext) -> None:
     KEPT,
     REVERTS,
     "PROTOCOL.answers-in-order",
-    "PROTOCOL.half-close-answers-complete",
     listeners=OPEN_LISTENERS,
 )
 def an_unsupported_version_costs_the_connection(context: RequestContext) -> None:
