@@ -67,6 +67,16 @@ def a_frame_that_has_begun_closes_newcomers(received: ReceivedBytes) -> None:
         received.connection.drop()
 
 
+@defect(Stage.BYTES, "PROTOCOL.partial-frame-waits")
+def a_size_in_two_parts_is_given_up_for_others(received: ReceivedBytes) -> None:
+    """A connection that is inside a size prefix while others send something is closed at its next bytes."""
+    memory, of_all = received.connection.memory, received.connection.memory_of_broker
+    reads = of_all["reads"] = of_all.get("reads", 0) + 1
+    if 0 < len(received.unread) < SIZE_BYTES and reads > memory["read"] + 1:
+        received.connection.drop()
+    memory["read"] = reads
+
+
 def _silent_before(connection: OpenConnection) -> list[OpenConnection]:
     """Return the connections that were opened before one and have sent nothing."""
     return [each for each in connection.older if not each.frames and not each.unread]
