@@ -113,24 +113,39 @@ def _count(path: Path, client_id: str) -> int:
 @pytest.mark.needs("more_than_reading", "instance_ids", "api_versions_ids", "quota")
 @pytest.mark.clause("KIP-1313.client-id-from-first-request")
 @settings(max_examples=MAX_EXAMPLES_OF_QUOTA)
-@given(is_limited=st.booleans(), first_has_id=st.booleans(), later_has_id=st.booleans())
-@example(is_limited=True, first_has_id=True, later_has_id=True)
-@example(is_limited=True, first_has_id=False, later_has_id=False)
-@example(is_limited=False, first_has_id=True, later_has_id=True)
-@example(is_limited=False, first_has_id=False, later_has_id=False)
+@given(
+    first_is_limited=st.booleans(),
+    later_is_limited=st.booleans(),
+    first_has_id=st.booleans(),
+    later_has_id=st.booleans(),
+)
+@example(first_is_limited=True, later_is_limited=True, first_has_id=True, later_has_id=True)
+@example(first_is_limited=True, later_is_limited=False, first_has_id=False, later_has_id=False)
+@example(first_is_limited=False, later_is_limited=True, first_has_id=True, later_has_id=True)
+@example(first_is_limited=False, later_is_limited=True, first_has_id=False, later_has_id=False)
 def test_quota_of_the_first_client_id_counts(
-    broker: Broker, is_limited: bool, first_has_id: bool, later_has_id: bool
+    broker: Broker,
+    first_is_limited: bool,
+    later_is_limited: bool,
+    first_has_id: bool,
+    later_has_id: bool,
 ) -> None:
-    """A later request is throttled if the client id of the first one has a quota, and is not for a client id of its own."""
+    """A later request is throttled if the client id of the first one has a quota, and is not for a client id of its own.
+
+    If both have one, or none has, a broker that follows the other reading of the proposal throttles it in the same cases.
+    """
     has_ids = [first_has_id, later_has_id or first_has_id]
     limited = f"throttled-1313-{next(UNUSED)}"
-    client_ids = [limited, None] if is_limited else [fresh_name(), limited]
+    client_ids = [
+        limited if first_is_limited else fresh_name(),
+        limited if later_is_limited else None,
+    ]
     requests = [
         _table_request(broker, client_id, has_id=has_id)
         for client_id, has_id in zip(client_ids, has_ids, strict=True)
     ]
     administration = broker.running.administration
-    assert administration is not None
+    assert administration is not None, "the need `quota` promises an administration"
     with (
         administration.limit_requests(limited, percentage=QUOTA_PERCENT),
         broker.connect(silence_bound_s=LONGEST_PAUSE_S) as connection,
@@ -139,11 +154,11 @@ def test_quota_of_the_first_client_id_counts(
     payload_of(exchanges[-1])
     assume_served([InstanceIdRequest(has_id=each) for each in has_ids], exchanges)
     pause_ms = decode_answer(exchanges[-1], api_version=NEWEST_VERSION).throttle_time_ms
-    if bool(pause_ms) != is_limited and bool(pause_ms) == (client_ids[-1] == limited):
+    if first_is_limited is not bool(pause_ms) is later_is_limited:
         raise Unjudged(OTHER_READING)
-    assert bool(pause_ms) == is_limited, (
+    assert bool(pause_ms) is first_is_limited, (
         f"a later request has a throttle time of {pause_ms} ms; the client id of the first one has "
-        f"{'a' if is_limited else 'no'} quota"
+        f"{'a' if first_is_limited else 'no'} quota"
     )
 
 
