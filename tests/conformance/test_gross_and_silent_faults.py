@@ -75,7 +75,7 @@ def _close_on_second_table(context: RequestContext) -> None:
             Stage.ANSWER,
             _changed(lambda sent: encode_frame(bytes(4) + sent[SIZE_BYTES + 4 :])),
             {*MODEL, "PROTOCOL.correlation-id-echoed"},
-            3,
+            4,
             id="ids-are-zero",
         ),
         pytest.param(Stage.REACTION, _close_on_v0, {*MODEL, V0}, 25, id="v0-closes"),
@@ -93,7 +93,7 @@ def _close_on_second_table(context: RequestContext) -> None:
             Stage.ANSWER,
             _changed(lambda sent: (len(sent) - SIZE_BYTES + 1).to_bytes(4) + sent[SIZE_BYTES:]),
             {*MODEL, V0, "KIP-1242.refusal-shape"},
-            62,
+            63,
             id="sizes-one-too-large",
         ),
         pytest.param(
