@@ -255,7 +255,7 @@ def refused(api: Api, api_version: int, message: Any) -> Any:
     return api.response(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
 
 
-OF_TODAY = {"listed": lambda entry: entry}
+OF_TODAY: dict[str, Any] = {"listed": lambda entry: entry}
 """A broker that lists no new version, but v0 of telemetry."""
 
 
