@@ -43,6 +43,7 @@ from reference_model.broker.model.state_machine import ReferenceBroker
 from reference_model.clients.model.client_connections import CLIENT_ID, Link
 from reference_model.clients.model.model_client import ModelClient
 from reference_model.clients.scripts.script import HEALTHY_SCRIPT
+from reference_model.faults.broker import DEFECTS
 from reference_model.faults.clients import FAULTS, Fault
 from reference_model.profiles.listeners import PLAINTEXT
 from reference_model.profiles.profile import REFERENCE, profile_of
@@ -305,6 +306,15 @@ def test_old_telemetry_is_judged_where_it_is_served() -> None:
     assert GET_TELEMETRY_SUBSCRIPTIONS_KEY not in {e.api_key for e in advertised_table(kraft)}
     assert serves_old_telemetry(kraft)
     assert not serves_old_telemetry(of_release("3.6.2"))
+
+
+def test_silence_about_telemetry_costs_no_patience() -> None:
+    """A broker may ignore an API that it does not list."""
+    ignoring = DEFECTS["unlisted-apis-are-ignored"].tampering
+    broker = InMemoryBroker(in_memory_target(reference_target(REFERENCE), ignoring), PLAINTEXT)
+    before = broker.patience.left_s
+    assert not serves_old_telemetry(broker)
+    assert broker.patience.left_s == before
 
 
 @pytest.mark.usefixtures("turning")
