@@ -242,26 +242,26 @@ class InstanceIdConnection:
         if not broker.can_read(header):
             self.drop()
             return
-        if start.api_version > broker.old_version(start.api_key) + 1:
-            self._client_id_of(header, has_id=True)
-            self._send([broker.refusal_of_version(request)])
-            return
-        given = header.client_instance_id
-        if self.instance_id is None:
-            is_accepted = broker.accepts_first_id(given, start.api_key)
+        old_version = broker.old_version(start.api_key)
+        if start.api_version > old_version + 1:
+            # The reference broker does not know it either, and refuses it whatever its id.
+            old_version = start.api_version
+        elif self._accepts(header):
+            self.instance_id = self.instance_id or header.client_instance_id
         else:
-            is_accepted = broker.accepts_later_id(self.instance_id, given, start.api_key)
-        if not is_accepted:
             self._refuse(request, start)
             return
-        self.instance_id = self.instance_id or given
-        old = dataclasses.replace(
-            header,
-            request_api_version=broker.old_version(start.api_key),
-            client_id=self._client_id_of(header, has_id=True),
-        )
+        client_id = self._client_id_of(header, has_id=True)
+        old = dataclasses.replace(header, request_api_version=old_version, client_id=client_id)
         flexible = encode(old, version=FLEXIBLE_REQUEST_HEADER)
         self._answer(request, start, body_at, flexible + request[body_at:])
+
+    def _accepts(self, header: InstanceIdHeader) -> bool:
+        """Return whether a request may have the id of its header."""
+        given, api_key = header.client_instance_id, header.request_api_key
+        if self.instance_id is None:
+            return self._broker.accepts_first_id(given, api_key)
+        return self._broker.accepts_later_id(self.instance_id, given, api_key)
 
     def _handle_without_id(self, request: bytes, start: RequestStart) -> None:
         body_at = 0

@@ -9,6 +9,7 @@ from fixtures.under_test.client import ClientUnderTest
 from proposals.kip_1313.assertions import claims_instance_ids
 from proposals.kip_1313.client_rules import MEMBER_KEYS, sends_instance_ids
 from proposals.kip_1313.messages import OFFSET_DELETE_KEY, TELEMETRY_KEYS
+from proposals.kip_1313.old_telemetry import serves_old_telemetry
 from proposals.kip_1313.scripts import claiming_cluster
 from wire.api_keys import API_VERSIONS_KEY, SASL_AUTHENTICATE_KEY
 from wire.sasl import PLAIN
@@ -31,6 +32,10 @@ BROKER_NEEDS: Mapping[str, tuple[Callable[[Broker], bool], str]] = {
     "telemetry_ids": (
         lambda broker: claims_instance_ids(broker, *TELEMETRY_KEYS),
         "the target lists no v1 of GetTelemetrySubscriptions and PushTelemetry, which KIP-1313, a proposal, adds",
+    ),
+    "old_telemetry": (
+        serves_old_telemetry,
+        "the target serves no GetTelemetrySubscriptions v0, whether its table lists it or not",
     ),
     "login_with_id": (
         lambda broker: not broker.asks_for_authentication or _may_log_in(broker),

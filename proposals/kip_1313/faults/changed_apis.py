@@ -26,7 +26,6 @@ from wire.codec import encode
 from wire.error_codes import ErrorCode
 from wire.headers import (
     CORRELATION_ID_BYTES,
-    NO_INSTANCE_ID,
     correlation_id_bytes,
     read_request_start,
 )
@@ -144,14 +143,23 @@ class MakesIdsForAll(InstanceIdBroker):
 
 
 @fault(OLD_AND_NEW)
-class ReturnsTheIdThatItGot(InstanceIdBroker):
-    """It responds to a client that has an id with that id."""
+class MakesIdsForThoseOfClients(InstanceIdBroker):
+    """It makes an id for a client whose id it did not make itself."""
 
     def response_of(self, api: Api, api_version: int, message: Any) -> Any:
-        response = super().response_of(api, api_version, message)
-        if _is_old_telemetry(api, api_version) and message.client_instance_id != NO_INSTANCE_ID:
-            return dataclasses.replace(response, client_instance_id=message.client_instance_id)
-        return response
+        if _is_old_telemetry(api, api_version) and message.client_instance_id != GIVEN_ID:
+            return super().response_of(api, api_version, api.request())
+        return super().response_of(api, api_version, message)
+
+
+@fault(OLD_AND_NEW)
+class LooksAtHalfOfAnId(InstanceIdBroker):
+    """It makes an id for a client whose id begins with eight bytes that are zero."""
+
+    def response_of(self, api: Api, api_version: int, message: Any) -> Any:
+        if _is_old_telemetry(api, api_version) and not message.client_instance_id.int >> 64:
+            return super().response_of(api, api_version, api.request())
+        return super().response_of(api, api_version, message)
 
 
 @fault(OLD_AND_NEW)

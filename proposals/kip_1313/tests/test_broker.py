@@ -16,6 +16,7 @@ from proposals.kip_1313.messages import (
     OFFSET_DELETE_KEY,
     SASL_AUTHENTICATE_WITH_ID,
 )
+from reference_model.broker.model.state_machine import THROTTLED_CLIENT_IDS
 from reference_model.broker.rules.connection_states import ConnectionState
 from reference_model.broker.rules.sasl import CREDENTIALS
 from reference_model.profiles.listeners import PLAINTEXT, SASL_PLAINTEXT
@@ -144,6 +145,18 @@ def test_old_requests_are_served_without_ids() -> None:
         table, _ = decode_prefix(ApiVersionsResponse, refused[4:], version=0)
         assert table.error_code is ErrorCode.UNSUPPORTED_VERSION
         assert table.api_keys[0].max_version == OWN_VERSION
+
+
+@pytest.mark.parametrize("version", [OWN_VERSION, OWN_VERSION + 1], ids=["served", "refused"])
+def test_client_is_held_back_under_a_quota(version: int) -> None:
+    """Also after a version that is refused; what it sends meanwhile waits for the end of the pause."""
+    connection = connected()
+    sent = frame(API_VERSIONS_KEY, version, LISTING, client_id=THROTTLED_CLIENT_IDS)
+    assert len(ask(connection, sent)) == 1
+    assert connection.pause is not None
+    assert ask(connection, own_versions()) == []
+    connection.resume()
+    assert connection.data_to_send() != b""
 
 
 def test_handshake_needs_no_id() -> None:

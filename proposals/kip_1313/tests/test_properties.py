@@ -16,9 +16,10 @@ from conformance.assertions.judging import MalformedAnswer, Unjudged
 from conformance.assertions.other_apis import NoTableReadable, advertised_table
 from conformance.brokers import test_version_negotiation
 from fixtures.errors import BrokerGone
+from fixtures.registry.reference import reference_target
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.client import ClientUnderTest
-from fixtures.under_test.in_memory import InMemoryBroker, InMemoryTarget
+from fixtures.under_test.in_memory import InMemoryBroker, InMemoryTarget, in_memory_target
 from fixtures.under_test.in_memory_client import in_memory_client
 from proposals.kip_1313.assertions import (
     OLD_VERSIONS,
@@ -26,24 +27,35 @@ from proposals.kip_1313.assertions import (
     claims_instance_ids,
     newest_api_versions,
 )
+from proposals.kip_1313.broker import GIVEN_ID
 from proposals.kip_1313.in_memory import in_memory_instance_ids
 from proposals.kip_1313.messages import OFFSET_DELETE_KEY
-from proposals.kip_1313.properties.brokers import test_client_ids, test_instance_ids
+from proposals.kip_1313.old_telemetry import serves_old_telemetry
+from proposals.kip_1313.properties.brokers import (
+    test_changed_apis,
+    test_client_ids,
+    test_instance_ids,
+)
 from proposals.kip_1313.properties.clients import test_instance_ids as client_properties
 from proposals.kip_1313.requests import AN_ID, RESERVED_ID, InstanceIdRequest, instance_ids
 from proposals.kip_1313.scripts import claiming_cluster, mixed_cluster
+from reference_model.broker.model.state_machine import ReferenceBroker
 from reference_model.clients.model.client_connections import CLIENT_ID, Link
 from reference_model.clients.model.model_client import ModelClient
 from reference_model.clients.scripts.script import HEALTHY_SCRIPT
+from reference_model.faults.broker import DEFECTS
 from reference_model.faults.clients import FAULTS, Fault
 from reference_model.profiles.listeners import PLAINTEXT
+from reference_model.profiles.profile import REFERENCE, profile_of
 from strategies.api_versions import UnservedRequest, build_request
 from strategies.histories import ALONE
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis, body_of
 from tests.strategies.search import find_any
-from wire.api_keys import API_VERSIONS_KEY
+from wire.api_keys import API_VERSIONS_KEY, GET_TELEMETRY_SUBSCRIPTIONS_KEY
 from wire.api_versions import NEWEST_VERSION, ApiVersion
+from wire.error_codes import ErrorCode
 from wire.headers import NO_INSTANCE_ID
+from wire.message_schemas import Api
 
 CLAIMING = (
     ApiVersion(api_key=API_VERSIONS_KEY, min_version=0, max_version=NEWEST_VERSION + 1),
@@ -52,15 +64,15 @@ CLAIMING = (
 
 
 class Turning:
-    """A target whose table cannot be requested at first."""
+    """A target whose table cannot be requested at first, once for each error."""
 
     described_version = readable_version = NEWEST_VERSION
 
-    def __init__(self, error: Exception) -> None:
-        self._errors = [error]
+    def __init__(self, *errors: Exception) -> None:
+        self._errors = [*errors]
 
     def table(self, api_version: int) -> tuple[ApiVersion, ...]:
-        """Return its table, except the first time."""
+        """Return its table, once there is no error left."""
         if self._errors:
             raise self._errors.pop()
         return CLAIMING
@@ -207,6 +219,109 @@ def test_fault_in_header_v3_is_not_blamed_on_plain_requests() -> None:
             broker, drawn=drawn, instance_id=AN_ID
         )
     assert judged_elsewhere(broker, raised.value, ("KIP-1313.header-v3-layout",)) is None
+
+
+def returned(api: Api, api_version: int, message: Any) -> Any:
+    """Respond to GetTelemetrySubscriptions v0 as Apache Kafka 3.7 to 4.4: with the id of a client that has one."""
+    if not is_old_request(api, api_version):
+        return api.response()
+    given_id = message.client_instance_id
+    return api.response(client_instance_id=GIVEN_ID if given_id == NO_INSTANCE_ID else given_id)
+
+
+def is_old_request(api: Api, api_version: int) -> bool:
+    """Return whether a request is GetTelemetrySubscriptions v0."""
+    return (api.api_key, api_version) == (GET_TELEMETRY_SUBSCRIPTIONS_KEY, 0)
+
+
+def throttled(api: Api, api_version: int, message: Any) -> Any:
+    """Respond to a client that has an id as Apache Kafka to one that comes again within minutes."""
+    if not is_old_request(api, api_version) or message.client_instance_id == NO_INSTANCE_ID:
+        return returned(api, api_version, message)
+    return api.response(error_code=ErrorCode.THROTTLING_QUOTA_EXCEEDED)
+
+
+def no_id(api: Api, api_version: int, message: Any) -> Any:
+    """Make no id."""
+    return api.response()
+
+
+def made(api: Api, api_version: int, message: Any) -> Any:
+    """Make an id for every client."""
+    return returned(api, api_version, api.request())
+
+
+def refused(api: Api, api_version: int, message: Any) -> Any:
+    """Refuse telemetry."""
+    return api.response(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+
+
+OF_TODAY: dict[str, Any] = {"listed": lambda entry: entry}
+"""A broker that lists no new version, but v0 of telemetry."""
+
+
+def judge_old_telemetry(broker: Broker) -> None:
+    """Judge which ids a broker returns in v0."""
+    judged = body_of(test_changed_apis.test_broker_makes_ids_for_old_clients_alone)
+    with assumptions_outside_hypothesis():
+        judged(broker, instance_id=AN_ID)
+
+
+@pytest.mark.parametrize("of", [{}, OF_TODAY], ids=["claims-it", "of-today"])
+def test_id_that_the_client_has_may_come_back(of: dict[str, Any]) -> None:
+    """The text says zero of brokers of both ages, and Kafka returns it: informational. Zero conforms, with an error as well."""
+    judge_old_telemetry(in_memory(**of))
+    judge_old_telemetry(in_memory(**of, response_of=throttled))
+    with pytest.raises(Unjudged, match="returns the id of a client that has one"):
+        judge_old_telemetry(in_memory(**of, response_of=returned))
+
+
+@pytest.mark.parametrize(
+    ("response_of", "problem"), [(no_id, "makes no id"), (made, "for a client that has one")]
+)
+def test_broker_of_today_is_bound_to_nothing(response_of: Callable[..., Any], problem: str) -> None:
+    """What violates the clause on a broker that claims the proposal is informational on others."""
+    with pytest.raises(AssertionError, match=problem) as raised:
+        judge_old_telemetry(in_memory(response_of=response_of))
+    assert not isinstance(raised.value, Unjudged)
+    with pytest.raises(Unjudged, match=f"brokers of today: .*{problem}"):
+        judge_old_telemetry(in_memory(**OF_TODAY, response_of=response_of))
+
+
+def of_release(release: str) -> InMemoryBroker:
+    """Return a model broker with the profile of a release."""
+    target = in_memory_target(reference_target(REFERENCE))
+    (served,) = [broker for name, broker in target.served.items() if name == PLAINTEXT]
+    assert isinstance(served, ReferenceBroker)
+    served.profile = profile_of(release, quorum="kraft", listener=PLAINTEXT)
+    return InMemoryBroker(target, PLAINTEXT)
+
+
+def test_old_telemetry_is_judged_where_it_is_served() -> None:
+    """On brokers that claim the proposal, whatever they answer; on others that answer v0, listed or not, without an error."""
+    assert serves_old_telemetry(in_memory(response_of=refused))
+    assert serves_old_telemetry(in_memory(**OF_TODAY))
+    assert not serves_old_telemetry(in_memory(**OF_TODAY, response_of=refused))
+    kraft = of_release("3.7.2")
+    assert GET_TELEMETRY_SUBSCRIPTIONS_KEY not in {e.api_key for e in advertised_table(kraft)}
+    assert serves_old_telemetry(kraft)
+    assert not serves_old_telemetry(of_release("3.6.2"))
+
+
+def test_silence_about_telemetry_costs_no_patience() -> None:
+    """A broker may ignore an API that it does not list."""
+    ignoring = DEFECTS["unlisted-apis-are-ignored"].tampering
+    broker = InMemoryBroker(in_memory_target(reference_target(REFERENCE), ignoring), PLAINTEXT)
+    before = broker.patience.left_s
+    assert not serves_old_telemetry(broker)
+    assert broker.patience.left_s == before
+
+
+@pytest.mark.usefixtures("turning")
+def test_target_without_a_table_is_not_asked_for_telemetry() -> None:
+    """Other clauses judge that nothing can be read of it."""
+    broker = cast(Broker, Turning(NoTableReadable("garbage"), NoTableReadable("garbage")))
+    assert not serves_old_telemetry(broker)
 
 
 def test_client_id_in_every_request_is_the_other_reading() -> None:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from uuid import UUID
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from conformance.assertions.judging import assert_error, decode_answer
+from conformance.assertions.judging import Unjudged, assert_error, decode_answer
 from fixtures.under_test.broker import Broker
 from proposals.kip_1313.assertions import (
     apis_without_instance_id,
     ask_with_id,
     assert_served,
-    id_in,
+    claims_instance_ids,
     in_v0,
     message_in,
     newest_api_versions,
@@ -26,6 +26,7 @@ from proposals.kip_1313.messages import (
     PUSH_TELEMETRY_KEY,
     TELEMETRY_KEYS,
 )
+from proposals.kip_1313.old_telemetry import id_made, is_returned, noted_of_others, unseen_id
 from proposals.kip_1313.requests import (
     AN_ID,
     InstanceIdRequest,
@@ -42,6 +43,8 @@ from wire.primitives import INT16_MAX
 
 FIRST = InstanceIdRequest()
 MAX_VERSIONS_BEYOND = 20
+MAX_EXAMPLES_FEW = 20
+"""Each one that begins without an id leaves another in the memory of a broker."""
 
 
 @pytest.mark.needs("instance_ids")
@@ -88,27 +91,29 @@ def test_telemetry_has_its_id_in_the_header(
     assert_served([exchange])
 
 
-@pytest.mark.needs("more_than_reading", "instance_ids", "login_with_id", "telemetry_ids")
+@pytest.mark.needs("more_than_reading", "unknown_apis_survived", "old_telemetry")
 @pytest.mark.clause("KIP-1313.telemetry-old-and-new")
+@settings(max_examples=MAX_EXAMPLES_FEW)
 @given(instance_id=instance_ids())
 @example(instance_id=AN_ID)
 @example(instance_id=UUID(int=2))
 def test_broker_makes_ids_for_old_clients_alone(broker: Broker, instance_id: UUID) -> None:
     """The broker makes an id for a client that sends the zero id in v0, and for no other one; PushTelemetry v0 takes it."""
-    (first,) = broker.converse([telemetry_v0(NO_INSTANCE_ID)])
-    made = id_in(first)
-    assert made != NO_INSTANCE_ID, "the broker makes no id for a client that has none"
-    for given_id in (made, instance_id):
-        later, pushed = broker.converse_in_turn(
-            [telemetry_v0(given_id), telemetry_v0(given_id, PUSH_TELEMETRY)]
+    with noted_of_others(broker):
+        made = id_made(*broker.converse([telemetry_v0(NO_INSTANCE_ID)]))
+        given_ids = (made, instance_id, unseen_id(made, instance_id))
+        later = broker.converse_in_turn([telemetry_v0(each) for each in given_ids])
+        returned = [*map(is_returned, later, given_ids)]
+    if claims_instance_ids(broker):
+        pushed = broker.converse_in_turn([telemetry_v0(each, PUSH_TELEMETRY) for each in given_ids])
+        for exchange in pushed:
+            message_in(exchange)
+        assert_served(pushed)
+    if any(returned):
+        raise Unjudged(
+            "the broker returns the id of a client that has one: the text of the proposal says zero, also of brokers of "
+            "today, but Apache Kafka 3.7 to 4.4 return it"
         )
-        assert id_in(later) == NO_INSTANCE_ID, (
-            f"the broker makes the id {id_in(later)} for a client that has one"
-        )
-        message_in(pushed)
-        assert_served([pushed])
-    key = GET_TELEMETRY_SUBSCRIPTIONS_KEY
-    assert_served([ask_with_id(broker, FIRST, instance_id, api_key=key)])
 
 
 @pytest.mark.needs("instance_ids")
