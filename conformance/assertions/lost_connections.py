@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from conformance.assertions.judging import JudgedElsewhere, payload_of
 from conformance.assertions.violated_musts import KEPT
 from fixtures.client.connection import Connection
-from fixtures.errors import AuthenticationFailed, ConnectionFailed, HarnessError
+from fixtures.errors import AuthenticationFailed, ConnectionFailed, HarnessError, NotServed
 from fixtures.under_test.broker import Broker
 from strategies.api_versions import build_request
 from wire.exchange import Exchange, Outcome, Request, Step
@@ -34,8 +34,8 @@ TRIES = 3
 """How often a request is sent again: one that is lost most of these times is the reason itself."""
 MOST_SUSPECTS = 4
 """Requests of an example that are sent again."""
-OPENING_FAILED = (ConnectionFailed, AuthenticationFailed)
-"""How TLS or the authentication on a lost connection ends."""
+OPENING_FAILED = (ConnectionFailed, AuthenticationFailed, NotServed)
+"""How TLS, the authentication or the first request on a lost connection ends."""
 
 
 class ConnectionsLost(AssertionError):
@@ -116,7 +116,7 @@ def lost_at_random(broker: Broker, clauses: Collection[str]) -> LostAtRandom | N
 
 
 def lost_while_opening(broker: Broker, error: HarnessError) -> LostAtRandom | None:
-    """Return that a connection was lost at random while TLS or the authentication opened it; None if it failed otherwise.
+    """Return that a connection was lost at random while TLS, the authentication or a first request opened it; None if it failed otherwise.
 
     Args:
         broker: the target.
@@ -143,7 +143,7 @@ def _can_be_opened(broker: Broker) -> bool:
 def _lost_exchanges(journal: Sequence[Step]) -> list[Exchange]:
     exchanges = (exchange for step in journal for exchange in step.exchanges)
     lost = {
-        each.request.data: each
+        (each.request.data, each.outcome): each
         for each in exchanges
         if each.outcome in (Outcome.CLOSED, Outcome.SILENT) and not each.request.is_hidden
     }

@@ -19,7 +19,7 @@ from conformance.assertions.judging import (
 )
 from conformance.assertions.violated_musts import KEPT, SIZE_EXACT, V0_ALWAYS_SERVED
 from fixtures.client.connection import Connection
-from fixtures.errors import HarnessError
+from fixtures.errors import HarnessError, NotServed
 from fixtures.polling import poll_until
 from fixtures.under_test.broker import Broker
 from strategies.api_versions import build_request
@@ -35,13 +35,13 @@ def open_bystander(broker: Broker) -> Iterator[Connection]:
     """Open a connection on which a plain request was answered, so that an effect on it can be seen.
 
     Raises:
-        HarnessError: the target does not answer a plain request.
+        NotServed: the target does not answer a plain request.
     """
     with broker.connect() as bystander:
         # No sentinel: where v0 is not served, it would be the sentinel that costs the connection.
         plain = build_request(version=broker.readable_version)
         if bystander.converse([plain])[0].outcome is not Outcome.ANSWER:
-            raise HarnessError(
+            raise NotServed(
                 f"{broker.target.id} does not answer a plain request (judged by {V0_ALWAYS_SERVED}), so an effect on "
                 "other connections cannot be seen"
             )

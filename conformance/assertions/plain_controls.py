@@ -31,8 +31,7 @@ def surplus_after_plain(broker: Broker) -> MalformedAnswer | None:
 def _surplus_after_plain(broker: Broker) -> MalformedAnswer | None:
     sent = [each.request for step in broker.journal for each in step.exchanges]
     versions = {each.api_version for each in sent if each.api_key == API_VERSIONS_KEY}
-    served = versions & {*range(broker.max_version + 1)}
-    for version in sorted(served | {broker.readable_version}):
+    for version in sorted({*versions, broker.readable_version}):
         plain = broker.plain_exchange(version)
         if plain.surplus:
             return MalformedAnswer(plain, what_followed(plain), fault=ResponseFault.FRAME)

@@ -14,6 +14,7 @@ from reference_model.proxies.model_proxy import (
     with_changed_body,
     with_changed_table,
 )
+from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import (
     FIRST_FLEXIBLE_VERSION,
     NEWEST_VERSION,
@@ -44,8 +45,11 @@ CLIENT_ID_LENGTH = slice(CLIENT_ID_OFFSET, CLIENT_ID_LENGTH_END)
 """Position in the payload of a request."""
 
 
-def _up_to(entry: ApiVersion, newest: int) -> ApiVersion:
-    return dataclasses.replace(entry, max_version=newest)
+def _newer(entry: ApiVersion) -> ApiVersion:
+    """Return an entry with versions that the upstream does not list; a proxy lists ApiVersions by what it knows itself."""
+    if entry.api_key == API_VERSIONS_KEY:
+        return entry
+    return dataclasses.replace(entry, max_version=entry.max_version + NEWER_THAN_UPSTREAM)
 
 
 @fault("PROXY.table-within-upstream")
@@ -53,7 +57,7 @@ class ListsWhatItKnowsItself(ModelProxy):
     """It lists every version that it knows, whatever its upstream serves."""
 
     def listed(self, entry: ApiVersion, api_version: int) -> ApiVersion:
-        return _up_to(entry, entry.max_version + NEWER_THAN_UPSTREAM)
+        return _newer(entry)
 
 
 @fault("PROXY.table-within-upstream")
@@ -62,7 +66,7 @@ class ListsWhatItKnowsInV0(ModelProxy):
 
     def listed(self, entry: ApiVersion, api_version: int) -> ApiVersion:
         if api_version < FIRST_FLEXIBLE_VERSION:
-            return _up_to(entry, entry.max_version + NEWER_THAN_UPSTREAM)
+            return _newer(entry)
         return super().listed(entry, api_version)
 
 
