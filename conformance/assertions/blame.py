@@ -14,6 +14,7 @@ from contextlib import suppress
 
 from conformance.assertions.correlation_ids import assert_own_ids
 from conformance.assertions.explanations import (
+    AFTER_SAME,
     ILLEGAL_SOFTWARE,
     explanation_by_earlier_requests,
     explanations,
@@ -38,6 +39,7 @@ from conformance.assertions.violated_musts import (
     IN_ORDER,
     SIZE_EXACT,
     ViolatedMust,
+    ViolatesAnother,
     clause_of_plain,
     fault_of,
 )
@@ -100,7 +102,11 @@ def _explained(
             return _unless_in(clauses, what, plain, clause_of_plain(broker, plain))
         for what, fault, clause, also_about in explanations(broker, error):
             if also_about.isdisjoint(clauses):
-                return _unless_in(clauses, what, fault, clause)
+                elsewhere = _unless_in(clauses, what, fault, clause)
+                if elsewhere is None or what != AFTER_SAME:
+                    return elsewhere
+                # The properties of that clause may not send the same earlier requests.
+                return ViolatesAnother(str(elsewhere), clause=clause, violation=fault)
     return None
 
 

@@ -11,8 +11,8 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from weakref import WeakKeyDictionary
 
-from conformance.assertions.judging import JudgedElsewhere, payload_of
-from conformance.assertions.violated_musts import KEPT
+from conformance.assertions.judging import payload_of
+from conformance.assertions.violated_musts import KEPT, ViolatesAnother
 from fixtures.client.connection import Connection
 from fixtures.errors import AuthenticationFailed, ConnectionFailed, HarnessError, NotServed
 from fixtures.under_test.broker import Broker
@@ -50,16 +50,12 @@ class ConnectionsLost(AssertionError):
         self.steps = tuple(steps)
 
 
-class LostAtRandom(JudgedElsewhere):
-    """An example met a lost connection.
-
-    Attributes:
-        violation: what plain requests on new connections show.
-    """
+class LostAtRandom(ViolatesAnother):
+    """An example met a lost connection; the violation is what plain requests on new connections show."""
 
     def __init__(self, violation: ConnectionsLost) -> None:
-        super().__init__(f"{str(violation).partition(chr(10))[0]} (judged by {KEPT})")
-        self.violation = violation
+        reason = f"{str(violation).partition(chr(10))[0]} (judged by {KEPT})"
+        super().__init__(reason, clause=KEPT, violation=violation, steps=violation.steps)
 
 
 _CONTROLS: WeakKeyDictionary[Broker, list[ConnectionsLost | None]] = WeakKeyDictionary()

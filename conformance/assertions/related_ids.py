@@ -40,6 +40,10 @@ def _restricted_ids(broker: Broker) -> MalformedAnswer | None:
         )
         if len(exchanges) < len(ids):
             return None
+        if exchanges[-1].outcome is not Outcome.ANSWER:
+            # One that was lost by chance says nothing about ids.
+            again = broker.apart().converse_in_turn([each.request for each in exchanges])
+            exchanges = again if len(again) == len(ids) else exchanges
         if exchanges[-1].outcome is Outcome.ANSWER:
             answered.append(relation)
         else:

@@ -6,12 +6,13 @@ the checks, and closing after a refusal are pinned for Apache Kafka alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from clauses.catalogue import Level, catalogue
 from conformance.assertions.correlation_ids import assert_own_ids
 from conformance.assertions.judging import (
+    JudgedElsewhere,
     MalformedAnswer,
     ResponseFault,
     assert_error,
@@ -36,7 +37,7 @@ from wire.api_versions import (
     ApiVersionsRequest,
 )
 from wire.error_codes import ErrorCode
-from wire.exchange import Exchange, Request, encode_request
+from wire.exchange import Exchange, Request, Step, encode_request
 from wire.headers import InstanceIdHeader, read_error_code
 
 V0_ALWAYS_SERVED = "KIP-35.v0-always-served"
@@ -72,6 +73,24 @@ class ViolatedMust(NamedTuple):
 
     clause: str
     error: AssertionError
+
+
+class ViolatesAnother(JudgedElsewhere):
+    """An example shows the violation of a clause that is not its property's, and that the clause's own properties may not meet.
+
+    Attributes:
+        clause: id of the violated clause.
+        violation: what is wrong.
+        steps: what shows it; empty if the example does.
+    """
+
+    def __init__(
+        self, reason: str, *, clause: str, violation: AssertionError, steps: Sequence[Step] = ()
+    ) -> None:
+        super().__init__(reason)
+        self.clause = clause
+        self.violation = violation
+        self.steps = tuple(steps)
 
 
 def clause_of_plain(broker: Broker, plain: MalformedAnswer) -> str:

@@ -269,10 +269,12 @@ def test_malformed_request_hurts_nobody(broker: Broker, broken: Request, before:
 @example(sent=build_request(version=3, software=Software("a" * 100, "1" * 100)), history=ALONE)
 @example(sent=build_request(version=99), history=ALONE)
 @example(sent=build_request(version=3), history=after(Earlier.OTHER_API, Earlier.UNSERVED))
+@example(sent=build_request(version=3), history=after(Earlier.RIGHT_IDS))
+@example(sent=build_request(version=4), history=after(Earlier.V0))
 def test_well_formed_request_keeps_the_connection(
     broker: Broker, sent: Request, history: ConnectionHistory
 ) -> None:
-    """A broker answers a well-formed request of any version and serves the next one after it."""
+    """A broker answers a well-formed request of any version, also after others, and serves the next one after it."""
     exchange = exchange_after(broker, history, sent)
     payload_of(exchange)
     assert_kept(exchange, f"the connection is unusable; {summary_of(exchange)}")

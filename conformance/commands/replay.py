@@ -15,6 +15,7 @@ from hypothesis.errors import UnsatisfiedAssumption
 from clauses import marks
 from clauses.catalogue import CatalogueError
 from clauses.operations import clause_or_row
+from conformance.assertions.contradictions import contradicted_must, is_of_model
 from conformance.assertions.judging import NotSeen, Unjudged
 from conformance.commands.errors import InvalidFile, UnknownName, reported_as
 from conformance.commands.output_console import status_line
@@ -40,11 +41,13 @@ from fixtures.errors import (
 from fixtures.launchers.given_broker import GivenListener, given_listener
 from fixtures.registry.likeness import LIKE_HELP
 from fixtures.registry.targets import Target
+from fixtures.under_test.broker import Broker
 from fixtures.under_test.judged_target import JudgedTarget
 from reports.escaping import printable
 from reports.records import HEADER_FILE, Verdict
 from reports.run.exit_status import ExitStatus
 from reports.verdict_labels import with_doubts
+from strategies.histories import ALONE
 from strategies.hypothesis_adapter import body_of
 
 
@@ -248,6 +251,9 @@ def still_fails(failure: StoredFailure, target: JudgedTarget) -> AssertionError 
     values: dict[str, Any] = dict(read_values(failure.example))
     role = role_of_failure(failure, target.target)
     judged = role.property_named(failure.property_name)
+    if "history" in signature(body_of(judged)).parameters:
+        # Older runs sent each request alone on its connection.
+        values.setdefault("history", ALONE)
     body = _body_for(judged, role.parameter, values)
     _check_applies(failure, judged, role, target)
     example = FailingExample(body, {role.parameter: target, **values})
@@ -258,7 +264,7 @@ def still_fails(failure: StoredFailure, target: JudgedTarget) -> AssertionError 
             raise
         return note
     except AssertionError as error:
-        return error
+        return _violation_of(failure, judged, target, error)
     except NotSeen as error:
         raise HarnessError(
             f"{failure.property_name} cannot judge this input here: the suite lacks something for it, or what it compares "
@@ -296,6 +302,20 @@ def _check_applies(
         raise NoLongerApplies(reason)
 
 
+def _violation_of(
+    failure: StoredFailure,
+    judged: Callable[..., None],
+    target: JudgedTarget,
+    error: AssertionError,
+) -> AssertionError | None:
+    """Return how an error violates the clause of a failure: a deviation from the model may no longer contradict its MUST."""
+    own = {mark.args[0] for mark in _marks_of(judged) if mark.name == marks.CLAUSE}
+    if failure.clause in own or not all(map(is_of_model, own)) or not isinstance(target, Broker):
+        return error
+    found = contradicted_must(target, error)
+    return None if found is None or found.clause != failure.clause else found.error
+
+
 def _body_for(
     judged: Callable[..., None], parameter: str, values: Collection[str]
 ) -> Callable[..., None]:
@@ -307,7 +327,11 @@ def _body_for(
     for body in (*checks_of(_marks_of(judged)), body_of(judged)):
         if signature(body).parameters.keys() == {parameter, *values}:
             return body
-    raise UnreadableValues(f"{judged.__name__} no longer takes {', '.join(values)}")
+    takes = signature(body_of(judged)).parameters.keys() - {parameter}
+    gone, new = sorted({*values} - takes), sorted(takes - {*values})
+    changes = [f"no longer takes {', '.join(gone)}"] if gone else []
+    changes += [f"now also takes {', '.join(new)}"] if new else []
+    raise UnreadableValues(f"{judged.__name__} {' and '.join(changes)}")
 
 
 def _marks_of(judged: Callable[..., None]) -> Sequence[pytest.Mark]:

@@ -15,8 +15,7 @@ from hypothesis.errors import UnsatisfiedAssumption
 from clauses.catalogue import Clause, catalogue
 from clauses.tiers import Tier
 from conformance.assertions.judging import JudgedElsewhere, TargetEnded, Unjudged
-from conformance.assertions.lost_connections import LostAtRandom
-from conformance.assertions.violated_musts import KEPT
+from conformance.assertions.violated_musts import ViolatesAnother
 from conformance.engine.crashes import CrashJudge
 from conformance.engine.drawing import Body
 from conformance.engine.example_limits import ExampleLimits
@@ -323,9 +322,11 @@ class PropertyJudge(Judge):
 
     def judged_elsewhere(self, reason: JudgedElsewhere) -> None:
         """Record an example that meets a fault of another clause: it leaves the property's own clauses inconclusive."""
-        clause = catalogue()[KEPT]
-        if isinstance(reason, LostAtRandom) and self._examples.may_violate(clause):
-            self.crashes.differs(clause, reason.violation, reason.violation.steps)
+        if isinstance(reason, ViolatesAnother):
+            clause = catalogue()[reason.clause]
+            if self._examples.may_violate(clause):
+                steps = reason.steps or tuple(self._judged.journal)
+                self.crashes.differs(clause, reason.violation, steps)
         self._examples.judged_elsewhere(
             str(reason), tuple(self._judged.journal), self._limits.phase
         )
@@ -344,9 +345,10 @@ class PropertyJudge(Judge):
         """Return whether an error counts although a fault of another clause explains it."""
         if not isinstance(error, AssertionError):
             return False
-        has_cell = self._examples.is_planned(catalogue()[KEPT])
-        is_lost = isinstance(reason, LostAtRandom) and not has_cell
-        return is_lost or not self._examples.is_binding(error)
+        if isinstance(reason, ViolatesAnother):
+            is_planned = self._examples.is_planned(catalogue()[reason.clause])
+            return not is_planned or not self._examples.is_binding(error)
+        return not self._examples.is_binding(error)
 
     def _record(self, error: AssertionError, steps: tuple[Step, ...], drawn: str) -> Difference:
         difference = self._examples.differs(error, steps, drawn=drawn, phase=self._limits.phase)

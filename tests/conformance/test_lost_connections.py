@@ -103,9 +103,9 @@ def test_lost_connection_is_judged_by_one_clause(lose: Lose) -> None:
     found = explained(losing(lose=lose))
     assert isinstance(found, LostAtRandom)
     assert f"are lost (judged by {KEPT})" in str(found)
-    exchanges = [each for step in found.violation.steps for each in step.exchanges]
+    exchanges = [each for step in found.steps for each in step.exchanges]
     assert {each.outcome is Outcome.ANSWER for each in exchanges} == {True, False}
-    assert len({step.connection for step in found.violation.steps}) == 3
+    assert len({step.connection for step in found.steps}) == 3
 
 
 def test_clause_about_lost_connections_is_violated_by_one() -> None:
