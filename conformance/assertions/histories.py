@@ -184,11 +184,16 @@ class Before:
     def exchange(self, broker: Broker, request: Request) -> Exchange:
         """Send the same earlier requests on a new connection and then another one, without writing to the journal."""
         earlier = (*chain.from_iterable(self.writes), *self.in_its_write)
-        connect = partial(broker.apart().connect, silence_bound_s=_bound_s(earlier))
-        with connect(authenticate=self.is_authenticated) as connection:
-            for write in self.writes:
-                connection.converse(write)
-            return connection.converse([*self.in_its_write, request])[-1]
+        apart = broker.apart()
+        connect = partial(apart.connect, silence_bound_s=_bound_s(earlier))
+        try:
+            with connect(authenticate=self.is_authenticated) as connection:
+                for write in self.writes:
+                    connection.converse(write)
+                return connection.converse([*self.in_its_write, request])[-1]
+        finally:
+            # Examples that fail ask again and again, so these silences count for the property.
+            broker.patience.left_s = apart.patience.left_s
 
 
 def what_came_before(broker: Broker, exchange: Exchange) -> Before | None:

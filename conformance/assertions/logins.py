@@ -12,14 +12,13 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from conformance.assertions.items import Item, Problem, names_of
-from conformance.assertions.judging import MalformedAnswer, decode_answer
+from conformance.assertions.judging import MalformedAnswer, Unjudged, decode_answer
 from conformance.assertions.model_agreement import find_api
 from conformance.assertions.other_apis import NoTableReadable
-from conformance.assertions.read_only_apis import items_of_table, request_of
+from conformance.assertions.read_only_apis import listed_items, request_of
 from fixtures.errors import AuthenticationFailed
 from fixtures.under_test.broker import Broker
 from reference_model.judging.agreement import refuses, what_it_did
-from wire.api_keys import READ_ONLY_KEYS
 from wire.api_versions import ApiVersionsResponse
 from wire.described_messages import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from wire.error_codes import ErrorCode
@@ -111,9 +110,10 @@ def check_login(broker: Broker, item: Item) -> Exchange:
 
 def _served_after(broker: Broker, mechanism: str, way: _Way) -> Exchange:
     """Return the exchange of the first reading request that is served after a login, each on a connection of its own."""
-    table = early_table(broker).api_keys
-    items = [item for key in READ_ONLY_KEYS for item in items_of_table(table, key)]
-    why = "the table lists no request to show it"
+    items = listed_items(broker)
+    if not items:
+        raise Unjudged("the table lists no request that shows whether a login worked")
+    why = ""
     for item in items:
         exchange = _ask_after_login(broker, mechanism, way, item)
         if exchange.outcome is not Outcome.ANSWER:

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from conformance.assertions.judging import (
     assume_served,
     bytes_after_body,
-    decode_answer,
     request_above,
 )
 from conformance.assertions.refusals import decode_success_or_refusal
@@ -79,9 +78,14 @@ def test_answer_carries_a_throttle_time_from_v1(broker: Broker, sent: Request) -
     if has_throttle_time(sent.api_version):
         assert answer.throttle_time_ms >= 0, "the throttle time is negative"
         if answer.throttle_time_ms and answer.error_code is not ErrorCode.NONE:
+            # A client that is near its quota may be throttled in one response and not in the next.
             plain = build_request(version=sent.api_version, client_id=sent.header.client_id)
-            served = decode_answer(broker.exchange(plain), api_version=sent.api_version)
-            assert served.throttle_time_ms > 0, (
+            exchanges = (broker.exchange(each) for each in (plain, sent, plain))
+            first, again, last = (
+                decode_success_or_refusal(each, api_version=sent.api_version).throttle_time_ms
+                for each in exchanges
+            )
+            assert first or last or not again, (
                 "a refusal has a throttle time, although the client is not throttled"
             )
     else:

@@ -20,6 +20,7 @@ from hypothesis.errors import UnsatisfiedAssumption
 
 from clauses import marks
 from conformance.assertions.judging import Unjudged
+from conformance.assertions.violated_musts import ViolatesAnother
 from conformance.engine.hypothesis_profiles import (
     DEEP_EXAMPLES_PER_PROPERTY,
     EXAMPLES_PER_PROPERTY,
@@ -164,7 +165,7 @@ def holds(
         judged: the property.
         target: the target.
         values: the example.
-        contradicted: takes the id of a MUST that a deviation from the model contradicts; None if that does not matter.
+        contradicted: takes the id of another clause that the example violates; None if that does not matter.
 
     Raises:
         UnsatisfiedAssumption: the property rejects the example for this target.
@@ -183,6 +184,8 @@ def holds(
     except (AssertionError, HarnessError) as error:
         reason = judge.elsewhere(error)
         if reason is not None:
+            if contradicted is not None and isinstance(reason, ViolatesAnother):
+                contradicted.add(reason.clause)
             raise reason from error
         if isinstance(error, HarnessError):
             raise

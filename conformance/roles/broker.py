@@ -25,6 +25,7 @@ from conformance.assertions.features import (
 from conformance.assertions.logins import lists_handshake
 from conformance.assertions.other_apis import lists_other_apis, survives_unknown_apis
 from conformance.assertions.read_only_apis import flexible_items, produce_items, read_only_items
+from conformance.assertions.unlisted_apis import unlisted_items
 from conformance.assertions.violated_musts import V0_ALWAYS_SERVED
 from conformance.engine.drawing import examples_go_to
 from conformance.engine.examples_ahead import RejudgeSequentially, examples_ahead, examples_at_once
@@ -106,6 +107,10 @@ NEEDS: Mapping[str, Need[Broker]] = {
     "handshake_v1": Need(
         lambda broker: broker.profile.traits.sasl_handshake_max > 0,
         "the release has no SaslHandshake v1",
+    ),
+    "unlisted_apis": Need(
+        lambda broker: any(True for _ in unlisted_items(broker)),
+        "the table leaves out no API that this run may request",
     ),
     "handshake_listed": Need(
         lists_handshake, "the target lists no version of SaslHandshake that the suite can send"

@@ -9,7 +9,8 @@ import pytest
 
 from conformance.assertions.blame import judged_elsewhere
 from conformance.assertions.histories import exchange_after, what_came_before
-from conformance.assertions.judging import MalformedAnswer, assert_error
+from conformance.assertions.judging import MalformedAnswer, assert_error, payload_of
+from conformance.assertions.violated_musts import KEPT, ViolatesAnother
 from fixtures.client.patience import Patience
 from fixtures.under_test.in_memory import InMemoryBroker
 from reference_model.broker.model.fault_injection import RequestContext
@@ -140,3 +141,21 @@ def test_what_came_before_an_exchange_is_read_from_the_journal() -> None:
     broken = build_request(version=3, body=b"", broken="no body")
     answered = broker.converse([build_request(version=0), broken, build_request(version=1)])
     assert what_came_before(broker, answered[-1]) is None
+
+
+def close_after_right_ids(context: RequestContext) -> None:
+    """Close the connection instead of answering what follows a request with the right ids."""
+    gave_ids = context.body is not None and context.body.node_id >= 0
+    if context.has_seen("right ids", now=gave_ids):
+        context.replace_reaction(outcome=Outcome.CLOSED)
+
+
+def test_what_earlier_requests_explain_is_a_violation_of_its_clause() -> None:
+    """The properties of that clause may never send the same requests, so the clause is named together with what violates it."""
+    broker = faulty(close_after_right_ids)
+    with pytest.raises(MalformedAnswer) as caught:
+        payload_of(exchange_after(broker, after(Earlier.RIGHT_IDS), V3))
+    reason = judged_elsewhere(broker, caught.value, ("KIP-511.names-accepted",))
+    assert isinstance(reason, ViolatesAnother)
+    assert (reason.clause, reason.steps) == (KEPT, ())
+    assert f"(judged by {KEPT})" in str(reason)
