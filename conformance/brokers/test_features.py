@@ -189,7 +189,8 @@ def answers_in_turn(
 def test_epoch_of_features_never_falls(broker: Broker, connections: list[list[Request]]) -> None:
     """From response to response and from connection to connection, the epoch of the features never decreases.
 
-    This holds for all responses of the run: those of other properties are compared when each of them ends.
+    This holds for all responses of the run: those of other properties are compared when each of them ends. Where several nodes
+    may be behind an address, it holds for each connection.
     """
     answers: list[ApiVersionsResponse] = []
     with ExitStack() as opened:
@@ -218,7 +219,8 @@ def test_refusals_have_no_other_epoch(broker: Broker, sent: Request) -> None:
     refusal = refusal_of(broker, sent)
     after = features_at(broker, sent.api_version).finalized_features_epoch
     epoch = refusal.finalized_features_epoch
-    if epoch != NO_EPOCH:
+    # Nodes behind a load balancer learn of a new epoch at different times.
+    if epoch != NO_EPOCH and broker.is_one_node:
         assert before <= epoch <= after, (
             f"a refusal has the epoch {epoch}, successes around it have {before} and {after}"
         )

@@ -15,7 +15,7 @@ from conformance.engine.example_recorder import ExampleRecorder
 from fixtures.errors import AcceptsNothing, BrokerGone, HarnessError
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.judged_target import JudgedTarget
-from fixtures.under_test.stopped_serving import how_it_stopped, stays_up
+from fixtures.under_test.stopped_serving import how_it_stopped, stays_up, witness_for
 from wire.exchange import Outcome, Step
 
 MOST_STOPS = 3
@@ -54,6 +54,7 @@ class CrashJudge:
         self._judged = judged
         self._examples = examples
         self._is_confirmed = False
+        self._witness = witness_for(judged) if isinstance(judged, Broker) else None
 
     def run(self, body: Body, values: Mapping[str, Any]) -> None:
         """Run a body; if that ends a target that is started again, by us or by others, find out whether the example is the cause.
@@ -143,14 +144,19 @@ class CrashJudge:
         outcome = how_it_stopped(judged) if isinstance(judged, Broker) else None
         if outcome is None:
             return False
-        how = "closes each new one" if outcome is Outcome.CLOSED else "is silent on each new one"
-        # Something in front of a target that was shut down closes connections as well.
-        may_be_down = outcome is Outcome.CLOSED and not judged.can_restart
-        self._blame_for_stop(
-            f"{judged.target.id} accepts connections, but {how}, also with a plain request",
-            values,
-            spares_well_formed=may_be_down,
-        )
+        does = "closes each new one" if outcome is Outcome.CLOSED else "is silent on each new one"
+        how = f"{judged.target.id} accepts connections, but {does}, also with a plain request"
+        if judged.can_restart:
+            self._blame_for_stop(how, values)
+            return True
+        # What is in front of a target that was shut down, or is not reached, accepts connections as well.
+        if self._witness is None or not self._witness.is_served():
+            judged.unreadable = BrokerGone(
+                f"{how}; it may have stopped because of what was sent last, or it was shut down, or is not reached. Nothing more "
+                "is sent; earlier results are kept"
+            )
+            raise judged.unreadable
+        self._blame_for_stop(f"{how}; one that was opened before is still served", values)
         return True
 
     def _refuses_for_good(self, gone: BrokerGone) -> bool:
@@ -159,26 +165,12 @@ class CrashJudge:
         is_ours = isinstance(judged, Broker) and judged.can_restart and not judged.is_shared
         return is_ours and isinstance(gone, AcceptsNothing) and stays_up(cast(Broker, judged))
 
-    def _blame_for_stop(
-        self, how: str, values: Mapping[str, Any], *, spares_well_formed: bool = False
-    ) -> None:
-        """Record a stop, and start the target again; see `blame_for_stop`.
-
-        Args:
-            how: what it does instead of serving.
-            values: the values of the current example.
-            spares_well_formed: whether well-formed requests are not blamed: the target may have been shut down meanwhile.
-        """
+    def _blame_for_stop(self, how: str, values: Mapping[str, Any]) -> None:
+        """Record a stop, and start the target again; see `blame_for_stop`."""
         judged = self._judged
         assert isinstance(judged, Broker)
         steps = judged.suspects
         clause = clause_of_crash(steps)
-        if clause.id == CRASH_OF_WELL_FORMED and spares_well_formed:
-            judged.unreadable = BrokerGone(
-                f"{how}; nothing malformed was sent just before, so it may have been shut down. Nothing more is sent; "
-                "earlier results are kept"
-            )
-            raise judged.unreadable
         if not self._examples.is_planned(clause):
             clause = self._examples.clauses[0]
         drawn = self._examples.drawn(values) if steps == tuple(judged.journal) else ""
@@ -212,12 +204,19 @@ class CrashJudge:
         Args:
             is_clean: whether the property ended without an error.
         """
-        if not is_clean or self._judged.patience.was_tried:
+        if not is_clean or self._judged.patience.was_tried or self._ends_malformed():
             # The reason is kept in `unreadable`, or the next property meets it.
             with suppress(HarnessError):
                 self._find_stop({})
+        if self._witness is not None:
+            self._witness.close()
         with suppress(HarnessError):
             self._judge_epochs()
+
+    def _ends_malformed(self) -> bool:
+        """Return whether malformed requests came last where a witness is open: that of the next property would come too late."""
+        last_sent = self._judged.last_sent if self._witness is not None else ()
+        return clause_of_crash(last_sent).id == CRASH_OF_BROKEN
 
     def _judge_epochs(self) -> None:
         clause = catalogue()[EPOCH_MONOTONE]

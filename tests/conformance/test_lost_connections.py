@@ -17,6 +17,7 @@ from conformance.assertions.lost_connections import (
     MOST_CONTROLS,
     ConnectionsLost,
     LostAtRandom,
+    LostWhileShared,
     assert_new_connections_served,
 )
 from conformance.assertions.violated_musts import KEPT
@@ -214,3 +215,54 @@ def test_target_that_serves_no_connection_loses_none_at_random() -> None:
     with pytest.raises(MalformedAnswer):
         assert_new_connections_served(is_over, 30)
     assert len({step.connection for step in is_over.journal}) < 10
+
+
+class LimitedBroker(InMemoryBroker):
+    """A broker that serves so many new connections per second; what comes beyond is closed half a second later."""
+
+    per_second = 0.0
+    left = 0.0
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass."""
+        self.left = min(self.left + self.per_second * seconds, self.per_second)
+
+    def admits(self) -> bool:
+        """Take a connection, and return whether it is within the limit."""
+        is_admitted = self.left >= 1
+        if is_admitted:
+            self.left -= 1
+        else:
+            self.wait(0.5)
+        return is_admitted
+
+
+@pytest.mark.parametrize("per_second", [2, 3, 4])
+def test_limit_on_new_connections_per_second_loses_none_at_random(per_second: int) -> None:
+    """After a loss each connection comes so late that it is within the limit."""
+    admitted: dict[int, bool] = {}
+
+    def act(received: ReceivedBytes) -> None:
+        number = received.connection.number
+        if number not in admitted:
+            admitted[number] = limited.admits()
+        if not admitted[number]:
+            received.connection.drop()
+
+    plain = broker_with(Tampering(stage=Stage.BYTES, act=act), patience=Patience(math.inf))
+    limited = LimitedBroker(plain.running, PLAINTEXT, patience=plain.patience)
+    limited.left = math.inf
+    limited.ask_for_table()
+    limited.per_second = limited.left = per_second
+    assert_new_connections_served(limited, MOST_CONNECTIONS)
+    assert False in admitted.values()
+
+
+def test_losses_while_others_ask_are_no_violation() -> None:
+    """All of them together may be over a limit on new connections; one process alone shows it."""
+    broker = losing()
+    broker.is_shared = True
+    with pytest.raises(LostWhileShared, match="judge it with --jobs 1"):
+        assert_new_connections_served(broker, 30)
+    for clause in (OWN, KEPT):
+        assert isinstance(explained(broker, clause), LostWhileShared)

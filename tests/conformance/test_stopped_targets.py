@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -17,11 +18,12 @@ from conformance.engine.crashes import (
     STOPPED,
 )
 from fixtures.client.patience import Patience
-from fixtures.errors import AcceptsNothing, BrokerGone, ConnectionFailed, HarnessError
+from fixtures.client.transport import Transport
+from fixtures.errors import AcceptsNothing, BrokerGone, ConnectionFailed, HarnessError, TlsRefused
 from fixtures.under_test import stopped_serving
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.in_memory import InMemoryBroker
-from fixtures.under_test.stopped_serving import how_it_stopped
+from fixtures.under_test.stopped_serving import how_it_stopped, witness_for
 from reference_model.broker.model.fault_injection import ReceivedBytes
 from reference_model.broker.model.stages import Stage, Tampering
 from reports.records import Verdict
@@ -33,6 +35,7 @@ from tests.conformance.judged_properties import PIN, Judged, JudgedBroker, judge
 from wire.exchange import Outcome, Request
 
 V0 = build_request(version=0)
+WELL_FORMED = build_request(version=0, correlation_id=99)
 BROKEN = build_truncated(0, 9)
 Plain = list[Outcome | Exception]
 
@@ -42,7 +45,19 @@ class StoppingBroker(InMemoryBroker):
 
     is_stopped = False
     is_silent = False
+    is_unreachable = False
+    keeps_old = False
+    newest_old = math.inf
     is_ours = False
+
+    def was_away(self) -> bool:
+        """Nobody starts it again."""
+        return False
+
+    def _open(self, **how: Any) -> Transport:
+        if self.is_stopped and self.is_unreachable:
+            raise ConnectionFailed("cannot connect: timed out")
+        return super()._open(**how)
 
     @property
     def can_restart(self) -> bool:
@@ -54,18 +69,24 @@ class StoppingBroker(InMemoryBroker):
         self.is_stopped = False
 
 
-def stopping_after(data: bytes) -> StoppingBroker:
+def stopping_after(data: bytes, *others: Tampering) -> StoppingBroker:
     """Return a broker that was calibrated, and stops after such a request."""
 
     def act(received: ReceivedBytes) -> None:
-        if broker.is_stopped and broker.is_silent:
+        number = received.connection.number
+        is_served = not broker.is_stopped or (broker.keeps_old and number <= broker.newest_old)
+        if not is_served and broker.is_silent:
             received.data = b""
-        elif broker.is_stopped:
+        elif not is_served:
             received.connection.drop()
-        broker.is_stopped |= received.data.startswith(data)
+        if received.data.startswith(data):
+            broker.is_stopped = True
+            broker.newest_old = min(broker.newest_old, number)
 
-    plain = broker_with(Tampering(stage=Stage.BYTES, act=act), patience=Patience(math.inf))
-    broker = StoppingBroker(plain.running, plain.listener, patience=plain.patience)
+    stop = Tampering(stage=Stage.BYTES, act=act)
+    plain = broker_with(stop, *others, patience=Patience(math.inf))
+    running = replace(plain.running, launcher="address")
+    broker = StoppingBroker(running, plain.listener, patience=plain.patience)
     broker.ask_for_table()
     broker.exchange_s = 0.001
     return broker
@@ -105,6 +126,7 @@ def verdict_of(case: Judged, clause: str) -> Verdict:
 def test_malformed_request_that_stops_a_target_of_others_is_a_violation(tmp_path: Path) -> None:
     """It was sent in the example before the one that is not served; nothing more is sent then."""
     broker = stopping_after(BROKEN.data)
+    broker.keeps_old = True
     case = case_of(broker, tmp_path)
     broker.begin_example()
     broker.converse([BROKEN])
@@ -118,23 +140,60 @@ def test_malformed_request_that_stops_a_target_of_others_is_a_violation(tmp_path
     assert case.judge.failed_elsewhere == {CRASH_OF_BROKEN}
 
 
+@pytest.mark.parametrize("is_silent", [False, True])
 @pytest.mark.parametrize(
-    ("is_silent", "reason", "violated"),
+    ("keeps_old", "reason", "violated"),
     [
-        (False, "may have been shut down", set()),
-        (True, "is silent on each new one", {CRASH_OF_WELL_FORMED}),
+        (False, "or it was shut down, or is not reached", set()),
+        (True, "opened before is still served", {CRASH_OF_WELL_FORMED}),
     ],
 )
-def test_well_formed_request_is_blamed_for_silence_alone_where_others_run_the_target(
-    is_silent: bool, reason: str, violated: set[str], tmp_path: Path
+def test_well_formed_request_is_blamed_where_an_older_connection_is_served(
+    keeps_old: bool, is_silent: bool, reason: str, violated: set[str], tmp_path: Path
 ) -> None:
-    """A load balancer closes connections to a target that was shut down; nothing is silent for that reason."""
-    broker = stopping_after(V0.data)
-    broker.is_silent = is_silent
+    """A load balancer or a tunnel accepts connections to a target that was shut down, and serves none."""
+    broker = stopping_after(WELL_FORMED.data)
     case = case_of(broker, tmp_path)
-    with pytest.raises(BrokerGone, match=reason):
-        case.run(sending(broker, V0, V0), 1)
+    broker.is_silent, broker.keeps_old = is_silent, keeps_old
+    with pytest.raises(BrokerGone, match=reason if not keeps_old else CRASH_OF_WELL_FORMED):
+        case.run(sending(broker, WELL_FORMED, V0), 1)
+    assert reason in str(broker.unreadable)
     assert case.judge.failed_elsewhere == violated
+
+
+@pytest.mark.parametrize("how", ["is_silent", "is_unreachable", "closes"])
+def test_outage_after_a_malformed_request_is_no_violation(how: str, tmp_path: Path) -> None:
+    """The request may be the reason as well, but nothing shows that: neither old connections nor new ones are served."""
+    broker = stopping_after(BROKEN.data)
+    setattr(broker, how, True)
+    case = case_of(broker, tmp_path)
+    broker.begin_example()
+    broker.converse([BROKEN])
+    with pytest.raises(HarnessError):
+        case.run(sending(broker, V0), 1)
+    case.judge.crashes.end(is_clean=False)
+    assert case.judge.failed_elsewhere == set()
+    assert case.verdict is not Verdict.VIOLATES
+    assert (broker.unreadable is None) == (how == "is_unreachable")
+
+
+@pytest.mark.parametrize("is_one_at_a_time", [False, True])
+def test_no_witness_is_kept_beside_a_target_that_serves_one_connection_at_a_time(
+    is_one_at_a_time: bool,
+) -> None:
+    """It would disturb every example."""
+    served: list[int] = []
+
+    def act(received: ReceivedBytes) -> None:
+        served.append(received.connection.number)
+        if is_one_at_a_time and begun and received.connection.number != served[0]:
+            received.data = b""
+
+    begun = False
+    broker = stopping_after(b"never", Tampering(stage=Stage.BYTES, act=act))
+    served.clear()
+    begun = True
+    assert (witness_for(broker) is None) == is_one_at_a_time
 
 
 @pytest.mark.parametrize(
@@ -165,17 +224,27 @@ def test_target_that_stops_too_often_is_given_up(tmp_path: Path) -> None:
         case.run(sending(broker, BROKEN, V0), 1)
 
 
-def test_stop_at_the_end_of_a_property_is_found_if_something_went_wrong(tmp_path: Path) -> None:
-    """A clean end costs no further connection."""
-    broker = stopping_after(BROKEN.data)
+@pytest.mark.parametrize(
+    ("request_", "is_clean", "clause"),
+    [
+        (WELL_FORMED, True, None),
+        (WELL_FORMED, False, CRASH_OF_WELL_FORMED),
+        (BROKEN, True, CRASH_OF_BROKEN),
+        (BROKEN, False, CRASH_OF_BROKEN),
+    ],
+)
+def test_stop_at_the_end_of_a_property_is_found_if_something_may_have_gone_wrong(
+    request_: Request, is_clean: bool, clause: str | None, tmp_path: Path
+) -> None:
+    """A clean end costs no further connection, unless what came last was malformed: it may be closed by right."""
+    broker = stopping_after(request_.data)
+    broker.keeps_old = True
     case = case_of(broker, tmp_path)
     broker.begin_example()
-    broker.converse([BROKEN])
-    case.judge.crashes.end(is_clean=True)
-    assert broker.unreadable is None
-    case.judge.crashes.end(is_clean=False)
-    assert isinstance(broker.unreadable, BrokerGone)
-    assert verdict_of(case, CRASH_OF_BROKEN) is Verdict.VIOLATES
+    broker.converse([request_])
+    case.judge.crashes.end(is_clean=is_clean)
+    assert isinstance(broker.unreadable, BrokerGone) == (clause is not None)
+    assert case.judge.failed_elsewhere == ({clause} - {None})
 
 
 @pytest.mark.parametrize(
@@ -183,12 +252,13 @@ def test_stop_at_the_end_of_a_property_is_found_if_something_went_wrong(tmp_path
     [
         ([Outcome.ANSWER], None),
         ([Outcome.CLOSED, Outcome.SILENT], Outcome.SILENT),
-        ([ConnectionFailed("TLS"), ConnectionFailed("TLS")], Outcome.CLOSED),
+        ([TlsRefused("TLS"), TlsRefused("TLS")], Outcome.CLOSED),
+        ([ConnectionFailed("cannot connect: timed out")], None),
         ([Outcome.CLOSED, Outcome.ANSWER], None),
         ([BrokerGone("refused")], None),
         ([Outcome.CLOSED, BrokerGone("refused")], None),
     ],
-    ids=["serves", "closes-and-is-silent", "no-tls", "comes-back", "is-gone", "goes"],
+    ids=["serves", "closes-and-is-silent", "no-tls", "no-network", "comes-back", "is-gone", "goes"],
 )
 def test_one_that_serves_again_or_is_gone_has_not_stopped(
     seen: Plain, stopped: Outcome | None, monkeypatch: pytest.MonkeyPatch
