@@ -219,7 +219,7 @@ def test_refusals_have_no_other_epoch(broker: Broker, sent: Request) -> None:
     refusal = refusal_of(broker, sent)
     after = features_at(broker, sent.api_version).finalized_features_epoch
     epoch = refusal.finalized_features_epoch
-    # Nodes behind a load balancer learn of a new epoch at different times.
+    # The nodes that a load balancer leads to learn of a new epoch at different times.
     if epoch != NO_EPOCH and broker.is_one_node:
         assert before <= epoch <= after, (
             f"a refusal has the epoch {epoch}, successes around it have {before} and {after}"

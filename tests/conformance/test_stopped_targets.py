@@ -51,7 +51,7 @@ class StoppingBroker(InMemoryBroker):
     is_ours = False
 
     def was_away(self) -> bool:
-        """Nobody starts it again."""
+        """No one starts it again."""
         return False
 
     def _open(self, **how: Any) -> Transport:
