@@ -179,15 +179,20 @@ def test_unknown_tags_in_bodies_of_other_apis_are_ignored(
 
 
 @pytest.mark.clause("KIP-482.tags-ascending-in-answers")
-@given(sent=api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION) | refused_requests())
-@example(sent=build_request(version=3))
-@example(sent=ILLEGAL_NAME)
-@example(sent=WRONG_IDS)
-@example(sent=HALF_AN_IDENTITY)
-def test_tags_in_answers_ascend(broker: Broker, sent: Request) -> None:
+@given(
+    sent=api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION) | refused_requests(),
+    history=histories(),
+)
+@example(sent=build_request(version=3), history=ALONE)
+@example(sent=ILLEGAL_NAME, history=ALONE)
+@example(sent=WRONG_IDS, history=ALONE)
+@example(sent=HALF_AN_IDENTITY, history=ALONE)
+def test_tags_in_answers_ascend(broker: Broker, sent: Request, history: ConnectionHistory) -> None:
     """The tags of every tag section in an answer ascend, each at most once, also in a refusal."""
     assume_served(broker, sent)
-    answer = decode_success_or_refusal(broker.exchange(sent), api_version=sent.api_version)
+    answer = decode_success_or_refusal(
+        exchange_after(broker, history, sent), api_version=sent.api_version
+    )
     for tags in tag_orders(answer):
         assert tags == tuple(sorted(set(tags))), (
             f"the order of the tags is {', '.join(map(str, tags))}"
@@ -195,15 +200,22 @@ def test_tags_in_answers_ascend(broker: Broker, sent: Request) -> None:
 
 
 @pytest.mark.clause("KIP-482.default-tags-omitted")
-@given(sent=api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION) | refused_requests())
-@example(sent=build_request(version=3))
-@example(sent=ILLEGAL_NAME)
-@example(sent=WRONG_IDS)
-@example(sent=HALF_AN_IDENTITY)
-def test_tags_at_their_default_are_not_sent(broker: Broker, sent: Request) -> None:
+@given(
+    sent=api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION) | refused_requests(),
+    history=histories(),
+)
+@example(sent=build_request(version=3), history=ALONE)
+@example(sent=ILLEGAL_NAME, history=ALONE)
+@example(sent=WRONG_IDS, history=ALONE)
+@example(sent=HALF_AN_IDENTITY, history=ALONE)
+def test_tags_at_their_default_are_not_sent(
+    broker: Broker, sent: Request, history: ConnectionHistory
+) -> None:
     """A response, refusals included, carries no known tagged field that has its default value."""
     assume_served(broker, sent)
-    answer = decode_success_or_refusal(broker.exchange(sent), api_version=sent.api_version)
+    answer = decode_success_or_refusal(
+        exchange_after(broker, history, sent), api_version=sent.api_version
+    )
     sent_defaults = [
         name
         for tag, (name, default) in TAGGED_DEFAULTS.items()
