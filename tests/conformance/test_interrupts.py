@@ -36,6 +36,7 @@ from fixtures.cleanup.ending_signals import (
 from fixtures.launchers import process as process_launcher
 from fixtures.launchers.process import launch_process
 from fixtures.registry.targets import select_targets
+from tests.conformance import interrupted_in_a_hook
 from tests.conformance.fake_targets import FakeTarget, serve, turning
 from tests.conformance.suite_runs import (
     REPOSITORY,
@@ -44,6 +45,7 @@ from tests.conformance.suite_runs import (
     await_line,
     children_of,
     finish,
+    run_suite,
     start_suite,
     survivors,
 )
@@ -267,6 +269,14 @@ def test_interrupted_run_keeps_rows_without_a_footer(tmp_path: Path) -> None:
     assert run.rows()
     assert "footer" not in run.header
     assert survivors(children) == []
+
+
+def test_interrupt_inside_a_hook_of_another_plugin_is_one(tmp_path: Path) -> None:
+    """It is no error of pytest, whatever wraps the property when it comes."""
+    options = ("--broker", "reference", "-k", "v0_is_served", "-p", interrupted_in_a_hook.__name__)
+    run = run_suite(*options, runs=tmp_path / "runs")
+    assert run.status == INTERRUPTED
+    assert "the run was interrupted, so the grid will leave out its folder" in run.output
 
 
 @pytest.mark.slow
