@@ -16,6 +16,7 @@ from reference_model.judging.agreement import (
     part_of_response,
     refuses,
     summary_of,
+    what_followed,
     what_it_did,
 )
 from reference_model.judging.flexible_headers import response_after_tag_section
@@ -25,6 +26,7 @@ from strategies.minimal_requests import minimal_request
 from tests.described_apis import described_api
 from wire.error_codes import ErrorCode
 from wire.exchange import Arrival, Exchange, Outcome, Request
+from wire.frames import encode_frame
 
 PROFILE = profile_of(NEWEST_RELEASE)
 SENT = build_request(version=3, correlation_id=7)
@@ -184,6 +186,26 @@ def test_refusal_holds_nothing_but_the_error(
     response = bytes.fromhex(payload)
     exchange = Exchange(request=sent, outcome=Outcome.ANSWER, payload=response)
     assert refuses(exchange, ErrorCode.ILLEGAL_SASL_STATE, described_api) is expected
+
+
+@pytest.mark.parametrize(
+    ("surplus", "expected"),
+    [
+        (encode_frame(b"\0\0\0\7again"), "the same response came a second time"),
+        (b"\xff\xff", "then bytes came that belong to no response: 2"),
+        (b"", "the next request was answered"),
+    ],
+)
+def test_what_followed_a_response_is_described(surplus: bytes, expected: str) -> None:
+    """The same frame again is no other bytes."""
+    seen = Exchange(
+        request=SENT,
+        outcome=Outcome.ANSWER,
+        payload=b"\0\0\0\7again",
+        usable=True,
+        surplus=surplus,
+    )
+    assert what_followed(seen) == expected
 
 
 def test_what_differs_is_named_by_field() -> None:
