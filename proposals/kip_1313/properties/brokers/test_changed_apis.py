@@ -91,7 +91,7 @@ def test_telemetry_has_its_id_in_the_header(
     assert_served([exchange])
 
 
-@pytest.mark.needs("more_than_reading", "unknown_apis_survived", "old_telemetry")
+@pytest.mark.needs("more_than_reading", "old_telemetry")
 @pytest.mark.clause("KIP-1313.telemetry-old-and-new")
 @settings(max_examples=MAX_EXAMPLES_FEW)
 @given(instance_id=instance_ids())
