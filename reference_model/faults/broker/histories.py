@@ -8,6 +8,7 @@ from dataclasses import replace
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage
 from reference_model.broker.rules.reaction import AnswerKind, Listing
+from reference_model.faults.broker.kip_482 import tags_of_body
 from reference_model.faults.broker.registry import CORRELATION_ID, OPEN_LISTENERS, defect
 from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
@@ -164,8 +165,7 @@ def a_negative_id_in_a_pipeline_is_cut(context: RequestContext) -> None:
 def tags_are_understood_in_the_first_request(context: RequestContext) -> None:
     """Tagged fields in the body of a request that is not the first one of its connection get INVALID_REQUEST."""
     had_request = context.has_seen("a request", now=True)
-    is_tagged = context.header is not None and context.succeeds and context.body is not None
-    if had_request and is_tagged and not context.payload.endswith(b"\0"):
+    if had_request and context.succeeds and tags_of_body(context):
         context.refuse_name_in(context.version)
 
 
