@@ -88,7 +88,7 @@ def are_tags_read(section: bytes, traits: Traits) -> bool:
 @example(sent=build_with_client_id_bytes(0, b"\xff\xfe"), history=ALONE)
 @example(sent=build_with_client_id_bytes(3, b"\x80\x00"), history=ALONE)
 @example(sent=build_with_client_id_bytes(0, b"\x00\x02\xffa"), history=ALONE)
-@example(sent=build_with_client_id_bytes(0, b"\xff\xfe"), history=after(Earlier.V0))
+@example(sent=build_with_client_id_bytes(0, b"\x00\x02\xffa"), history=after(Earlier.V0))
 def test_odd_client_id_does_not_change_the_answer(
     broker: Broker, sent: Request, history: ConnectionHistory
 ) -> None:

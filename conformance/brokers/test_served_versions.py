@@ -225,9 +225,10 @@ def test_key_with_the_low_byte_of_api_versions_is_another_api(
     assume(not is_listed(broker, key))
     sent = build_with_key(key, version)
     exchange = exchange_after(broker, history, sent, authenticate=True)
-    assert not serves_table(exchange, version), (
-        f"the target takes the API key {key} for that of ApiVersions"
-    )
+    with unless_explained_by_earlier(broker, exchange, probe_request(broker.readable_version)):
+        assert not serves_table(exchange, version), (
+            f"the target takes the API key {key} for that of ApiVersions"
+        )
 
 
 def serves_table(exchange: Exchange, version: int) -> bool:
