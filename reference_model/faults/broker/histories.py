@@ -32,7 +32,8 @@ def _is_misrouted(context: RequestContext) -> bool:
 
 def _refuses_name(context: RequestContext) -> bool:
     body = context.body
-    return not context.succeeds and body is not None and not body.name_is_valid
+    is_refused = context.reaction.error_code is ErrorCode.INVALID_REQUEST
+    return is_refused and body is not None and not body.name_is_valid
 
 
 @defect(Stage.REACTION, "KIP-511.names-accepted")
@@ -86,8 +87,9 @@ def right_ids_are_remembered(context: RequestContext) -> None:
 def half_an_identity_in_one_write_is_served(context: RequestContext) -> None:
     """Half an identity is served if its request arrives in one write with one before it."""
     body = context.body
-    is_half_given = body is not None and body.ids_are_half_given
-    if context.connection.frames_of_read and is_half_given:
+    is_half_given = body is not None and body.name_is_valid and body.ids_are_half_given
+    is_refused = context.reaction.error_code is ErrorCode.INVALID_REQUEST
+    if context.connection.frames_of_read and is_refused and is_half_given:
         context.serve_in(context.version)
 
 
