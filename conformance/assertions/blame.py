@@ -20,6 +20,7 @@ from conformance.assertions.explanations import (
     explanations,
     follows_an_answer,
 )
+from conformance.assertions.histories import what_came_before
 from conformance.assertions.judging import (
     JudgedElsewhere,
     MalformedAnswer,
@@ -136,9 +137,13 @@ def _has_flexible_header(broker: Broker, error: MalformedAnswer) -> bool:
     has_tags = bool(request.header.unknown_tagged_fields) or "header" in request.broken
     if not has_tags and answer.error_code is ErrorCode.NONE:
         return True
+    before = what_came_before(broker, error.exchange)
     controls = (
-        broker.exchange_apart(build_request(version=layout, software=software))
-        for software in (PLAIN_SOFTWARE, ILLEGAL_SOFTWARE)
+        before.exchange(broker, sent) if before else broker.exchange_apart(sent)
+        for sent in (
+            build_request(version=layout, software=software)
+            for software in (PLAIN_SOFTWARE, ILLEGAL_SOFTWARE)
+        )
     )
     return any(
         control.payload is not None

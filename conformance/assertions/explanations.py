@@ -172,8 +172,9 @@ def _clause_after(
         if _fault_after(broker, with_ids, version, error) is None:
             return found.clause
         return NO_IDS if version >= FIRST_VERSION_WITH_CLUSTER_CHECK else OLDER_WITHOUT_IDS
-    # Clauses about layouts are judged by single requests.
-    return SAME_TABLE if version and error.fault is ResponseFault.UNDECODABLE else found.clause
+    # The clause about all versions is judged by single requests.
+    is_old = 0 < version < FIRST_FLEXIBLE_VERSION
+    return SAME_TABLE if is_old and error.fault is ResponseFault.UNDECODABLE else found.clause
 
 
 def _is_same_fault(found: AssertionError, error: MalformedAnswer) -> bool:

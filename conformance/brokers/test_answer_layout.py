@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given, reject
 from hypothesis import strategies as st
 
+from conformance.assertions.answers_after import answer_after
 from conformance.assertions.explanations import ILLEGAL_SOFTWARE
 from conformance.assertions.histories import exchange_after
 from conformance.assertions.judging import (
@@ -23,7 +24,7 @@ from strategies.field_values import (
     Software,
     legal_software,
 )
-from strategies.histories import ALONE, ConnectionHistory, histories
+from strategies.histories import ALONE, ConnectionHistory, Earlier, after, histories
 from strategies.refused_requests import WRONG_IDS
 from strategies.weights import one_branch
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
@@ -74,30 +75,43 @@ def test_body_begins_with_the_error_code(
 
 
 @pytest.mark.clause("KIP-511.v3-body-flexible")
-@given(sent=api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION, software=legal_software()))
-@example(sent=build_request(version=3))
-@example(sent=build_request(version=3, software=Software("name", "v" * 30)))
-def test_body_is_flexible_from_v3(broker: Broker, sent: Request) -> None:
+@given(
+    sent=api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION, software=legal_software()),
+    history=histories(),
+)
+@example(sent=build_request(version=3), history=ALONE)
+@example(sent=build_request(version=3, software=Software("name", "v" * 30)), history=ALONE)
+@example(sent=build_request(version=3), history=after(Earlier.V0))
+def test_body_is_flexible_from_v3(
+    broker: Broker, sent: Request, history: ConnectionHistory
+) -> None:
     """From v3 the body of a response decodes exactly in the flexible encoding."""
     assume_served(broker, sent)
-    decode_answer(broker.exchange(sent), api_version=sent.api_version, exactly=True)
+    exchange = answer_after(broker, history, sent, ErrorCode.NONE)
+    # What follows a body after others is judged by a separate clause.
+    decode_answer(exchange, api_version=sent.api_version, exactly=not history.earlier)
 
 
 @pytest.mark.clause("KIP-511.response-header-fixed")
 @given(
     sent=api_versions_requests(
         min_version=FIRST_FLEXIBLE_VERSION, software=legal_software() | one_branch(PLAINLY_ILLEGAL)
-    )
+    ),
+    history=histories(),
 )
-@example(sent=build_request(version=3))
-@example(sent=build_request(version=3, software=Software("n" * 30, "1")))
-@example(sent=build_request(version=3, software=ILLEGAL_SOFTWARE))
-def test_response_header_has_no_tag_section(broker: Broker, sent: Request) -> None:
+@example(sent=build_request(version=3), history=ALONE)
+@example(sent=build_request(version=3, software=Software("n" * 30, "1")), history=ALONE)
+@example(sent=build_request(version=3, software=ILLEGAL_SOFTWARE), history=ALONE)
+@example(sent=build_request(version=3), history=after(Earlier.NEWEST))
+@example(sent=build_request(version=3, software=ILLEGAL_SOFTWARE), history=after(Earlier.NEWEST))
+def test_response_header_has_no_tag_section(
+    broker: Broker, sent: Request, history: ConnectionHistory
+) -> None:
     """The body directly follows the correlation id, without a tag section between them, also if a name is refused."""
     assume_served(broker, sent)
-    exchange = broker.exchange(sent)
-    if exchange.payload is None and not is_plain(sent):
-        # What has no response has no header: a separate clause judges whether a name is answered.
+    exchange = exchange_after(broker, history, sent)
+    if exchange.payload is None and (history.earlier or not is_plain(sent)):
+        # What has no response has no header: separate clauses judge whether a name, or a request after others, is answered.
         reject()
     flexible = answer_after_flexible_header(exchange, api_version=sent.api_version)
     assert flexible is None, "there is a tag section between the correlation id and the body"

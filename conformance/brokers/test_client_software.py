@@ -8,6 +8,12 @@ from contextlib import AbstractContextManager
 import pytest
 from hypothesis import example, given, settings
 
+from conformance.assertions.answers_after import (
+    answer_after,
+    illegal_like,
+    plain_like,
+    unless_explained_by_earlier,
+)
 from conformance.assertions.histories import exchange_after
 from conformance.assertions.judging import (
     assert_error,
@@ -113,14 +119,23 @@ def test_illegal_name_is_refused(broker: Broker, sent: Request, history: Connect
 @pytest.mark.malformed
 @pytest.mark.clause("KIP-511.names-refused")
 @settings(max_examples=MAX_EXAMPLES_NOT_TEXT)
-@given(sent=names_with_wrong_text())
-@example(sent=build_with_string(3, NAMES[0], b"\x03a\xff", broken=NOT_TEXT))
-@example(sent=build_with_string(3, NAMES[1], b"\x04\xed\xa0\x80", broken=NOT_TEXT))
-def test_name_that_is_not_utf_8_is_refused(broker: Broker, sent: Request) -> None:
+@given(sent=names_with_wrong_text(), history=histories())
+@example(sent=build_with_string(3, NAMES[0], b"\x03a\xff", broken=NOT_TEXT), history=ALONE)
+@example(sent=build_with_string(3, NAMES[1], b"\x04\xed\xa0\x80", broken=NOT_TEXT), history=ALONE)
+@example(
+    sent=build_with_string(3, NAMES[0], b"\x03a\xff", broken=NOT_TEXT),
+    history=after(Earlier.NEWEST),
+)
+def test_name_that_is_not_utf_8_is_refused(
+    broker: Broker, sent: Request, history: ConnectionHistory
+) -> None:
     """Apache Kafka answers a name that is not UTF-8 with INVALID_REQUEST; no broker serves the request."""
     assume_served(broker, sent)
-    with violation_context(sent.broken, sent.data.hex()):
-        exchange = broker.exchange(sent)
+    exchange = exchange_after(broker, history, sent)
+    explained = unless_explained_by_earlier(
+        broker, exchange, illegal_like(sent), ErrorCode.INVALID_REQUEST
+    )
+    with violation_context(sent.broken, sent.data.hex()), explained:
         if broker.pin_is_binding:
             assert_error(exchange, ErrorCode.INVALID_REQUEST)
         else:
@@ -133,17 +148,25 @@ def test_name_that_is_not_utf_8_is_refused(broker: Broker, sent: Request) -> Non
     sent=api_versions_requests(
         min_version=FIRST_FLEXIBLE_VERSION, software=software_with_one(edge_punctuation_texts())
     ),
+    history=histories(),
 )
-@example(sent=build_request(version=3, software=Software("-a", "1")))
-@example(sent=build_request(version=3, software=Software("a", "1.")))
-def test_punctuation_at_an_edge_is_refused(broker: Broker, sent: Request) -> None:
+@example(sent=build_request(version=3, software=Software("-a", "1")), history=ALONE)
+@example(sent=build_request(version=3, software=Software("a", "1.")), history=ALONE)
+@example(sent=build_request(version=3, software=Software("-a", "1")), history=after(Earlier.NEWEST))
+def test_punctuation_at_an_edge_is_refused(
+    broker: Broker, sent: Request, history: ConnectionHistory
+) -> None:
     """Apache Kafka refuses a dot or hyphen at an edge; another broker consistently serves or refuses it."""
     assume_served(broker, sent)
     allowed = [ErrorCode.INVALID_REQUEST]
     if not broker.pin_is_binding:
         allowed.append(ErrorCode.NONE)
-    with naming_software(sent):
-        seen = assert_error(broker.exchange(sent), *allowed)
+    exchange = exchange_after(broker, history, sent)
+    explained = unless_explained_by_earlier(
+        broker, exchange, illegal_like(sent), ErrorCode.INVALID_REQUEST
+    )
+    with naming_software(sent), explained:
+        seen = assert_error(exchange, *allowed)
         if not broker.pin_is_binding:
             assert error_code_of(broker.exchange(sent)) is seen, (
                 "the response to the repeated request differs"
@@ -152,13 +175,19 @@ def test_punctuation_at_an_edge_is_refused(broker: Broker, sent: Request) -> Non
 
 @pytest.mark.malformed
 @pytest.mark.clause("KIP-511.refusal-in-request-version")
-@given(sent=api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION, software=PLAINLY_ILLEGAL))
-@example(sent=build_request(version=3, software=Software("", "")))
-def test_refusal_is_written_in_the_request_version(broker: Broker, sent: Request) -> None:
+@given(
+    sent=api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION, software=PLAINLY_ILLEGAL),
+    history=histories(),
+)
+@example(sent=build_request(version=3, software=Software("", "")), history=ALONE)
+@example(sent=build_request(version=3, software=Software("", "")), history=after(Earlier.NEWEST))
+def test_refusal_is_written_in_the_request_version(
+    broker: Broker, sent: Request, history: ConnectionHistory
+) -> None:
     """A refused name is answered in the request's version with an empty table, on a usable connection."""
     assume_served(broker, sent)
     with naming_software(sent):
-        exchange = broker.exchange(sent)
+        exchange = answer_after(broker, history, sent, ErrorCode.INVALID_REQUEST)
         answer = decode_answer(exchange, api_version=sent.api_version, exactly=True)
         assert answer.api_keys == (), "the response refuses the name and lists API versions"
         assert_kept(exchange, "the connection serves no request after the refusal")
@@ -166,11 +195,15 @@ def test_refusal_is_written_in_the_request_version(broker: Broker, sent: Request
 
 @pytest.mark.malformed
 @pytest.mark.clause("KIP-511.null-name-refused")
-@given(sent=requests_with_null_name())
-@example(sent=build_with_null_name(3, "client_software_name"))
-@example(sent=build_with_null_name(3, "client_software_version"))
-def test_null_name_closes_the_connection(broker: Broker, sent: Request) -> None:
+@given(sent=requests_with_null_name(), history=histories())
+@example(sent=build_with_null_name(3, "client_software_name"), history=ALONE)
+@example(sent=build_with_null_name(3, "client_software_version"), history=ALONE)
+@example(sent=build_with_null_name(3, "client_software_name"), history=after(Earlier.NEWEST))
+def test_null_name_closes_the_connection(
+    broker: Broker, sent: Request, history: ConnectionHistory
+) -> None:
     """A broker closes the connection if the software name or version is null."""
     assume_served(broker, sent)
-    exchange = broker.exchange(sent)
-    assert exchange.outcome is Outcome.CLOSED, summary_of(exchange)
+    exchange = exchange_after(broker, history, sent)
+    with unless_explained_by_earlier(broker, exchange, plain_like(sent)):
+        assert exchange.outcome is Outcome.CLOSED, summary_of(exchange)

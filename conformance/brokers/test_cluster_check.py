@@ -6,6 +6,12 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from conformance.assertions.answers_after import (
+    answer_after,
+    illegal_like,
+    plain_like,
+    unless_explained_by_earlier,
+)
 from conformance.assertions.histories import exchange_after
 from conformance.assertions.judging import (
     MalformedAnswer,
@@ -55,6 +61,7 @@ EXPECTED = {
     **dict.fromkeys(MISROUTED, ErrorCode.REBOOTSTRAP_REQUIRED),
 }
 """The error code for each kind of ids, if the broker checks them."""
+REFUSALS_OF_IDS = (ErrorCode.INVALID_REQUEST, ErrorCode.REBOOTSTRAP_REQUIRED)
 
 
 @pytest.mark.needs("cluster_id")
@@ -166,11 +173,18 @@ def test_wrong_node_id_is_refused(broker: Broker, offset: int, history: Connecti
     ids=st.sampled_from((*MISROUTED, *HALF_GIVEN)),
     refused=PLAINLY_ILLEGAL,
     version=st.just(FIRST_VERSION_WITH_CLUSTER_CHECK) | unknown_versions(),
+    history=histories(),
 )
-@example(ids=Given.WRONG_CLUSTER, refused=Software("a b", "1"), version=5)
-@example(ids=Given.WRONG_NODE, refused=Software("", "1"), version=6)
+@example(ids=Given.WRONG_CLUSTER, refused=Software("a b", "1"), version=5, history=ALONE)
+@example(ids=Given.WRONG_NODE, refused=Software("", "1"), version=6, history=ALONE)
+@example(
+    ids=Given.WRONG_CLUSTER,
+    refused=Software("a b", "1"),
+    version=5,
+    history=after(Earlier.RIGHT_IDS),
+)
 def test_version_then_name_then_ids_are_checked(
-    broker: Broker, ids: Given, refused: Software, version: int
+    broker: Broker, ids: Given, refused: Software, version: int, history: ConnectionHistory
 ) -> None:
     """Of several faults, a broker reports an unsupported version first, then a software name, then the ids."""
     assume(version == FIRST_VERSION_WITH_CLUSTER_CHECK or version > broker.max_version)
@@ -180,21 +194,31 @@ def test_version_then_name_then_ids_are_checked(
     )
     served = version <= broker.max_version
     expected = ErrorCode.INVALID_REQUEST if served else ErrorCode.UNSUPPORTED_VERSION
-    (exchange,) = broker.converse([sent])
-    assert_error(exchange, expected)
+    control = illegal_like(sent) if served else plain_like(sent)
+    exchange = exchange_after(broker, history, sent, authenticate=True)
+    with unless_explained_by_earlier(broker, exchange, control, expected):
+        assert_error(exchange, expected)
 
 
 @pytest.mark.malformed
 @pytest.mark.needs("cluster_id")
 @pytest.mark.clause("KIP-1242.refusal-shape")
-@given(ids=st.sampled_from((*MISROUTED, *HALF_GIVEN)))
-@example(ids=Given.WRONG_CLUSTER)
-@example(ids=Given.CLUSTER_ALONE)
-def test_refusal_of_ids_is_written_in_the_request_version(broker: Broker, ids: Given) -> None:
+@given(ids=st.sampled_from((*MISROUTED, *HALF_GIVEN)), history=histories())
+@example(ids=Given.WRONG_CLUSTER, history=ALONE)
+@example(ids=Given.CLUSTER_ALONE, history=ALONE)
+@example(ids=Given.WRONG_CLUSTER, history=after(Earlier.WRONG_CLUSTER))
+def test_refusal_of_ids_is_written_in_the_request_version(
+    broker: Broker, ids: Given, history: ConnectionHistory
+) -> None:
     """Refused ids are answered in the request's version with an empty table, on a usable connection."""
     sent = build_request_with(ids_given(ids, right_ids(broker)))
-    following = build_request(version=0, correlation_id=8)
-    refusal, next_one = broker.converse([sent, following])
+    if history.earlier:
+        # Whether the connection is kept is judged by the examples without earlier requests.
+        refusal = answer_after(broker, history, sent, *REFUSALS_OF_IDS)
+        next_one = refusal
+    else:
+        following = build_request(version=0, correlation_id=8)
+        refusal, next_one = broker.converse([sent, following])
     answer = decode_answer(refusal, api_version=sent.api_version, exactly=True)
     # Whether it is refused is judged by other clauses.
     assume(answer.error_code is not ErrorCode.NONE)
@@ -221,11 +245,14 @@ def test_versions_without_ids_are_never_refused_for_them(
     assert_error(exchange, ErrorCode.NONE)
 
 
-def assert_checked_as_on_plaintext(broker: Broker, ids: Given) -> None:
-    """Fail unless a listener answers ids as the broker's plaintext listener does, and as KIP-1242 says."""
+def assert_checked_as_on_plaintext(
+    broker: Broker, ids: Given, history: ConnectionHistory = ALONE
+) -> None:
+    """Fail unless a listener answers ids as the broker's plaintext listener does after the same requests, and as KIP-1242 says."""
     sent = build_request_with(ids_given(ids, right_ids(broker)))
-    elsewhere = error_code_of(broker.sibling("plaintext").exchange(sent))
-    exchange = broker.exchange(sent)
+    codes = set(EXPECTED.values())
+    elsewhere = error_code_of(answer_after(broker.sibling("plaintext"), history, sent, *codes))
+    exchange = answer_after(broker, history, sent, *codes)
     seen = error_code_of(exchange)
     if seen is not elsewhere:
         raise MalformedAnswer(
@@ -233,7 +260,9 @@ def assert_checked_as_on_plaintext(broker: Broker, ids: Given) -> None:
             f"{seen!r} for {ids.value}, but {elsewhere!r} on plaintext",
             fault=ResponseFault.OTHER_ERROR,
         )
-    assert seen is EXPECTED[ids], f"{seen!r} for {ids.value}, here and on plaintext"
+    if not history.earlier:
+        # After others, clauses of their own judge it on plaintext.
+        assert seen is EXPECTED[ids], f"{seen!r} for {ids.value}, here and on plaintext"
 
 
 @pytest.mark.malformed
@@ -256,13 +285,16 @@ def test_ids_are_checked_before_authentication(broker: Broker, ids: Given) -> No
 @pytest.mark.needs("cluster_id", "plaintext")
 @pytest.mark.listeners(*CONTROLLER_LISTENERS)
 @pytest.mark.clause("KIP-1242.on-the-controller")
-@given(ids=st.sampled_from(Given))
-@example(ids=Given.NEITHER)
-@example(ids=Given.BOTH)
-@example(ids=Given.CLUSTER_ALONE)
-@example(ids=Given.NODE_ALONE)
-@example(ids=Given.WRONG_CLUSTER)
-@example(ids=Given.WRONG_NODE)
-def test_ids_are_checked_on_the_controller(broker: Broker, ids: Given) -> None:
-    """A controller answers ids as the broker's plaintext listener does."""
-    assert_checked_as_on_plaintext(broker, ids)
+@given(ids=st.sampled_from(Given), history=histories())
+@example(ids=Given.NEITHER, history=ALONE)
+@example(ids=Given.BOTH, history=ALONE)
+@example(ids=Given.CLUSTER_ALONE, history=ALONE)
+@example(ids=Given.NODE_ALONE, history=ALONE)
+@example(ids=Given.WRONG_CLUSTER, history=ALONE)
+@example(ids=Given.WRONG_NODE, history=ALONE)
+@example(ids=Given.WRONG_CLUSTER, history=after(Earlier.NEWEST))
+def test_ids_are_checked_on_the_controller(
+    broker: Broker, ids: Given, history: ConnectionHistory
+) -> None:
+    """A controller answers ids as the broker's plaintext listener does, also after others on the connection."""
+    assert_checked_as_on_plaintext(broker, ids, history)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from conformance.assertions.answers_after import answer_after, success_after
 from conformance.assertions.correlation_ids import assert_own_ids
 from conformance.assertions.epochs import assert_epoch_never_fell
 from conformance.assertions.features import (
@@ -32,6 +33,7 @@ from reference_model.judging.same_response import stable_part
 from reference_model.profiles.listeners import CONTROLLER_LISTENERS, LISTENERS, PLAINTEXT
 from strategies.api_versions import FLEXIBLE_VERSIONS, api_versions_requests, build_request
 from strategies.field_values import unknown_tagged_fields
+from strategies.histories import ALONE, ConnectionHistory, Earlier, after, histories
 from strategies.refused_requests import (
     HALF_AN_IDENTITY,
     ILLEGAL_NAME,
@@ -44,6 +46,7 @@ from wire.api_versions import (
     ApiVersionsResponse,
     SupportedFeatureKey,
 )
+from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
 from wire.exchange import Exchange, Request
 from wire.primitives import TaggedField, read_raw_tagged_fields
@@ -58,12 +61,17 @@ LONG_CONNECTION = 51
 V3 = build_request(version=3)
 UNSERVED = 99
 """A version that no target serves."""
+POSSIBLE_CODES = (ErrorCode.NONE, ErrorCode.INVALID_REQUEST, ErrorCode.REBOOTSTRAP_REQUIRED)
+"""What a request in a served version with any names and ids may get."""
 FEATURE_TAGS = {field.tag for field in ApiVersionsResponse.FIELDS if field.tag is not None}
 
 
-def features_at(broker: Broker, version: int) -> ApiVersionsResponse:
-    """Return the response at a version."""
-    return decode_answer(broker.exchange(build_request(version=version)), api_version=version)
+def features_at(
+    broker: Broker, version: int, history: ConnectionHistory = ALONE
+) -> ApiVersionsResponse:
+    """Return the response at a version, on a connection of its own that may have carried others."""
+    _, answer = success_after(broker, history, build_request(version=version))
+    return answer
 
 
 def tags_after_body(exchange: Exchange, *, api_version: int) -> set[int]:
@@ -78,14 +86,17 @@ def tags_after_body(exchange: Exchange, *, api_version: int) -> set[int]:
 
 @pytest.mark.needs("features")
 @pytest.mark.clause("FEATURES.absent-below-v3")
-@given(sent=api_versions_requests(max_version=2))
-@example(sent=build_request(version=0))
-@example(sent=build_request(version=1))
-@example(sent=build_request(version=2))
-def test_old_answers_carry_no_features(broker: Broker, sent: Request) -> None:
+@given(sent=api_versions_requests(max_version=2), history=histories())
+@example(sent=build_request(version=0), history=ALONE)
+@example(sent=build_request(version=1), history=ALONE)
+@example(sent=build_request(version=2), history=ALONE)
+@example(sent=build_request(version=0), history=after(Earlier.NEWEST))
+def test_old_answers_carry_no_features(
+    broker: Broker, sent: Request, history: ConnectionHistory
+) -> None:
     """Below v3 a response has no tag section with features and names none of them."""
     assume_served(broker, sent)
-    exchange = broker.exchange(sent)
+    exchange, _ = success_after(broker, history, sent)
     assert not tags_after_body(exchange, api_version=sent.api_version) & FEATURE_TAGS, (
         "tagged fields with features follow the body"
     )
@@ -99,15 +110,18 @@ def test_old_answers_carry_no_features(broker: Broker, sent: Request) -> None:
 
 @pytest.mark.needs("features")
 @pytest.mark.clause("FEATURES.min-zero-only-from-v4")
-@given(version=FLEXIBLE_VERSIONS)
-@example(version=3)
-@example(version=4)
-@example(version=5)
-def test_v3_lists_the_features_without_a_zero_minimum(broker: Broker, version: int) -> None:
+@given(version=FLEXIBLE_VERSIONS, history=histories())
+@example(version=3, history=ALONE)
+@example(version=4, history=ALONE)
+@example(version=5, history=ALONE)
+@example(version=4, history=after(Earlier.NEWEST))
+def test_v3_lists_the_features_without_a_zero_minimum(
+    broker: Broker, version: int, history: ConnectionHistory
+) -> None:
     """v3 lists exactly those features of a later version whose minimum is above 0, with the same ranges."""
     assume(version <= broker.max_version)
-    oldest = features_at(broker, FIRST_FLEXIBLE_VERSION).supported_features
-    drawn = features_at(broker, version).supported_features
+    oldest = features_at(broker, FIRST_FLEXIBLE_VERSION, history).supported_features
+    drawn = features_at(broker, version, history).supported_features
     from_zero = [feature.name for feature in oldest if feature.min_version == 0]
     assert not from_zero, f"v3 lists features whose minimum is 0: {', '.join(from_zero)}"
     assert _ranges(f for f in drawn if f.min_version != 0) == _ranges(oldest), (
@@ -121,13 +135,16 @@ def _ranges(features: Iterable[SupportedFeatureKey]) -> set[tuple[str, int, int]
 
 @pytest.mark.needs("features")
 @pytest.mark.clause("FEATURES.ranges-ordered")
-@given(sent=FLEXIBLE_REQUESTS)
-@example(sent=build_request(version=3))
-@example(sent=build_request(version=4))
-def test_feature_ranges_are_sound(broker: Broker, sent: Request) -> None:
+@given(sent=FLEXIBLE_REQUESTS, history=histories())
+@example(sent=build_request(version=3), history=ALONE)
+@example(sent=build_request(version=4), history=ALONE)
+@example(sent=build_request(version=3), history=after(Earlier.UNSERVED))
+def test_feature_ranges_are_sound(
+    broker: Broker, sent: Request, history: ConnectionHistory
+) -> None:
     """Features have ordered ranges and appear once, and finalized levels lie within the supported ranges."""
     assume_served(broker, sent)
-    answer = decode_answer(broker.exchange(sent), api_version=sent.api_version)
+    _, answer = success_after(broker, history, sent)
     supported = {feature.name: feature for feature in answer.supported_features}
     for features in (answer.supported_features, answer.finalized_features):
         counts = Counter(feature.name for feature in features)
@@ -206,17 +223,20 @@ def test_epoch_of_features_never_falls(broker: Broker, connections: list[list[Re
 @pytest.mark.needs("features")
 @pytest.mark.clause("FEATURES.epoch-monotone")
 @settings(max_examples=REFUSALS)
-@given(sent=refused_requests())
-@example(sent=ILLEGAL_NAME)
-@example(sent=WRONG_IDS)
-@example(sent=HALF_AN_IDENTITY)
-def test_refusals_have_no_other_epoch(broker: Broker, sent: Request) -> None:
+@given(sent=refused_requests(), history=histories())
+@example(sent=ILLEGAL_NAME, history=ALONE)
+@example(sent=WRONG_IDS, history=ALONE)
+@example(sent=HALF_AN_IDENTITY, history=ALONE)
+@example(sent=ILLEGAL_NAME, history=after(Earlier.NEWEST))
+def test_refusals_have_no_other_epoch(
+    broker: Broker, sent: Request, history: ConnectionHistory
+) -> None:
     """A refusal has no features' epoch, or one between those of the successes before and after it."""
     assume_served(broker, sent)
-    if not carries_features(refusal_of(broker, sent)):
+    if not carries_features(refusal_of(broker, history, sent)):
         return
     before = features_at(broker, sent.api_version).finalized_features_epoch
-    refusal = refusal_of(broker, sent)
+    refusal = refusal_of(broker, history, sent)
     after = features_at(broker, sent.api_version).finalized_features_epoch
     epoch = refusal.finalized_features_epoch
     # The nodes that a load balancer leads to learn of a new epoch at different times.
@@ -232,14 +252,17 @@ def test_refusals_have_no_other_epoch(broker: Broker, sent: Request) -> None:
 @pytest.mark.needs("features")
 @pytest.mark.clause("FEATURES.same-on-repeat")
 @settings(max_examples=REFUSALS)
-@given(sent=refused_requests())
-@example(sent=ILLEGAL_NAME)
-@example(sent=WRONG_IDS)
-@example(sent=HALF_AN_IDENTITY)
-def test_refusals_list_no_other_features(broker: Broker, sent: Request) -> None:
+@given(sent=refused_requests(), history=histories())
+@example(sent=ILLEGAL_NAME, history=ALONE)
+@example(sent=WRONG_IDS, history=ALONE)
+@example(sent=HALF_AN_IDENTITY, history=ALONE)
+@example(sent=ILLEGAL_NAME, history=after(Earlier.NEWEST))
+def test_refusals_list_no_other_features(
+    broker: Broker, sent: Request, history: ConnectionHistory
+) -> None:
     """A refusal lists no features, or those that a success in the same version lists."""
     assume_served(broker, sent)
-    refusal = refusal_of(broker, sent)
+    refusal = refusal_of(broker, history, sent)
     if not carries_features(refusal):
         return
     success = features_at(broker, sent.api_version)
@@ -247,9 +270,10 @@ def test_refusals_list_no_other_features(broker: Broker, sent: Request) -> None:
         assert not listed or listed == right, "a refusal lists other features than a success"
 
 
-def refusal_of(broker: Broker, sent: Request) -> ApiVersionsResponse:
+def refusal_of(broker: Broker, history: ConnectionHistory, sent: Request) -> ApiVersionsResponse:
     """Return the response to a request that is not plain; the example is rejected without one in the request's version."""
-    return decode_success_or_refusal(broker.exchange(sent), api_version=sent.api_version)
+    exchange = answer_after(broker, history, sent, *POSSIBLE_CODES)
+    return decode_success_or_refusal(exchange, api_version=sent.api_version)
 
 
 def carries_features(answer: ApiVersionsResponse) -> bool:
@@ -287,16 +311,19 @@ def _features_of(answer: ApiVersionsResponse) -> tuple[object, ...]:
 
 @pytest.mark.needs("features")
 @pytest.mark.clause("FEATURES.same-on-repeat")
-@given(versions=st.lists(FLEXIBLE_VERSIONS, min_size=2, max_size=4))
-@example(versions=[3, 4, 5])
-@example(versions=[3, 4])
-def test_finalized_levels_do_not_depend_on_the_version(broker: Broker, versions: list[int]) -> None:
+@given(versions=st.lists(FLEXIBLE_VERSIONS, min_size=2, max_size=4), history=histories())
+@example(versions=[3, 4, 5], history=ALONE)
+@example(versions=[3, 4], history=ALONE)
+@example(versions=[3, 4, 5], history=after(Earlier.ILLEGAL_NAME))
+def test_finalized_levels_do_not_depend_on_the_version(
+    broker: Broker, versions: list[int], history: ConnectionHistory
+) -> None:
     """Every version that is served gives the same finalized levels, each on a connection of its own."""
     # Many releases serve v3 and nothing above it: there, several connections are compared.
     served = [min(version, broker.max_version) for version in versions]
     levels = []
     for version in served:
-        answer = features_at(broker, version)
+        answer = features_at(broker, version, history)
         levels.append(
             {
                 (each.name, each.min_version_level, each.max_version_level)

@@ -6,6 +6,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from conformance.assertions.answers_after import (
+    plain_like,
+    success_after,
+    unless_explained_by_earlier,
+)
+from conformance.assertions.histories import exchange_after
 from conformance.assertions.judging import (
     MalformedAnswer,
     ResponseFault,
@@ -22,6 +28,7 @@ from reference_model.judging.same_response import stable_part
 from reference_model.profiles.profile import Traits
 from strategies.api_versions import build_request
 from strategies.field_values import MOST_TAGS_SERVED, ManyTags, too_many_tags
+from strategies.histories import ALONE, ConnectionHistory, Earlier, after, histories
 from strategies.odd_requests import (
     CLUSTER_ID,
     NAMES,
@@ -49,11 +56,12 @@ MOST_SHOWN_BYTES = 200
 MAX_EXAMPLES_OF_OTHER_APIS = 30
 
 
-def assert_handled_as_pinned(broker: Broker, sent: Request) -> None:
-    """Fail unless a request is served, refused or closed as the release's profile says."""
+def assert_handled_as_pinned(broker: Broker, sent: Request, history: ConnectionHistory) -> None:
+    """Fail unless a request, after others, is served, refused or closed as the release's profile says."""
     allowed = reactions(sent.data[SIZE_BYTES:], broker.profile, broker.identity)
-    with violation_context(sent.broken, sent.data[:MOST_SHOWN_BYTES].hex()):
-        exchange = broker.exchange(sent)
+    exchange = exchange_after(broker, history, sent)
+    explained = unless_explained_by_earlier(broker, exchange, plain_like(sent))
+    with violation_context(sent.broken, sent.data[:MOST_SHOWN_BYTES].hex()), explained:
         seen = (exchange.outcome, ErrorCode.NONE)
         if exchange.outcome is Outcome.ANSWER:
             answer = decode_answer(exchange, api_version=sent.api_version)
@@ -76,17 +84,20 @@ def are_tags_read(section: bytes, traits: Traits) -> bool:
 
 @pytest.mark.malformed
 @pytest.mark.clause("PROTOCOL.client-id-bytes")
-@given(sent=requests_with_odd_client_id())
-@example(sent=build_with_client_id_bytes(0, b"\xff\xfe"))
-@example(sent=build_with_client_id_bytes(3, b"\x80\x00"))
-@example(sent=build_with_client_id_bytes(0, b"\x00\x02\xffa"))
-def test_odd_client_id_does_not_change_the_answer(broker: Broker, sent: Request) -> None:
+@given(sent=requests_with_odd_client_id(), history=histories())
+@example(sent=build_with_client_id_bytes(0, b"\xff\xfe"), history=ALONE)
+@example(sent=build_with_client_id_bytes(3, b"\x80\x00"), history=ALONE)
+@example(sent=build_with_client_id_bytes(0, b"\x00\x02\xffa"), history=ALONE)
+@example(sent=build_with_client_id_bytes(0, b"\x00\x02\xffa"), history=after(Earlier.V0))
+def test_odd_client_id_does_not_change_the_answer(
+    broker: Broker, sent: Request, history: ConnectionHistory
+) -> None:
     """A client id of negative length, or one that is not UTF-8, gets the same response as a plain one."""
     assume_served(broker, sent)
     version = sent.api_version
-    plain = decode_answer(broker.exchange(build_request(version=version)), api_version=version)
+    _, plain = success_after(broker, history, build_request(version=version))
     with violation_context(sent.broken, sent.data.hex()):
-        answer = decode_answer(broker.exchange(sent), api_version=version)
+        answer = decode_answer(exchange_after(broker, history, sent), api_version=version)
         assert stable_part(answer) == stable_part(plain), (
             "the response differs from that to a plain client id"
         )
@@ -94,32 +105,57 @@ def test_odd_client_id_does_not_change_the_answer(broker: Broker, sent: Request)
 
 @pytest.mark.malformed
 @pytest.mark.clause("KIP-482.varint-limits")
-@given(sent=requests_with_odd_varints() | requests_with_odd_string_lengths())
-@example(sent=build_with_tag_section(3, "body", bytes.fromhex("808080808000"), broken="six bytes"))
-@example(sent=build_with_tag_section(3, "header", b"\x80\x00", broken="long zero"))
-@example(sent=build_with_tag_section(3, "body", b"\x80\x80\x80\x80\x70", broken="high bits"))
-@example(sent=build_with_tag_section(3, "header", b"\xff\xff\xff\xff\x0f", broken="negative count"))
-@example(sent=build_with_string(3, NAMES[0], b"\x83\x001a", broken=ODD_LENGTH))
-@example(sent=build_with_string(3, NAMES[1], b"\x83\x80\x80\x80\x701a", broken=ODD_LENGTH))
-@example(sent=build_with_string(3, NAMES[0], b"\x83\x80\x80\x80\x80\x001a", broken=ODD_LENGTH))
-@example(sent=build_with_string(3, NAMES[1], b"\xff\xff\xff\xff\x0f", broken=ODD_LENGTH))
-@example(sent=build_with_string(5, CLUSTER_ID, b"\x80\x80\x00", broken=ODD_LENGTH))
-def test_odd_varints_go_as_pinned(broker: Broker, sent: Request) -> None:
+@given(sent=requests_with_odd_varints() | requests_with_odd_string_lengths(), history=histories())
+@example(
+    sent=build_with_tag_section(3, "body", bytes.fromhex("808080808000"), broken="six bytes"),
+    history=ALONE,
+)
+@example(sent=build_with_tag_section(3, "header", b"\x80\x00", broken="long zero"), history=ALONE)
+@example(
+    sent=build_with_tag_section(3, "body", b"\x80\x80\x80\x80\x70", broken="high bits"),
+    history=ALONE,
+)
+@example(
+    sent=build_with_tag_section(3, "header", b"\xff\xff\xff\xff\x0f", broken="negative count"),
+    history=ALONE,
+)
+@example(sent=build_with_string(3, NAMES[0], b"\x83\x001a", broken=ODD_LENGTH), history=ALONE)
+@example(
+    sent=build_with_string(3, NAMES[1], b"\x83\x80\x80\x80\x701a", broken=ODD_LENGTH), history=ALONE
+)
+@example(
+    sent=build_with_string(3, NAMES[0], b"\x83\x80\x80\x80\x80\x001a", broken=ODD_LENGTH),
+    history=ALONE,
+)
+@example(
+    sent=build_with_string(3, NAMES[1], b"\xff\xff\xff\xff\x0f", broken=ODD_LENGTH), history=ALONE
+)
+@example(sent=build_with_string(5, CLUSTER_ID, b"\x80\x80\x00", broken=ODD_LENGTH), history=ALONE)
+@example(
+    sent=build_with_tag_section(3, "header", b"\x80\x00", broken="long zero"),
+    history=after(Earlier.NEWEST),
+)
+def test_odd_varints_go_as_pinned(
+    broker: Broker, sent: Request, history: ConnectionHistory
+) -> None:
     """A request with a long, too long or negative varint is served or closed as in the release's profile."""
     assume_served(broker, sent)
-    assert_handled_as_pinned(broker, sent)
+    assert_handled_as_pinned(broker, sent, history)
 
 
 @pytest.mark.malformed
 @pytest.mark.clause("KIP-482.tag-order-in-requests")
-@given(sent=requests_with_tags_out_of_order())
-@example(sent=build_with_tags(3, "header", (100, 100)))
-@example(sent=build_with_tags(3, "body", (100, 100)))
-@example(sent=build_with_tags(3, "body", (101, 100)))
-def test_tags_out_of_order_go_as_pinned(broker: Broker, sent: Request) -> None:
+@given(sent=requests_with_tags_out_of_order(), history=histories())
+@example(sent=build_with_tags(3, "header", (100, 100)), history=ALONE)
+@example(sent=build_with_tags(3, "body", (100, 100)), history=ALONE)
+@example(sent=build_with_tags(3, "body", (101, 100)), history=ALONE)
+@example(sent=build_with_tags(3, "header", (100, 100)), history=after(Earlier.NEWEST))
+def test_tags_out_of_order_go_as_pinned(
+    broker: Broker, sent: Request, history: ConnectionHistory
+) -> None:
     """A request with duplicate or descending tags is served or closed as in the release's profile."""
     assume_served(broker, sent)
-    assert_handled_as_pinned(broker, sent)
+    assert_handled_as_pinned(broker, sent, history)
 
 
 @pytest.mark.malformed
@@ -129,16 +165,20 @@ def test_tags_out_of_order_go_as_pinned(broker: Broker, sent: Request) -> None:
     version=st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION),
     place=st.sampled_from(PARTS),
     tags=too_many_tags(),
+    history=histories(),
 )
-@example(version=3, place="header", tags=ManyTags(MOST_TAGS_SERVED + 1))
-@example(version=3, place="body", tags=ManyTags(MOST_TAGS_SERVED + 1))
+@example(version=3, place="header", tags=ManyTags(MOST_TAGS_SERVED + 1), history=ALONE)
+@example(version=3, place="body", tags=ManyTags(MOST_TAGS_SERVED + 1), history=ALONE)
+@example(
+    version=3, place="body", tags=ManyTags(MOST_TAGS_SERVED + 1), history=after(Earlier.NEWEST)
+)
 def test_too_many_tags_go_as_pinned(
-    broker: Broker, version: int, place: str, tags: ManyTags
+    broker: Broker, version: int, place: str, tags: ManyTags, history: ConnectionHistory
 ) -> None:
     """A request with more than ten thousand tags in a section is served or closed as in the release's profile."""
     sent = build_with_tag_section(version, place, tags.section, broken=f"{tags.number} tags")
     assume_served(broker, sent)
-    assert_handled_as_pinned(broker, sent)
+    assert_handled_as_pinned(broker, sent, history)
 
 
 @pytest.mark.malformed

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from conformance.assertions.answers_after import success_after
 from conformance.assertions.histories import exchange_after
 from conformance.assertions.judging import (
     assert_error,
@@ -74,14 +75,16 @@ def test_v0_is_served(broker: Broker, sent: Request, history: ConnectionHistory)
 
 
 @pytest.mark.clause("KIP-35.table-lists-itself")
-@given(sent=SERVED_REQUESTS)
-@example(sent=build_request(version=0))
-@example(sent=build_request(version=3))
-def test_table_lists_api_versions_from_v0(broker: Broker, sent: Request) -> None:
+@given(sent=SERVED_REQUESTS, history=histories())
+@example(sent=build_request(version=0), history=ALONE)
+@example(sent=build_request(version=3), history=ALONE)
+@example(sent=build_request(version=3), history=after(Earlier.OTHER_SOFTWARE))
+def test_table_lists_api_versions_from_v0(
+    broker: Broker, sent: Request, history: ConnectionHistory
+) -> None:
     """The table has an entry for ApiVersions, and its minimum is 0."""
     assume_served(broker, sent)
-    exchange = broker.exchange(sent)
-    answer = decode_answer(exchange, api_version=sent.api_version)
+    exchange, answer = success_after(broker, history, sent)
     own_range = answer.range_of(API_VERSIONS_KEY)
     with read_in_layout(exchange, api_version=sent.api_version):
         assert own_range is not None, "ApiVersions is not listed"
@@ -89,14 +92,14 @@ def test_table_lists_api_versions_from_v0(broker: Broker, sent: Request) -> None
 
 
 @pytest.mark.clause("KIP-35.ranges-ordered")
-@given(sent=SERVED_REQUESTS)
-@example(sent=build_request(version=0))
-@example(sent=build_request(version=3))
-def test_ranges_are_ordered(broker: Broker, sent: Request) -> None:
+@given(sent=SERVED_REQUESTS, history=histories())
+@example(sent=build_request(version=0), history=ALONE)
+@example(sent=build_request(version=3), history=ALONE)
+@example(sent=build_request(version=3), history=after(Earlier.UNSERVED))
+def test_ranges_are_ordered(broker: Broker, sent: Request, history: ConnectionHistory) -> None:
     """No entry of the table has a negative minimum or a maximum below its minimum."""
     assume_served(broker, sent)
-    exchange = broker.exchange(sent)
-    answer = decode_answer(exchange, api_version=sent.api_version)
+    exchange, answer = success_after(broker, history, sent)
     wrong = [
         f"{entry.api_key}: v{entry.min_version} to v{entry.max_version}"
         for entry in answer.api_keys
@@ -107,14 +110,14 @@ def test_ranges_are_ordered(broker: Broker, sent: Request) -> None:
 
 
 @pytest.mark.clause("KIP-35.keys-unique")
-@given(sent=SERVED_REQUESTS)
-@example(sent=build_request(version=0))
-@example(sent=build_request(version=3))
-def test_no_key_stands_twice(broker: Broker, sent: Request) -> None:
+@given(sent=SERVED_REQUESTS, history=histories())
+@example(sent=build_request(version=0), history=ALONE)
+@example(sent=build_request(version=3), history=ALONE)
+@example(sent=build_request(version=0), history=after(Earlier.NEWEST))
+def test_no_key_stands_twice(broker: Broker, sent: Request, history: ConnectionHistory) -> None:
     """No API key appears twice in the table."""
     assume_served(broker, sent)
-    exchange = broker.exchange(sent)
-    answer = decode_answer(exchange, api_version=sent.api_version)
+    exchange, answer = success_after(broker, history, sent)
     counts = Counter(entry.api_key for entry in answer.api_keys)
     twice = [str(key) for key, count in counts.items() if count > 1]
     with read_in_layout(exchange, api_version=sent.api_version):
@@ -132,6 +135,7 @@ def test_no_key_stands_twice(broker: Broker, sent: Request) -> None:
 @example(versions=[3, 4, 5], software=Software("librdkafka", "2.16.0"), history=ALONE)
 @example(versions=[3, 4, 5], software=Software("apache-kafka-java", "4.3.0"), history=ALONE)
 @example(versions=[3], software=PLAIN_SOFTWARE, history=after(Earlier.ILLEGAL_NAME))
+@example(versions=[3], software=PLAIN_SOFTWARE, history=after(Earlier.UNSERVED))
 def test_table_is_the_same_at_every_version(
     broker: Broker, versions: list[int], software: Software, history: ConnectionHistory
 ) -> None:
@@ -186,19 +190,23 @@ def test_one_connection_does_not_change_another(
     sent=api_versions_requests(
         trailing=st.binary(min_size=1, max_size=40)
         | lengths_at_buffer_sizes(LARGEST_TRAILING).map(bytes)
-    )
+    ),
+    history=histories(),
 )
-@example(sent=build_request(version=0, trailing=b"\0"))
-@example(sent=build_request(version=0, trailing=bytes(LARGEST_TRAILING)))
-def test_trailing_bytes_are_ignored(broker: Broker, sent: Request) -> None:
+@example(sent=build_request(version=0, trailing=b"\0"), history=ALONE)
+@example(sent=build_request(version=0, trailing=bytes(LARGEST_TRAILING)), history=ALONE)
+@example(sent=build_request(version=0, trailing=b"\0"), history=after(Earlier.V0))
+def test_trailing_bytes_are_ignored(
+    broker: Broker, sent: Request, history: ConnectionHistory
+) -> None:
     """A broker answers a request with bytes after its body in the same way as one without."""
     assume_served(broker, sent)
     version = sent.api_version
-    plain = decode_answer(broker.exchange(build_request(version=version)), api_version=version)
+    _, plain = success_after(broker, history, build_request(version=version))
     assert sent.body is not None
     trailing = sent.data[len(encode_request(sent.header, sent.body).data) :]
     with violation_context("bytes after the body", trailing[:MOST_SHOWN_BYTES].hex()):
-        answer = decode_answer(broker.exchange(sent), api_version=version)
+        answer = decode_answer(exchange_after(broker, history, sent), api_version=version)
         assert stable_part(answer) == stable_part(plain), (
             "the response differs from that without them"
         )

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from conformance.assertions.answers_after import unless_explained_by_earlier
 from conformance.assertions.gated_apis import missing_feature
+from conformance.assertions.histories import exchange_after
 from conformance.assertions.items import Item, names_of
 from conformance.assertions.judging import MalformedAnswer, Unjudged, decode_answer
 from conformance.assertions.other_apis import (
@@ -20,7 +22,6 @@ from conformance.assertions.other_apis import (
     filled_table,
     neighbouring_items,
     other_items,
-    send,
     skipped_apis,
     steps_to_table,
     undescribed_items,
@@ -41,6 +42,7 @@ from conformance.engine.sweeping import Sweep
 from fixtures.artefacts.message_schemas import catalogue_of
 from fixtures.under_test.broker import Broker
 from reference_model.judging.agreement import what_it_did
+from strategies.histories import ALONE, ConnectionHistory, Earlier, after, histories
 from strategies.other_apis import (
     bare_requests,
     build_bare_request,
@@ -51,7 +53,7 @@ from strategies.other_apis import (
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import NEWEST_VERSION
 from wire.error_codes import ErrorCode
-from wire.exchange import Exchange, Outcome, Request
+from wire.exchange import Exchange, Outcome, Request, probe_request
 from wire.primitives import INT16_MAX, INT16_MIN
 
 ADVERTISED = Sweep(advertised_items, check_served)
@@ -153,13 +155,16 @@ def assert_closed(exchange: Exchange) -> None:
 @pytest.mark.malformed
 @pytest.mark.needs("other_apis")
 @pytest.mark.clause("PROTOCOL.bad-version-of-known-api-refused")
-@given(place=st.integers(0, 99), distance=distances(), body=st.binary(max_size=20))
-@example(place=0, distance=1, body=b"")
-@example(place=0, distance=-1, body=b"")
-@example(place=0, distance=100, body=b"")
-@example(place=9, distance=1, body=b"")
+@given(
+    place=st.integers(0, 99), distance=distances(), body=st.binary(max_size=20), history=histories()
+)
+@example(place=0, distance=1, body=b"", history=ALONE)
+@example(place=0, distance=-1, body=b"", history=ALONE)
+@example(place=0, distance=100, body=b"", history=ALONE)
+@example(place=9, distance=1, body=b"", history=ALONE)
+@example(place=0, distance=100, body=b"", history=after(Earlier.NEWEST))
 def test_bad_version_of_a_listed_api_is_closed(
-    broker: Broker, place: int, distance: int, body: bytes
+    broker: Broker, place: int, distance: int, body: bytes, history: ConnectionHistory
 ) -> None:
     """A version outside the range of a listed API other than ApiVersions closes the connection."""
     table = [entry for entry in filled_table(broker) if entry.api_key != API_VERSIONS_KEY]
@@ -169,28 +174,32 @@ def test_bad_version_of_a_listed_api_is_closed(
     assume(INT16_MIN <= version <= INT16_MAX)
     sent = build_bare_request(entry.api_key, version, body)
     assume(not is_served(broker, sent))
-    assert_closed(send(broker, sent))
+    exchange = exchange_after(broker, history, sent, authenticate=True)
+    with unless_explained_by_earlier(broker, exchange, probe_request(broker.readable_version)):
+        assert_closed(exchange)
 
 
 @pytest.mark.malformed
 @pytest.mark.clause("PROTOCOL.unknown-api-refused")
-@given(sent=bare_requests())
-@example(sent=build_bare_request(-1, 0))
-@example(sent=build_bare_request(999, 0))
-@example(sent=build_bare_request(999, NEWEST_VERSION + 1))
-@example(sent=build_bare_request(5, 0))
-@example(sent=build_bare_request(52, 0))
-@example(sent=build_bare_request(0, 3))
-def test_unlisted_api_is_closed(broker: Broker, sent: Request) -> None:
+@given(sent=bare_requests(), history=histories())
+@example(sent=build_bare_request(-1, 0), history=ALONE)
+@example(sent=build_bare_request(999, 0), history=ALONE)
+@example(sent=build_bare_request(999, NEWEST_VERSION + 1), history=ALONE)
+@example(sent=build_bare_request(5, 0), history=ALONE)
+@example(sent=build_bare_request(52, 0), history=ALONE)
+@example(sent=build_bare_request(0, 3), history=ALONE)
+@example(sent=build_bare_request(999, 0), history=after(Earlier.V0))
+def test_unlisted_api_is_closed(broker: Broker, sent: Request, history: ConnectionHistory) -> None:
     """A key that the table does not list, whether removed or another listener's, closes the connection."""
     assume(not is_listed(broker, sent.api_key))
     assume(not is_served(broker, sent))
     # Whether it is taken for a request of ApiVersions is judged by a separate clause.
     assume(sent.api_key & LOW_BYTE != API_VERSIONS_KEY)
-    exchange = send(broker, sent)
+    exchange = exchange_after(broker, history, sent, authenticate=True)
     # KIP-35.served-is-listed judges the versions that are served all the same.
     assume(not is_answered(broker, exchange))
-    assert_closed(exchange)
+    with unless_explained_by_earlier(broker, exchange, probe_request(broker.readable_version)):
+        assert_closed(exchange)
 
 
 def is_answered(broker: Broker, exchange: Exchange) -> bool:
@@ -204,19 +213,22 @@ def is_answered(broker: Broker, exchange: Exchange) -> bool:
 @pytest.mark.needs("unknown_apis_survived")
 @pytest.mark.clause("PROTOCOL.api-key-decides")
 @settings(max_examples=FEW_EXAMPLES)
-@given(key=keys_like_api_versions(), version=st.integers(0, NEWEST_VERSION))
-@example(key=274, version=0)
-@example(key=530, version=3)
-@example(key=-238, version=0)
+@given(key=keys_like_api_versions(), version=st.integers(0, NEWEST_VERSION), history=histories())
+@example(key=274, version=0, history=ALONE)
+@example(key=530, version=3, history=ALONE)
+@example(key=-238, version=0, history=ALONE)
+@example(key=274, version=0, history=after(Earlier.V0))
 def test_key_with_the_low_byte_of_api_versions_is_another_api(
-    broker: Broker, key: int, version: int
+    broker: Broker, key: int, version: int, history: ConnectionHistory
 ) -> None:
     """A request whose API key is not 18 gets no response with the table of versions, although its low byte is 18."""
     assume(not is_listed(broker, key))
-    exchange = send(broker, build_with_key(key, version))
-    assert not serves_table(exchange, version), (
-        f"the target takes the API key {key} for that of ApiVersions"
-    )
+    sent = build_with_key(key, version)
+    exchange = exchange_after(broker, history, sent, authenticate=True)
+    with unless_explained_by_earlier(broker, exchange, probe_request(broker.readable_version)):
+        assert not serves_table(exchange, version), (
+            f"the target takes the API key {key} for that of ApiVersions"
+        )
 
 
 def serves_table(exchange: Exchange, version: int) -> bool:

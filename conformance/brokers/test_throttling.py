@@ -12,6 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from conformance.assertions.histories import exchange_after
 from conformance.assertions.judging import (
     assume_served,
     bytes_after_body,
@@ -24,6 +25,7 @@ from fixtures.under_test.broker import Broker
 from reference_model.profiles.listeners import CONTROLLER_LISTENERS, LISTENERS, PLAINTEXT
 from strategies.api_versions import UnservedRequest, api_versions_requests, build_request
 from strategies.field_values import named_client_ids
+from strategies.histories import ALONE, ConnectionHistory, Earlier, after, histories
 from strategies.refused_requests import (
     HALF_AN_IDENTITY,
     ILLEGAL_NAME,
@@ -62,25 +64,31 @@ HELD_BACK = 2
 
 
 @pytest.mark.clause("KIP-35.throttle-time")
-@given(sent=api_versions_requests(client_ids=named_client_ids()) | refused_requests())
-@example(sent=build_request(version=0))
-@example(sent=build_request(version=1))
-@example(sent=build_request(version=2))
-@example(sent=build_request(version=3))
-@example(sent=ILLEGAL_NAME)
-@example(sent=WRONG_IDS)
-@example(sent=HALF_AN_IDENTITY)
-def test_answer_carries_a_throttle_time_from_v1(broker: Broker, sent: Request) -> None:
+@given(
+    sent=api_versions_requests(client_ids=named_client_ids()) | refused_requests(),
+    history=histories(),
+)
+@example(sent=build_request(version=0), history=ALONE)
+@example(sent=build_request(version=1), history=ALONE)
+@example(sent=build_request(version=2), history=ALONE)
+@example(sent=build_request(version=3), history=ALONE)
+@example(sent=ILLEGAL_NAME, history=ALONE)
+@example(sent=WRONG_IDS, history=ALONE)
+@example(sent=HALF_AN_IDENTITY, history=ALONE)
+@example(sent=build_request(version=1), history=after(Earlier.UNSERVED))
+def test_answer_carries_a_throttle_time_from_v1(
+    broker: Broker, sent: Request, history: ConnectionHistory
+) -> None:
     """From v1 a response carries a throttle time that is not negative, which a refusal does not make up; v0 has none."""
     assume_served(broker, sent)
-    exchange = broker.exchange(sent)
+    exchange = exchange_after(broker, history, sent)
     answer = decode_success_or_refusal(exchange, api_version=sent.api_version)
     if has_throttle_time(sent.api_version):
         assert answer.throttle_time_ms >= 0, "the throttle time is negative"
         if answer.throttle_time_ms and answer.error_code is not ErrorCode.NONE:
             # A client that is near its quota may be throttled in one response and not in the next.
             plain = build_request(version=sent.api_version, client_id=sent.header.client_id)
-            exchanges = (broker.exchange(each) for each in (plain, sent, plain))
+            exchanges = (exchange_after(broker, history, each) for each in (plain, sent, plain))
             first, again, last = (
                 decode_success_or_refusal(each, api_version=sent.api_version).throttle_time_ms
                 for each in exchanges

@@ -15,6 +15,7 @@ from reference_model.faults.broker import (
     kip_482,
     kip_511,
     kip_1242,
+    later_requests,
     listeners,
     model,
     neighbours,

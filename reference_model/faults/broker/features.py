@@ -186,7 +186,7 @@ def a_refusal_takes_the_epoch_back(context: RequestContext) -> None:
 def a_second_answer_has_one_feature_more(context: RequestContext) -> None:
     """From the second flexible response on a connection onwards, one more feature is listed."""
     if _carries_features(context) and context.has_seen("features", now=True):
-        late = SupportedFeatureKey(name="late.version", min_version=0, max_version=1)
+        late = SupportedFeatureKey(name="late.version", min_version=1, max_version=1)
         features = (*context.message.supported_features, late)
         context.replace_response(supported_features=features)
 

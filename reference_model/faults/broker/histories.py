@@ -8,6 +8,7 @@ from dataclasses import replace
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage
 from reference_model.broker.rules.reaction import AnswerKind, Listing
+from reference_model.faults.broker.kip_482 import tags_of_body
 from reference_model.faults.broker.registry import CORRELATION_ID, OPEN_LISTENERS, defect
 from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
@@ -31,7 +32,8 @@ def _is_misrouted(context: RequestContext) -> bool:
 
 def _refuses_name(context: RequestContext) -> bool:
     body = context.body
-    return not context.succeeds and body is not None and not body.name_is_valid
+    is_refused = context.reaction.error_code is ErrorCode.INVALID_REQUEST
+    return is_refused and body is not None and not body.name_is_valid
 
 
 @defect(Stage.REACTION, "KIP-511.names-accepted")
@@ -85,8 +87,9 @@ def right_ids_are_remembered(context: RequestContext) -> None:
 def half_an_identity_in_one_write_is_served(context: RequestContext) -> None:
     """Half an identity is served if its request arrives in one write with one before it."""
     body = context.body
-    is_half_given = body is not None and body.ids_are_half_given
-    if context.connection.frames_of_read and is_half_given:
+    is_half_given = body is not None and body.name_is_valid and body.ids_are_half_given
+    is_refused = context.reaction.error_code is ErrorCode.INVALID_REQUEST
+    if context.connection.frames_of_read and is_refused and is_half_given:
         context.serve_in(context.version)
 
 
@@ -164,8 +167,7 @@ def a_negative_id_in_a_pipeline_is_cut(context: RequestContext) -> None:
 def tags_are_understood_in_the_first_request(context: RequestContext) -> None:
     """Tagged fields in the body of a request that is not the first one of its connection get INVALID_REQUEST."""
     had_request = context.has_seen("a request", now=True)
-    is_tagged = context.header is not None and context.succeeds and context.body is not None
-    if had_request and is_tagged and not context.payload.endswith(b"\0"):
+    if had_request and context.succeeds and tags_of_body(context):
         context.refuse_name_in(context.version)
 
 
