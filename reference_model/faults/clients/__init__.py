@@ -13,6 +13,7 @@ from reference_model.faults.clients import (
     kip_1242,
     never_asking,
     nonsense,
+    old_fallbacks,
     protocol,
     slow_brokers,
     success,
