@@ -15,6 +15,7 @@ from reference_model.faults.clients import (
     nonsense,
     old_fallbacks,
     protocol,
+    rebootstraps,
     slow_brokers,
     success,
 )
