@@ -202,6 +202,14 @@ def assert_names_version(play: Play, version: str) -> None:
     )
 
 
+def assert_names_software(play: Play, name: str) -> None:
+    """Fail unless the software name that the client sends is the one that its entry in the registry has, if it has one."""
+    software = software_named_in(play.recording)
+    assert software is None or not name or software[0] == name, (
+        f"the client names itself {software[0]!r}, and not {name!r}"
+    )
+
+
 def assert_begins_with_newest(play: Play, newest: int) -> None:
     """Fail if a connection begins with a version of ApiVersions below the newest one for no reason."""
     lower = begins_below(play.recording, newest=newest)
