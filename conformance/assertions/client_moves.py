@@ -222,6 +222,21 @@ def assert_closes_after(play: Play, error: ErrorCode) -> None:
     assert not connection, connection
 
 
+def assert_waits_for_tls(play: Play) -> None:
+    """Fail if the client writes unencrypted bytes before the TLS handshake of a connection is finished.
+
+    Raises:
+        HarnessError: no connection with TLS came about, so nothing can be judged.
+    """
+    connections = play.recording.connections
+    if not connections:
+        raise HarnessError("the client finished no TLS handshake, even with a healthy broker")
+    for each in connections:
+        assert not each.is_before_tls, (
+            f"connection {each.number}: the client writes before the TLS handshake is finished, unencrypted: {each.unreadable.hex(' ')}"
+        )
+
+
 def assert_bounded(play: Play) -> None:
     """Fail if a client sends ApiVersions requests in a loop."""
     loop = loop_in(play.recording)

@@ -120,7 +120,10 @@ NEEDS: Mapping[str, Need[ClientUnderTest]] = {
             _option("sasl_plain", "for SASL PLAIN"),
             _option("without_cluster_check", "that disables the check"),
             _option("without_rebootstrap", "that disables rebootstrapping"),
-            _option("rebootstraps_after_1_s", "that makes it bootstrap again after a second without metadata"),
+            _option(
+                "rebootstraps_after_1_s",
+                "that makes it bootstrap again after a second without metadata",
+            ),
         )
     ),
     **{name: Need(*need) for of_one in provided("client_needs") for name, need in of_one.items()},

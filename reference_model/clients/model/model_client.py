@@ -200,7 +200,9 @@ class ModelClient(Authentication):
 
     def patience_ms(self, link: Link) -> int:
         """Return the longest wait for a response on a connection; a broker that gives no metadata in time cannot be used."""
-        limit = REBOOTSTRAP_AFTER_MS if REBOOTSTRAPS_AFTER_1_S in self.options else REQUEST_TIMEOUT_MS
+        limit = (
+            REBOOTSTRAP_AFTER_MS if REBOOTSTRAPS_AFTER_1_S in self.options else REQUEST_TIMEOUT_MS
+        )
         return min(super().patience_ms(link), limit)
 
     def after_failure(self, error: ClientError) -> None:

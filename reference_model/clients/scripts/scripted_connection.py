@@ -146,6 +146,11 @@ class ScriptedConnection:
             writes += self._refuse_bytes(self._reader.unread, now_ms)
         return writes
 
+    def receive_before_tls(self, data: bytes, now_ms: int) -> list[Write]:
+        """Take unencrypted bytes that come before the TLS handshake is finished, and return what the broker does: it closes."""
+        self.seen = dataclasses.replace(self.seen, is_before_tls=True)
+        return self._refuse_bytes(data, now_ms)
+
     def client_closed(self, now_ms: int) -> None:
         """Note that the client has closed the connection, unless the broker did before, and forget what was not read."""
         self._closed()
@@ -342,7 +347,11 @@ class ScriptedConnection:
 
     def _describe_cluster(self, api: Api, message: Any, api_version: int) -> Any:
         error_code = self._script.metadata_error
-        if error_code and api.api_key == METADATA_KEY and api_version >= FIRST_METADATA_WITH_AN_ERROR:
+        if (
+            error_code
+            and api.api_key == METADATA_KEY
+            and api_version >= FIRST_METADATA_WITH_AN_ERROR
+        ):
             return api.response(error_code=error_code)
         nodes: list[NodeAddress] = [
             (self._script.id_of(index), host, port)

@@ -18,6 +18,7 @@ from reference_model.faults.clients import (
     rebootstraps,
     slow_brokers,
     success,
+    tls,
 )
 from reference_model.faults.clients.registry import FAULTS
 from reference_model.faults.planted import Fault
