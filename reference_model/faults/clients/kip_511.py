@@ -200,7 +200,7 @@ class FirstVersionAfterAuthenticationIs0(ModelClient):
 # KIP-511.client-name-valid
 
 
-@fault("KIP-511.client-name-valid")
+@fault("KIP-511.client-name-valid", "KIP-511.client-names-itself-truly")
 class SoftwareNameHasASpace(ModelClient):
     """Introduces itself by a name with a space, as a console did."""
 
