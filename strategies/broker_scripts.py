@@ -112,10 +112,18 @@ def ranges_without_a_lower_version() -> st.SearchStrategy[tuple[tuple[int, int],
     return st.just(()) | too_high | reversed_ | negative | extreme
 
 
+def broker_that_refuses_what_it_named(named: int) -> Script:
+    """Return a script of a broker that names a range up to an old version, and on the same connection refuses that one without a range."""
+    first = replace(refusal((0, named)), from_version=FIRST_FLEXIBLE_VERSION)
+    second = replace(REFUSAL_WITHOUT_RANGE, from_version=1)
+    return one_node(first, second, Answer(), timeout_ms=FAILURE_MS)
+
+
 def brokers_with_useless_ranges() -> st.SearchStrategy[Script]:
-    """Brokers that support v0 and refuse every other version with a range that names no lower one."""
+    """Brokers that support v0 and refuse every other version with a range that names no lower one, or an older one that they refuse as well."""
     refusals = ranges_without_a_lower_version().map(lambda ranges: refusal(*ranges))
-    return refusals.map(lambda each: broker_up_to(0, each, timeout_ms=FAILURE_MS))
+    useless = refusals.map(lambda each: broker_up_to(0, each, timeout_ms=FAILURE_MS))
+    return useless | old_versions().map(broker_that_refuses_what_it_named)
 
 
 def brokers_with_odd_ranges() -> st.SearchStrategy[Script]:

@@ -255,7 +255,7 @@ def cluster_ids() -> st.SearchStrategy[str]:
 
 def healthy_clusters(*options: str) -> st.SearchStrategy[Script]:
     """Healthy clusters of one to three brokers; if the client has options, some of them are so old that they have no ids."""
-    old = range(FIRST_FLEXIBLE_VERSION if options else 0)
+    old = range(FIRST_VERSION_WITH_CLUSTER_CHECK if options else 0)
     return st.builds(
         healthy_cluster,
         nodes=st.integers(1, 3),
@@ -306,6 +306,45 @@ def rebootstrapping(*, throttle_time_ms: int = 0, pieces: int = 1, from_version:
         from_version=from_version,
     )
     return healing_connections(ConnectionScript(answers=(answer,)))
+
+
+UNUSABLE = ConnectionScript(on_open="close")
+SILENT = ConnectionScript(on_open="silence")
+METADATA_DEMANDS_REBOOTSTRAP = ConnectionScript(metadata_error=int(ErrorCode.REBOOTSTRAP_REQUIRED))
+
+
+def load_balanced_cluster(
+    first: ConnectionScript, *, nodes: int = 1, options: tuple[str, ...] = ()
+) -> Script:
+    """Return a script of a bootstrap server that no metadata names, and of brokers that a client leaves at first.
+
+    Args:
+        first: what happens on the first connection to each broker; the later ones are healthy.
+        nodes: how many brokers there are.
+        options: the names of the client's options.
+    """
+    script = _kept_asking(
+        (ConnectionScript(),),
+        *[(first, ConnectionScript())] * nodes,
+        ends_after=ENOUGH_WHEN_MISROUTED,
+        options=options,
+    )
+    bootstrap, *others = script.nodes
+    return replace(script, nodes=(replace(bootstrap, is_listed=False), *others))
+
+
+def load_balanced_clusters(
+    firsts: st.SearchStrategy[ConnectionScript], *options: str
+) -> st.SearchStrategy[Script]:
+    """Clusters with `load_balanced_cluster`, of one to three brokers."""
+    return st.builds(
+        load_balanced_cluster, firsts, nodes=st.integers(1, 3), options=st.just(options)
+    )
+
+
+def reasons_to_rebootstrap() -> st.SearchStrategy[ConnectionScript]:
+    """What makes a client bootstrap again: a broker that cannot be used, or whose Metadata demands it."""
+    return st.sampled_from((UNUSABLE, METADATA_DEMANDS_REBOOTSTRAP))
 
 
 def brokers_that_demand_rebootstrapping() -> st.SearchStrategy[Script]:

@@ -25,11 +25,18 @@ from strategies.broker_scripts import (
     FAILURE_MS,
     SUCCESS_MS,
     always_answering,
+    broker_up_to,
     broker_with,
     brokers_that_name_their_range,
     refusal,
 )
-from strategies.cluster_scripts import rebootstrapping
+from strategies.cluster_scripts import (
+    brokers_that_close,
+    closing_broker,
+    healthy_cluster,
+    healthy_clusters,
+    rebootstrapping,
+)
 from strategies.nonsense_scripts import nonsense_answers, refused_for_name
 from wire.api_keys import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.api_versions import (
@@ -146,6 +153,18 @@ def second_version_refused(newest: int) -> Script:
 def second_versions_refused() -> st.SearchStrategy[Script]:
     """Brokers with `second_version_refused`."""
     return st.integers(0, NEWEST_VERSION - 1).map(second_version_refused)
+
+
+WITH_TLS = secured(broker_up_to(NEWEST_VERSION), SSL)
+LOST_WITH_TLS = secured(closing_broker(1), SSL)
+SEVERAL_WITH_TLS = secured(healthy_cluster(nodes=2), SSL)
+"""Healthy brokers with TLS: one, one that closes its connections, and two of which the second is in Metadata alone."""
+
+
+def healthy_brokers_with_tls() -> st.SearchStrategy[Script]:
+    """Healthy clusters with TLS, some of which close each connection after some responses."""
+    scripts = healthy_clusters() | brokers_that_close()
+    return scripts.map(lambda script: secured(script, SSL))
 
 
 def tls_brokers_that_refuse_names() -> st.SearchStrategy[Script]:

@@ -60,6 +60,9 @@ METADATA = api(f"""
         ErrorCode int16 13+
     """)
 
+FIRST_METADATA_WITH_AN_ERROR = 13
+"""The first version of Metadata whose response has an error code of its own (KIP-1102)."""
+
 FIND_COORDINATOR = api(f"""
     {FIND_COORDINATOR_KEY} FindCoordinator 0-6 3+
     request

@@ -202,6 +202,14 @@ def assert_names_version(play: Play, version: str) -> None:
     )
 
 
+def assert_names_software(play: Play, name: str) -> None:
+    """Fail unless the software name that the client sends is the one that its entry in the registry has, if it has one."""
+    software = software_named_in(play.recording)
+    assert software is None or not name or software[0] == name, (
+        f"the client names itself {software[0]!r}, and not {name!r}"
+    )
+
+
 def assert_begins_with_newest(play: Play, newest: int) -> None:
     """Fail if a connection begins with a version of ApiVersions below the newest one for no reason."""
     lower = begins_below(play.recording, newest=newest)
@@ -212,6 +220,21 @@ def assert_closes_after(play: Play, error: ErrorCode) -> None:
     """Fail if the client keeps a connection on which it got an error that ends its use."""
     connection = left_open(play.recording, error)
     assert not connection, connection
+
+
+def assert_waits_for_tls(play: Play) -> None:
+    """Fail if the client writes unencrypted bytes before the TLS handshake of a connection is finished.
+
+    Raises:
+        HarnessError: no connection with TLS came about, so nothing can be judged.
+    """
+    connections = play.recording.connections
+    if not connections:
+        raise HarnessError("the client finished no TLS handshake, even with a healthy broker")
+    for each in connections:
+        assert not each.is_before_tls, (
+            f"connection {each.number}: the client writes before the TLS handshake is finished, unencrypted: {each.unreadable.hex(' ')}"
+        )
 
 
 def assert_bounded(play: Play) -> None:

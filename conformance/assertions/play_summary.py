@@ -10,6 +10,7 @@ from fixtures.scripted_broker.playing import Play
 from reference_model.clients.rules.limits import rate_of
 from reference_model.clients.rules.moves import History
 from reference_model.clients.rules.oracle import forbidden_moves
+from reference_model.clients.rules.software_rules import software_named_in
 from reference_model.clients.scripts.recording import Recording, SeenRequest
 from reference_model.profiles.known_apis import label_of
 from reports.verdict_labels import counted
@@ -57,6 +58,15 @@ def _names(recording: Recording) -> str:
         if each.body is not None and each.body.client_software_name
     }
     return f"software {', '.join(sorted(names))}" if names else "no software name"
+
+
+def software_in_words(recording: Recording) -> str:
+    """Return which software a client names in a recording, in words that follow its name."""
+    software = software_named_in(recording)
+    if software is None:
+        return "names no software to brokers"
+    name, version = software
+    return f"names its software {name!r} and the version {version!r} to brokers"
 
 
 def _end(result: DriverResult) -> str:

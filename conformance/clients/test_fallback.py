@@ -25,6 +25,7 @@ from strategies.broker_scripts import (
     FAILURE_MS,
     REFUSAL_WITHOUT_RANGE,
     always_answering,
+    broker_that_refuses_what_it_named,
     broker_up_to,
     brokers_before_named_ranges,
     brokers_that_name_flexible_versions,
@@ -63,6 +64,7 @@ def test_client_falls_back_to_v0(client: ClientUnderTest, script: Script) -> Non
 @example(script=broker_up_to(0, refusal((4, 2)), timeout_ms=FAILURE_MS))
 @example(script=broker_up_to(0, refusal((-3, -1)), timeout_ms=FAILURE_MS))
 @example(script=always_answering(REFUSAL_WITHOUT_RANGE))
+@example(script=broker_that_refuses_what_it_named(2))
 def test_useless_range_is_no_reason_to_repeat(client: ClientUnderTest, script: Script) -> None:
     """A client whose version is refused, and no lower one named, continues with a lower one or gives up."""
     with played(client, script) as play:

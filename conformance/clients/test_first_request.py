@@ -8,6 +8,7 @@ from hypothesis import example, given, settings
 from conformance.assertions.client_moves import (
     assert_allowed,
     assert_begins_with_newest,
+    assert_names_software,
     assert_names_version,
     assert_works,
     flexible_tables,
@@ -56,9 +57,10 @@ def test_client_names_itself_legally(client: ClientUnderTest, script: Script) ->
 @example(script=closing_broker(1))
 @example(script=broker_up_to(3))
 def test_client_names_itself_truly(client: ClientUnderTest, script: Script) -> None:
-    """A client names the installed version of its library, and the same software on all connections."""
+    """A client names its own software in the installed version of its library, and the same on all connections."""
     with played(client, script) as play:
         assert_allowed(play, "KIP-511.client-names-itself-truly")
+        assert_names_software(play, client.client.software_name)
         assert_names_version(play, client.client.version)
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from conformance.assertions.client_moves import (
     assert_allowed,
@@ -20,15 +23,22 @@ from conformance.assertions.client_success import (
 from fixtures.under_test.client import ClientUnderTest
 from reference_model.clients.scripts.script import Script
 from strategies.cluster_scripts import (
+    METADATA_DEMANDS_REBOOTSTRAP,
+    SILENT,
+    UNUSABLE,
     brokers_that_demand_rebootstrapping,
     clusters_without_the_check,
     healthy_cluster,
     healthy_clusters,
+    load_balanced_cluster,
+    load_balanced_clusters,
     misrouted_clusters,
+    reasons_to_rebootstrap,
     rebootstrapping,
     replaced_cluster,
     swapped_nodes,
 )
+from wire.api_versions import NEWEST_VERSION
 
 MOST_MISROUTED = 5
 """How often a client may be told in a play that it is misrouted, with three nodes; then it has learnt nothing from it."""
@@ -97,6 +107,31 @@ def test_misrouted_client_forgets_what_it_knew(client: ClientUnderTest, script: 
 
 
 @pytest.mark.needs("sends_v5", "cluster_check", "asks_again")
+@pytest.mark.clause("KIP-1242.rebootstrap-forgets-ids")
+@given(script=load_balanced_clusters(reasons_to_rebootstrap()))
+@example(script=load_balanced_cluster(UNUSABLE))
+@example(script=load_balanced_cluster(UNUSABLE, nodes=2))
+@example(script=load_balanced_cluster(METADATA_DEMANDS_REBOOTSTRAP))
+def test_client_that_bootstraps_again_sends_no_ids(client: ClientUnderTest, script: Script) -> None:
+    """A client that can use no broker that it knows, or whose Metadata demands it, bootstraps again without ids."""
+    with played(client, script) as play:
+        assert_bounded(play)
+        assert_allowed(play, "KIP-1242.rebootstrap-forgets-ids")
+
+
+@pytest.mark.needs("sends_v5", "cluster_check", "asks_again", "option:rebootstraps_after_1_s")
+@pytest.mark.clause("KIP-1242.rebootstrap-forgets-ids")
+@given(script=load_balanced_clusters(st.just(SILENT), "rebootstraps_after_1_s"))
+@settings(max_examples=1)
+@example(script=load_balanced_cluster(SILENT, options=("rebootstraps_after_1_s",)))
+def test_client_that_waited_in_vain_sends_no_ids(client: ClientUnderTest, script: Script) -> None:
+    """A client that bootstraps again because its broker gave it no metadata in time sends no ids."""
+    with played(client, script) as play:
+        assert_bounded(play)
+        assert_allowed(play, "KIP-1242.rebootstrap-forgets-ids")
+
+
+@pytest.mark.needs("sends_v5", "cluster_check", "asks_again")
 @pytest.mark.clause("KIP-1242.misrouted-cluster-recovers")
 @given(script=misrouted_clusters())
 @example(script=replaced_cluster())
@@ -118,14 +153,29 @@ def test_misrouted_client_recovers(client: ClientUnderTest, script: Script) -> N
 @given(script=healthy_clusters("without_cluster_check"))
 @example(script=healthy_cluster(options=("without_cluster_check",)))
 @example(script=healthy_cluster(nodes=2, options=("without_cluster_check",)))
-@example(script=healthy_cluster(newest=2, options=("without_cluster_check",)))
+@example(script=healthy_cluster(newest=0, options=("without_cluster_check",)))
+@example(script=healthy_cluster(newest=4, options=("without_cluster_check",)))
+@example(script=healthy_cluster(nodes=2, newest=3, options=("without_cluster_check",)))
 def test_client_that_may_not_compare_ids_sends_none(
     client: ClientUnderTest, script: Script
 ) -> None:
     """A client that is configured not to compare ids never gives a cluster id or node id, and works."""
+    works_otherwise = _works_without_options(client, script)
     with played(client, script) as play:
         assert_gives_no_ids(play)
-        assert_keeps_working(play)
+        if works_otherwise:
+            assert_keeps_working(play)
+
+
+def _works_without_options(client: ClientUnderTest, script: Script) -> bool:
+    """Return whether a client works with a cluster if it has no options; whether it should is another clause."""
+    if script.nodes[0].connection(0).newest_version == NEWEST_VERSION:
+        return True
+    try:
+        assert_keeps_working(client.play(replace(script, options=())))
+    except AssertionError:
+        return False
+    return True
 
 
 @pytest.mark.needs("sends_v5", "cluster_check", "option:without_rebootstrap")
@@ -133,13 +183,17 @@ def test_client_that_may_not_compare_ids_sends_none(
 @given(script=healthy_clusters("without_rebootstrap"))
 @example(script=healthy_cluster(options=("without_rebootstrap",)))
 @example(script=healthy_cluster(newest=0, options=("without_rebootstrap",)))
+@example(script=healthy_cluster(nodes=2, newest=3, options=("without_rebootstrap",)))
+@example(script=healthy_cluster(newest=4, options=("without_rebootstrap",)))
 def test_client_that_cannot_rebootstrap_sends_no_ids(
     client: ClientUnderTest, script: Script
 ) -> None:
     """A client that may not rebootstrap never gives a cluster id or node id, and works."""
+    works_otherwise = _works_without_options(client, script)
     with played(client, script) as play:
         assert_gives_no_ids(play)
-        assert_keeps_working(play)
+        if works_otherwise:
+            assert_keeps_working(play)
 
 
 @pytest.mark.needs("sends_v5", "cluster_check")

@@ -17,7 +17,7 @@ import pytest
 from clauses.catalogue import Clause, Role
 from clauses.tiers import Tier
 from conformance.assertions.client_moves import newest_api_versions, newest_metadata
-from conformance.assertions.play_summary import quoted_errors, summary
+from conformance.assertions.play_summary import quoted_errors, software_in_words, summary
 from conformance.engine.drawing import examples_go_to
 from conformance.engine.failing_examples import FailingExamples, FurtherKinds
 from conformance.engine.hypothesis_profiles import client_examples
@@ -32,6 +32,7 @@ from conformance.runs.run_identity import SUITE
 from fixtures.choosing.clients import CHECK, CLIENTS, ChosenClient, chosen_clients, tries_operations
 from fixtures.cleanup.ending_signals import INTERRUPTS
 from fixtures.errors import HarnessError
+from fixtures.registry.clients import FOREIGN
 from fixtures.scripted_broker.playing import Play, PlayPool
 from fixtures.tiers import tier_in
 from fixtures.under_test.client import COULD_NOT_START, LAUNCHER, ClientUnderTest, client_under_test
@@ -119,6 +120,10 @@ NEEDS: Mapping[str, Need[ClientUnderTest]] = {
             _option("sasl_plain", "for SASL PLAIN"),
             _option("without_cluster_check", "that disables the check"),
             _option("without_rebootstrap", "that disables rebootstrapping"),
+            _option(
+                "rebootstraps_after_1_s",
+                "that makes it bootstrap again after a second without metadata",
+            ),
         )
     ),
     **{name: Need(*need) for of_one in provided("client_needs") for name, need in of_one.items()},
@@ -180,7 +185,10 @@ class ClientRole(RoleInRun[ClientUnderTest]):
             recorder.client_commands[judged.target.id] = judged.client.given
             self._failing = FailingExamples(recorder)
             if judged.works:
-                recorder.stopped_short[judged.target.id] = stops_short(judged.healthy.recording)
+                recording = judged.healthy.recording
+                recorder.stopped_short[judged.target.id] = stops_short(recording)
+                if judged.client.install.kind == FOREIGN:
+                    recorder.named_software[judged.target.id] = software_in_words(recording)
                 same = [each for each in item.session.items if is_about(each, judged.target)]
                 judged.plays.begin(scripts_of(same, judged, tier=tier_in(self.config)))
         # A client that fails with a healthy broker is not judged; this raises.
@@ -331,4 +339,5 @@ def _seen_lines(name: str, play: Play) -> Iterator[str]:
     for move in History(play.recording).moves:
         ids = "; gives the ids of KIP-1242" if any(move.gives_ids) else ""
         yield f"  {move}{ids}"
+    yield f"It {software_in_words(play.recording)}."
     yield from quoted_errors(play.result).splitlines()

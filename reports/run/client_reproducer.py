@@ -47,6 +47,7 @@ def play_data(script: Script, steps: Sequence[Step]) -> Mapping[str, Any]:
         "sasl": script.listener in SASL_LISTENERS,
         "cluster_id": CLUSTER_ID,
         "nodes": nodes,
+        "unlisted": [index for index, node in enumerate(script.nodes) if not node.is_listed],
         # Equal requests in a row are one text, which ends with how many there are.
         "recorded": [f"{line} {len(list(equal))}" for line, equal in groupby(_lines(steps))],
         "tables": list(tables),

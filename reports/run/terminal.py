@@ -209,6 +209,8 @@ def verdict_table(
             if counts[each]
         )
     )
+    for client, software in recorder.named_software.items():
+        yield Line(printable(f"{client} {software}."))
     vacuous = vacuous_clients(recorder)
     for sentence in vacuous.values():
         yield Line(sentence, MARKUP[Verdict.NOT_RUN])
@@ -372,6 +374,10 @@ def summary_markdown(recorder: RunRecorder) -> str:
         )
         lines.append(f"| {clause} | {level} | {' | '.join(texts)} |")
     reasons = [
+        *(
+            markdown_text(f"{client} {software}.")
+            for client, software in recorder.named_software.items()
+        ),
         *(markdown_text(sentence) for sentence in vacuous_clients(recorder).values()),
         *_reason_lines(recorder),
     ]

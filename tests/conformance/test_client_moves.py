@@ -13,9 +13,11 @@ from conformance.assertions.client_moves import (
     assert_bounded,
     assert_ends_by_itself,
     assert_gives_no_ids,
+    assert_names_software,
     assert_names_version,
     assert_newest_common_versions,
     assert_reports_error,
+    assert_waits_for_tls,
     assert_works,
     got_error,
     misrouted_at_ms,
@@ -106,6 +108,10 @@ def ending(**result: object) -> Play:
         pytest.param(assert_reports_error, ending(outcome=None, exit_status=3), id="exit-status-3"),
         pytest.param(assert_bounded, HEALTHY, id="two-requests"),
         pytest.param(partial(assert_names_version, version="1.0"), HEALTHY, id="own-version"),
+        pytest.param(partial(assert_names_software, name="kgo"), HEALTHY, id="own-name"),
+        pytest.param(partial(assert_names_software, name=""), HEALTHY, id="unknown-name"),
+        pytest.param(partial(assert_names_software, name="a"), worked(asked(2)), id="no-name"),
+        pytest.param(assert_waits_for_tls, HEALTHY, id="tls-first"),
         pytest.param(
             partial(assert_names_version, version="2"), worked(asked(2)), id="no-software"
         ),
@@ -176,6 +182,18 @@ def test_play_is_as_it_has_to_be(check: Callable[[Play], None], play: Play) -> N
             ending(outcome=None, signal="SIGKILL", killed_for="memory", peak_rss_mb=4812.3),
             "the client's process uses more memory than it may: 4,812 MB",
             id="memory",
+        ),
+        pytest.param(
+            partial(assert_names_software, name="librdkafka"),
+            HEALTHY,
+            "the client names itself 'kgo', and not 'librdkafka'",
+            id="another-name",
+        ),
+        pytest.param(
+            assert_waits_for_tls,
+            worked(connections=(opened(unreadable=b"\0\n", is_before_tls=True),)),
+            "connection 0: the client writes before the TLS handshake is finished, unencrypted: 00 0a",
+            id="unencrypted",
         ),
         pytest.param(
             partial(assert_names_version, version="1.1"),

@@ -125,6 +125,7 @@ class ClientConnections:
         """Open a connection."""
         try:
             stream = self.network.open(address)
+            stream.start_tls()
         except Unreachable as error:
             raise ConnectionLost(f"no connection to {address.host}:{address.port}") from error
         self.opened += 1

@@ -11,7 +11,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from proposals import provided
-from reference_model.clients.model.client_connections import KnownBroker, KnownCluster, Link, Range
+from reference_model.clients.model.client_connections import (
+    REQUEST_TIMEOUT_MS,
+    KnownBroker,
+    KnownCluster,
+    Link,
+    Range,
+)
 from reference_model.clients.model.client_errors import (
     BrokerError,
     ClientError,
@@ -20,7 +26,11 @@ from reference_model.clients.model.client_errors import (
     RebootstrapRequired,
     RequestRefused,
 )
-from reference_model.clients.model.negotiation import WITHOUT_REBOOTSTRAP, Negotiation
+from reference_model.clients.model.negotiation import (
+    REBOOTSTRAPS_AFTER_1_S,
+    WITHOUT_REBOOTSTRAP,
+    Negotiation,
+)
 from reference_model.clients.model.network import HostPort
 from wire.api_keys import METADATA_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.codec import encode
@@ -85,6 +95,8 @@ class Authentication(Negotiation):
 METADATA = CLUSTER_APIS[METADATA_KEY]
 FIRST_BACKOFF_MS = 100
 LONGEST_BACKOFF_MS = 1000
+REBOOTSTRAP_AFTER_MS = 1000
+"""How long the client waits for metadata before it begins again, with the option for it."""
 
 
 class ModelClient(Authentication):
@@ -167,6 +179,8 @@ class ModelClient(Authentication):
         header_version = api.request_header_version(version)
         response = self.exchange(link, METADATA_KEY, version, body, header_version)
         metadata = api.read_response(response, version)
+        if metadata.error_code == ErrorCode.REBOOTSTRAP_REQUIRED:
+            raise RebootstrapRequired("Metadata got REBOOTSTRAP_REQUIRED")
         return KnownCluster(
             cluster_id=metadata.cluster_id,
             nodes=tuple(
@@ -183,6 +197,13 @@ class ModelClient(Authentication):
     def backoff_ms(self, error: ClientError, attempt: int) -> int:
         """Return the pause after a failed attempt, counted from 0."""
         return min(FIRST_BACKOFF_MS << attempt, LONGEST_BACKOFF_MS)
+
+    def patience_ms(self, link: Link) -> int:
+        """Return the longest wait for a response on a connection; a broker that gives no metadata in time cannot be used."""
+        limit = (
+            REBOOTSTRAP_AFTER_MS if REBOOTSTRAPS_AFTER_1_S in self.options else REQUEST_TIMEOUT_MS
+        )
+        return min(super().patience_ms(link), limit)
 
     def after_failure(self, error: ClientError) -> None:
         """Rebootstrap if the broker asks for it, or if no known node can be used."""

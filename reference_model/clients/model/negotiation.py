@@ -29,7 +29,10 @@ from wire.primitives import write_int16
 
 WITHOUT_CLUSTER_CHECK = "without_cluster_check"
 WITHOUT_REBOOTSTRAP = "without_rebootstrap"
-OPTIONS = (WITHOUT_CLUSTER_CHECK, WITHOUT_REBOOTSTRAP)
+REBOOTSTRAPS_AFTER_1_S = "rebootstraps_after_1_s"
+WITHOUT_IDS = frozenset({WITHOUT_CLUSTER_CHECK, WITHOUT_REBOOTSTRAP})
+"""The options with which it sends no ids."""
+OPTIONS = (WITHOUT_CLUSTER_CHECK, WITHOUT_REBOOTSTRAP, REBOOTSTRAPS_AFTER_1_S)
 
 SOFTWARE_NAME = "kafka-conformance-model"
 SOFTWARE_VERSION = "1.0"
@@ -84,7 +87,7 @@ class Asking(ClientConnections):
 
     def expected_ids(self, link: Link) -> tuple[str | None, int]:
         """Return the cluster id and the node id that the broker has to have; None and -1 where neither is known."""
-        if self.options & set(OPTIONS) or link.node is None or self.cluster.cluster_id is None:
+        if self.options & WITHOUT_IDS or link.node is None or self.cluster.cluster_id is None:
             return None, -1
         return self.cluster.cluster_id, link.node.node_id
 

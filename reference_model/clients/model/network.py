@@ -19,6 +19,13 @@ class Unreachable(Exception):
 class Stream(Protocol):
     """One TCP connection."""
 
+    def start_tls(self) -> None:
+        """Do the TLS handshake if the network needs it; everything after it is encrypted.
+
+        Raises:
+            Unreachable: it fails.
+        """
+
     def send(self, data: bytes) -> None:
         """Send bytes.
 
@@ -38,7 +45,13 @@ class Stream(Protocol):
 
 
 class Network(Protocol):
-    """Connections and a clock."""
+    """Connections and a clock.
+
+    Attributes:
+        needs_tls: whether its connections are to be secured by TLS.
+    """
+
+    needs_tls: bool
 
     @property
     def now_ms(self) -> int:
@@ -48,7 +61,7 @@ class Network(Protocol):
         """Do nothing for a time."""
 
     def open(self, address: HostPort) -> Stream:
-        """Open a connection.
+        """Open a connection, without TLS at first.
 
         Raises:
             Unreachable: the connection is refused.

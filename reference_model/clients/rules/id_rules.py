@@ -27,6 +27,9 @@ def sends_right_ids(move: Move, history: History) -> Forbidden:
     clause = "KIP-1242.then-sends-both"
     body = move.request.body
     given = move.gives_ids
+    if not history.leads_to_listed_node(move):
+        # A client connects there only to bootstrap.
+        return
     if body is None or not any(given):
         if _must_give_ids(move, history):
             yield clause, "gives no ids although the client knows the broker from metadata"
@@ -40,6 +43,16 @@ def sends_right_ids(move: Move, history: History) -> Forbidden:
         yield clause, "gives a cluster id that no broker reported"
     elif known and body.node_id not in {script.id_of(node) for script in known}:
         yield clause, "gives the node id of another broker"
+
+
+def gives_no_ids_to_bootstrap_server(move: Move, history: History) -> Forbidden:
+    """A client that bootstraps again has forgotten the ids that it knew."""
+    is_again = history.had_metadata(move.request.at_ms)
+    if is_again and any(move.gives_ids) and not history.leads_to_listed_node(move):
+        yield (
+            "KIP-1242.rebootstrap-forgets-ids",
+            "gives a cluster id or node id to a bootstrap server, which no metadata names",
+        )
 
 
 def _clusters_known(move: Move, history: History) -> list[ConnectionScript]:
@@ -117,4 +130,4 @@ def _latest_misrouting(move: Move, history: History) -> Move | None:
     return known[-1]
 
 
-ID_RULES = (knows_no_ids_yet, sends_right_ids, forgets_ids)
+ID_RULES = (knows_no_ids_yet, sends_right_ids, gives_no_ids_to_bootstrap_server, forgets_ids)

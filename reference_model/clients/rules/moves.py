@@ -8,10 +8,14 @@ from dataclasses import dataclass
 from reference_model.clients.rules.read_response import ReadResponse, ResponseKind, read_response
 from reference_model.clients.scripts.recording import Recording, SeenConnection, SeenRequest
 from reference_model.clients.scripts.script import ConnectionScript
+from reference_model.clients.scripts.served_apis import CLIENT_APIS
 from reference_model.profiles.known_apis import label_of
 from wire.api_keys import DESCRIBE_CLUSTER_KEY, METADATA_KEY, SASL_HANDSHAKE_KEY, SASL_KEYS
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, FIRST_VERSION_WITH_CLUSTER_CHECK
+from wire.described_messages import FIRST_METADATA_WITH_AN_ERROR
 from wire.error_codes import ErrorCode
+from wire.errors import DecodeError
+from wire.frames import SIZE_BYTES
 
 ENDS_FROM_VERSION: Mapping[ErrorCode, int] = {
     ErrorCode.INVALID_REQUEST: FIRST_FLEXIBLE_VERSION,
@@ -88,7 +92,7 @@ class History:
         recording: the recording.
         moves: all moves.
         by_connection: the moves of each connection, by its number.
-        metadata: the moves that were answered with metadata.
+        metadata: the moves that were answered with metadata, and no error instead of it.
         misrouted: the moves that were answered with REBOOTSTRAP_REQUIRED.
     """
 
@@ -108,6 +112,7 @@ class History:
             for move in self.moves
             if move.request.api_key in (METADATA_KEY, DESCRIBE_CLUSTER_KEY)
             and move.request.response
+            and not _is_metadata_error(move.request)
         ]
         self.misrouted = [
             move
@@ -122,6 +127,10 @@ class History:
     def connection_of(self, move: Move) -> SeenConnection:
         """Return the connection of a move."""
         return self.recording.connections[move.request.connection]
+
+    def leads_to_listed_node(self, move: Move) -> bool:
+        """Return whether a move was sent to a node that Metadata lists."""
+        return self.recording.script.nodes[self.connection_of(move).node].is_listed
 
     def script_of(self, connection: SeenConnection) -> ConnectionScript:
         """Return what the broker did on a connection."""
@@ -155,6 +164,22 @@ class History:
             for other in self.recording.connections[: connection.number]
             if other.node == connection.node
         )
+
+
+def _is_metadata_error(request: SeenRequest) -> bool:
+    """Return whether a response to Metadata has the error code that only newer versions have."""
+    has_code = (
+        request.api_key == METADATA_KEY and request.api_version >= FIRST_METADATA_WITH_AN_ERROR
+    )
+    if not has_code:
+        return False
+    try:
+        metadata = CLIENT_APIS[METADATA_KEY].read_response(
+            request.response[SIZE_BYTES:], request.api_version
+        )
+    except DecodeError:
+        return False
+    return bool(metadata.error_code)
 
 
 def _move(request: SeenRequest, earlier: list[Move]) -> Move:

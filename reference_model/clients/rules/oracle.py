@@ -187,8 +187,8 @@ def _goes_down(move: Move, history: History) -> Forbidden:
         )
     elif move.request.api_version >= before:
         yield "KIP-35.client-falls-back-on-35", f"was sent after v{before} was refused"
-    elif not refused.response.names_range and before >= FIRST_FLEXIBLE_VERSION:
-        # No source says how an older client goes down, or what follows a range that makes no sense.
+    elif not refused.response.names_range:
+        # KIP-35: after a refusal "the client should revert to version 0". No source says what follows a range that makes no sense.
         yield (
             "KIP-35.client-falls-back-on-35",
             f"was sent after v{before} was refused without a range, where v0 comes next",

@@ -79,6 +79,7 @@ class SeenConnection:
         requests: how many requests came on it, also those that are not recorded.
         api_versions_requests: how many of them were ApiVersions requests.
         unreadable: the first bytes of what is no request; empty if everything was one.
+        is_before_tls: whether these bytes came unencrypted before the TLS handshake was finished.
     """
 
     number: int
@@ -90,6 +91,7 @@ class SeenConnection:
     requests: int = 0
     api_versions_requests: int = 0
     unreadable: bytes = b""
+    is_before_tls: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -196,6 +196,7 @@ class ConnectionScript(_ShortRepr):
         unasked: a response in the layout of v0, with correlation id 0, that is sent before any request; None for none.
         answers: what is done with the first other ApiVersions request, the second and so on; the last one repeats.
         closes_after: after how many responses to other requests the broker closes the connection; None for never.
+        metadata_error: the error code of Metadata responses from version 13 on, which then name no broker and no cluster.
         cluster_id: the cluster id in Metadata responses on this connection.
         node_ids: the ids that the nodes have on this connection, by index; empty for those of `node_id`. Metadata names
             the nodes so, and a request with the ids of KIP-1242 gets REBOOTSTRAP_REQUIRED unless they are those of the
@@ -208,6 +209,7 @@ class ConnectionScript(_ShortRepr):
     unasked: Answer | None = None
     answers: tuple[Answer, ...] = (Answer(),)
     closes_after: int | None = None
+    metadata_error: int = 0
     cluster_id: str = CLUSTER_ID
     node_ids: tuple[int, ...] = ()
 
@@ -226,9 +228,11 @@ class NodeScript(_ShortRepr):
 
     Attributes:
         connections: what happens on the first connection to it, the second and so on; the last one repeats.
+        is_listed: whether Metadata lists it; a bootstrap server that it does not list may be the address of a load balancer.
     """
 
     connections: tuple[ConnectionScript, ...] = (ConnectionScript(),)
+    is_listed: bool = True
 
     def connection(self, number: int) -> ConnectionScript:
         """Return what happens on a connection to this node, counted from 0."""
@@ -240,7 +244,7 @@ class Script(_ShortRepr):
     """What a scripted cluster does, and how the client is driven meanwhile.
 
     Attributes:
-        nodes: its brokers. The first one is the bootstrap server; node ids count from 1, and Metadata lists all nodes.
+        nodes: its brokers. The first one is the bootstrap server; node ids count from 1, and Metadata lists all nodes that are `is_listed`.
         heals_after_ms: this time after the client's first connection every node is healthy, on the same ports; connections
             that are open then stay as they are, later ones are healthy. None for never.
         heals_after_connections: how many connections to a node must have been opened before it is healthy as well, so that a

@@ -62,6 +62,11 @@ class ScriptedCluster:
     def __init__(self, script: Script, addresses: Sequence[Address]) -> None:
         self.script = script
         self.addresses = tuple(addresses)
+        self._listed = {
+            node: address
+            for node, address in enumerate(self.addresses)
+            if script.nodes[node].is_listed
+        }
         self._unserved: dict[tuple[int, int], None] = {}
         self._all_requests = 0
         self._api_versions_requests = 0
@@ -93,7 +98,7 @@ class ScriptedCluster:
             SeenConnection(
                 number=self._all_connections, node=node, opened_ms=now_ms, is_healthy=is_healthy
             ),
-            addresses=self.addresses,
+            addresses=self._listed,
             needs_sasl=self.script.listener in SASL_LISTENERS,
             see=self._see,
             closed=self._closed,

@@ -6,7 +6,7 @@ Responses have the order of the requests, so a delayed one holds back those afte
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal
@@ -17,10 +17,15 @@ from reference_model.clients.scripts.recording import SeenConnection, SeenReques
 from reference_model.clients.scripts.sasl_steps import SaslSteps
 from reference_model.clients.scripts.script import EMPTY, HEALTHY, Answer, ConnectionScript, Table
 from reference_model.clients.scripts.served_apis import CLIENT_APIS, NEWEST_SERVED
-from wire.api_keys import API_VERSIONS_KEY, SASL_AUTHENTICATE_KEY
+from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY, SASL_AUTHENTICATE_KEY
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import decode_prefix
-from wire.described_messages import CLUSTER_APIS, NodeAddress, cluster_response
+from wire.described_messages import (
+    CLUSTER_APIS,
+    FIRST_METADATA_WITH_AN_ERROR,
+    NodeAddress,
+    cluster_response,
+)
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
 from wire.frames import FrameReader, encode_frame
@@ -97,7 +102,7 @@ class ScriptedConnection:
         script: ConnectionScript,
         seen: SeenConnection,
         *,
-        addresses: Sequence[Address],
+        addresses: Mapping[int, Address],
         needs_sasl: bool,
         see: Callable[[Answered], None],
         closed: Callable[[], None],
@@ -140,6 +145,11 @@ class ScriptedConnection:
         except DecodeError:
             writes += self._refuse_bytes(self._reader.unread, now_ms)
         return writes
+
+    def receive_before_tls(self, data: bytes, now_ms: int) -> list[Write]:
+        """Take unencrypted bytes that come before the TLS handshake is finished, and return what the broker does: it closes."""
+        self.seen = dataclasses.replace(self.seen, is_before_tls=True)
+        return self._refuse_bytes(data, now_ms)
 
     def client_closed(self, now_ms: int) -> None:
         """Note that the client has closed the connection, unless the broker did before, and forget what was not read."""
@@ -307,7 +317,7 @@ class ScriptedConnection:
             refused = dataclasses.replace(request, problem=str(error), is_served=False)
             return refused, [Write(then="close")]
         if request.api_key in CLUSTER_APIS:
-            response = self._describe_cluster(api, message)
+            response = self._describe_cluster(api, message, request.api_version)
         elif self._sasl.is_over:
             response = api.response()
         else:
@@ -335,10 +345,17 @@ class ScriptedConnection:
             table = next_answer.table if next_answer.gives_table else HEALTHY
         return _lies_in(table.ranges_of(request.api_key), request.api_version)
 
-    def _describe_cluster(self, api: Api, message: Any) -> Any:
+    def _describe_cluster(self, api: Api, message: Any, api_version: int) -> Any:
+        error_code = self._script.metadata_error
+        if (
+            error_code
+            and api.api_key == METADATA_KEY
+            and api_version >= FIRST_METADATA_WITH_AN_ERROR
+        ):
+            return api.response(error_code=error_code)
         nodes: list[NodeAddress] = [
             (self._script.id_of(index), host, port)
-            for index, (host, port) in enumerate(self._addresses)
+            for index, (host, port) in self._addresses.items()
         ]
         return cluster_response(api, message, nodes=nodes, cluster_id=self._script.cluster_id)
 

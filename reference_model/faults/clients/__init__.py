@@ -13,9 +13,12 @@ from reference_model.faults.clients import (
     kip_1242,
     never_asking,
     nonsense,
+    old_fallbacks,
     protocol,
+    rebootstraps,
     slow_brokers,
     success,
+    tls,
 )
 from reference_model.faults.clients.registry import FAULTS
 from reference_model.faults.planted import Fault

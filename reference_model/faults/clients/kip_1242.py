@@ -15,7 +15,11 @@ from reference_model.clients.model.client_errors import (
     RequestRefused,
 )
 from reference_model.clients.model.model_client import ModelClient
-from reference_model.clients.model.negotiation import WITHOUT_CLUSTER_CHECK, WITHOUT_REBOOTSTRAP
+from reference_model.clients.model.negotiation import (
+    WITHOUT_CLUSTER_CHECK,
+    WITHOUT_IDS,
+    WITHOUT_REBOOTSTRAP,
+)
 from reference_model.faults.clients.registry import fault
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, FIRST_VERSION_WITH_CLUSTER_CHECK
@@ -223,13 +227,55 @@ class DisabledCheckNeedsANewerBroker(ModelClient):
         return known
 
 
+@fault("KIP-1242.check-can-be-disabled")
+class DisabledCheckNeedsABrokerWithoutNames(ModelClient):
+    """Does not use a broker that knows its name, but no ids, if the check is disabled."""
+
+    def metadata_from(self, link: Link) -> KnownCluster:
+        known = super().metadata_from(link)
+        if WITHOUT_CLUSTER_CHECK in self.options and _knows_names_only(link):
+            raise RequestRefused("the broker cannot check the cluster")
+        return known
+
+
+@fault("KIP-1242.check-can-be-disabled")
+class DisabledRebootstrapNeedsV5(ModelClient):
+    """Does not use a broker whose newest version is v4 if it may not rebootstrap."""
+
+    def metadata_from(self, link: Link) -> KnownCluster:
+        known = super().metadata_from(link)
+        if WITHOUT_REBOOTSTRAP in self.options and _newest_listed(link) == 4:
+            raise RequestRefused("the broker is the newest one that cannot check the cluster")
+        return known
+
+
+@fault("KIP-1242.check-can-be-disabled")
+class SeveralNodesWithNamesOnlyAreRefused(ModelClient):
+    """Does not use several nodes that know its name, but no ids, if an option forbids the check."""
+
+    def metadata_from(self, link: Link) -> KnownCluster:
+        known = super().metadata_from(link)
+        if self.options & WITHOUT_IDS and len(known.nodes) > 1 and _knows_names_only(link):
+            raise RequestRefused("the brokers cannot check the cluster")
+        return known
+
+
 # KIP-1242.older-broker-unaffected
+
+
+def _newest_listed(link: Link) -> int:
+    """Return the newest version of ApiVersions in the table of a connection."""
+    return (link.table or {}).get(API_VERSIONS_KEY, (0, 0))[1]
+
+
+def _knows_names_only(link: Link) -> bool:
+    """Return whether the table of a connection ends at a version that has the client's name, but no ids."""
+    return FIRST_FLEXIBLE_VERSION <= _newest_listed(link) < FIRST_VERSION_WITH_CLUSTER_CHECK
 
 
 def _cannot_check(link: Link) -> bool:
     """Return whether the table of a connection ends before the version with the check."""
-    newest = (link.table or {}).get(API_VERSIONS_KEY, (0, 0))[1]
-    return newest < FIRST_VERSION_WITH_CLUSTER_CHECK
+    return _newest_listed(link) < FIRST_VERSION_WITH_CLUSTER_CHECK
 
 
 @fault("KIP-1242.older-broker-unaffected", "KIP-97.mixed-cluster")

@@ -200,7 +200,7 @@ class FirstVersionAfterAuthenticationIs0(ModelClient):
 # KIP-511.client-name-valid
 
 
-@fault("KIP-511.client-name-valid")
+@fault("KIP-511.client-name-valid", "KIP-511.client-names-itself-truly")
 class SoftwareNameHasASpace(ModelClient):
     """Introduces itself by a name with a space, as a console did."""
 
@@ -242,6 +242,36 @@ class VersionOfAnotherBuildIsNamed(ModelClient):
 
     def software(self, link: Link) -> tuple[str, str]:
         return SOFTWARE_NAME, "0.9-beta"
+
+
+@fault("KIP-511.client-names-itself-truly")
+class AnotherLibraryIsNamed(ModelClient):
+    """Introduces itself as the library from which its code was copied."""
+
+    def software(self, link: Link) -> tuple[str, str]:
+        return "librdkafka", SOFTWARE_VERSION
+
+
+@fault("KIP-511.client-names-itself-truly")
+class OldNameIsKeptInAnOlderVersion(ModelClient):
+    """Introduces itself in v3 by the name that it had when v3 was new."""
+
+    def software(self, link: Link) -> tuple[str, str]:
+        name, version = super().software(link)
+        is_old = self.notes.get("asked") == FIRST_FLEXIBLE_VERSION
+        return name.replace("model", "client") if is_old else name, version
+
+    def api_versions_body(self, link: Link, version: int) -> bytes:
+        self.notes["asked"] = version
+        return super().api_versions_body(link, version)
+
+
+@fault("KIP-511.client-names-itself-truly")
+class NameOfTheBuildIsAppended(ModelClient):
+    """Appends the name of the build to its own."""
+
+    def software(self, link: Link) -> tuple[str, str]:
+        return f"{SOFTWARE_NAME}.debug", SOFTWARE_VERSION
 
 
 # KIP-511.client-reads-fixed-header

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from reference_model.clients.rules.moves import History
 from reference_model.clients.rules.oracle import forbidden_moves
 from reference_model.clients.scripts.recording import Recording, SeenConnection, SeenRequest
 from reference_model.clients.scripts.script import (
@@ -19,13 +20,19 @@ from reference_model.clients.scripts.script import (
     all_connections,
 )
 from tests.reference_model.clients.recordings import asked, opened, recorded, sent
+from wire.described_messages import METADATA
+from wire.frames import encode_frame
 
 BOOTSTRAP = "KIP-1242.bootstrap-sends-nothing"
 BOTH = "KIP-1242.then-sends-both"
 REBOOTSTRAP = "KIP-1242.rebootstraps-on-129"
 
+FORGETS = "KIP-1242.rebootstrap-forgets-ids"
+
 MISROUTED = Answer(error_code=129, table=EMPTY)
 RIGHT = ("scripted-cluster-00000", 1)
+LOAD_BALANCED = Script(nodes=(NodeScript(is_listed=False), NodeScript()))
+METADATA_ERROR = encode_frame(METADATA.response_payload(METADATA.response(error_code=129), 13, 8))
 OLD_AND_NEW = all_connections(ConnectionScript(), ConnectionScript(cluster_id="other"))
 
 
@@ -95,6 +102,23 @@ def replaced_while_open(*, at_ms: int, ids: tuple[str, int]) -> Recording:
             ),
             id="new-ids-after-rebootstrapping",
         ),
+        pytest.param(
+            after_metadata(
+                asked(5, at_ms=5, connection=1, ids=(RIGHT[0], 2)),
+                asked(5, at_ms=10, connection=2),
+                second=opened(1, at_ms=5, node=1),
+                more=(opened(2, at_ms=10),),
+                script=LOAD_BALANCED,
+            ),
+            id="no-ids-for-a-bootstrap-server-that-is-not-listed",
+        ),
+        pytest.param(
+            recorded(
+                *(asked(5), sent(13, response=METADATA_ERROR), asked(5, at_ms=5, connection=1)),
+                connections=(opened(), opened(1, at_ms=5)),
+            ),
+            id="no-ids-after-metadata-with-an-error",
+        ),
         pytest.param(replaced_while_open(at_ms=400, ids=RIGHT), id="new-metadata-just-before"),
         pytest.param(
             replaced_while_open(at_ms=2000, ids=("other", 1)), id="newest-metadata-of-two"
@@ -162,6 +186,20 @@ def test_ids_are_allowed(recording: Recording) -> None:
             "ApiVersions v5 on connection 1 gives no ids although the client knows the broker from metadata",
             id="no-ids",
         ),
+        *(
+            pytest.param(
+                after_metadata(
+                    asked(5, at_ms=10, connection=2, ids=ids),
+                    second=opened(1, at_ms=5, node=1),
+                    more=(opened(2, at_ms=10),),
+                    script=LOAD_BALANCED,
+                ),
+                FORGETS,
+                "ApiVersions v5 on connection 2 gives a cluster id or node id to a bootstrap server, which no metadata names",
+                id=f"old-ids-when-it-bootstraps-again-{ids}",
+            )
+            for ids in ((RIGHT[0], 2), (RIGHT[0], -1), (None, 2))
+        ),
         pytest.param(
             recorded(asked(5, MISROUTED), asked(5, at_ms=1)),
             REBOOTSTRAP,
@@ -208,6 +246,23 @@ def test_ids_are_forbidden(recording: Recording, clause: str, sentence: str) -> 
     first, *others = forbidden_moves(recording)
     assert {move.clause for move in (first, *others)} == {clause}
     assert str(first) == sentence
+
+
+@pytest.mark.parametrize(
+    ("version", "response", "is_metadata"),
+    [
+        pytest.param(13, METADATA_ERROR, False, id="error"),
+        pytest.param(13, METADATA_ERROR[:9], True, id="cut-off"),
+        pytest.param(12, METADATA_ERROR, True, id="version-without-the-error"),
+        pytest.param(13, b"", False, id="no-response"),
+    ],
+)
+def test_metadata_with_an_error_names_no_broker(
+    version: int, response: bytes, is_metadata: bool
+) -> None:
+    """It is no metadata; what cannot be read may be."""
+    history = History(recorded(asked(5), sent(version, response=response)))
+    assert bool(history.metadata) is is_metadata
 
 
 def two_clients(first: str | None, second: str | None) -> Recording:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from fixtures.scripted_broker.playing import Play
@@ -10,6 +12,7 @@ from fixtures.under_test.in_memory_client import play_in_memory
 from reference_model.clients.model.client_connections import KnownBroker, KnownCluster, Link
 from reference_model.clients.model.client_errors import ConnectionLost, Nonsense
 from reference_model.clients.model.model_client import ModelClient
+from reference_model.clients.model.negotiation import REBOOTSTRAPS_AFTER_1_S
 from reference_model.clients.model.network import HostPort, Unreachable
 from reference_model.clients.rules.oracle import forbidden_moves
 from reference_model.clients.scripts.script import (
@@ -31,7 +34,15 @@ from strategies.broker_scripts import (
     metadata_ranges,
     refusal,
 )
-from strategies.cluster_scripts import healthy_cluster, replaced_cluster, swapped_nodes
+from strategies.cluster_scripts import (
+    METADATA_DEMANDS_REBOOTSTRAP,
+    SILENT,
+    UNUSABLE,
+    healthy_cluster,
+    load_balanced_cluster,
+    replaced_cluster,
+    swapped_nodes,
+)
 from strategies.nonsense_scripts import healing
 from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY
 
@@ -274,6 +285,9 @@ class FakeStream:
         self.data = data
         self.is_closed = False
 
+    def start_tls(self) -> None:
+        """Need none."""
+
     def send(self, data: bytes) -> None:
         """Lose the data."""
 
@@ -290,6 +304,7 @@ class FakeNetwork:
     """Opens connections to the addresses that listen."""
 
     now_ms = 0
+    needs_tls = False
 
     def __init__(self, *listening: HostPort) -> None:
         self.listening = listening
@@ -302,6 +317,33 @@ class FakeNetwork:
         if address not in self.listening:
             raise Unreachable
         return FakeStream()
+
+
+@pytest.mark.parametrize(
+    ("first", "options", "bootstraps_after_ms"),
+    [
+        pytest.param(UNUSABLE, (), 0, id="broker-that-closes"),
+        pytest.param(METADATA_DEMANDS_REBOOTSTRAP, (), 0, id="metadata-with-the-error"),
+        pytest.param(SILENT, (), 3000, id="silent-broker"),
+        pytest.param(SILENT, (REBOOTSTRAPS_AFTER_1_S,), 1000, id="silent-broker-for-a-second"),
+    ],
+)
+def test_client_bootstraps_again_without_ids(
+    first: ConnectionScript, options: tuple[str, ...], bootstraps_after_ms: int
+) -> None:
+    """Whatever the reason is, the bootstrap server gets no ids, and the client works again."""
+    script = load_balanced_cluster(first, options=options)
+    # Its usual patience is longer than one of several asks.
+    script = replace(script, keeps_asking=bool(options) or first is not SILENT)
+    play = play_in_memory(script)
+    again = [each for each in play.recording.connections if each.node == 0][1]
+    bodies = [each.body for each in play.recording.requests if each.connection == again.number]
+    assert bodies[0] is not None
+    assert (bodies[0].cluster_id, bodies[0].node_id) == (None, -1)
+    assert bootstraps_after_ms <= again.opened_ms < bootstraps_after_ms + 400
+    assert any(
+        each.node == 1 and each.opened_ms > again.opened_ms for each in play.recording.connections
+    )
 
 
 def test_a_node_that_moves_gets_a_new_connection() -> None:

@@ -78,7 +78,7 @@ def clauses_of(moves: Iterable[ForbiddenMove]) -> list[str]:
         pytest.param(recorded(asked(4, refused()), asked(0, at_ms=1)), id="v0-without-a-range"),
         pytest.param(recorded(asked(4, refused((5, 2))), asked(2, at_ms=1)), id="odd-range"),
         pytest.param(recorded(asked(0, refused()), asked(0, at_ms=1)), id="nothing-below-v0"),
-        pytest.param(recorded(asked(2, refused()), asked(1, at_ms=1)), id="one-step-below-v2"),
+        pytest.param(recorded(asked(2, refused()), asked(0, at_ms=1)), id="v0-after-v2"),
         pytest.param(
             recorded(
                 asked(4, refused((0, 2))),
@@ -241,6 +241,12 @@ def test_move_is_allowed(recording: Recording) -> None:
             FALLS_BACK,
             "ApiVersions v3 on connection 0 was sent after v4 was refused without a range, where v0 comes next",
             id="one-step-down-without-a-range",
+        ),
+        pytest.param(
+            recorded(asked(2, refused()), asked(1, at_ms=1)),
+            FALLS_BACK,
+            "ApiVersions v1 on connection 0 was sent after v2 was refused without a range, where v0 comes next",
+            id="one-step-down-from-a-version-without-a-name",
         ),
         pytest.param(
             recorded(asked(2, refused()), asked(2, at_ms=1)),

@@ -54,6 +54,33 @@ def test_answers_come_one_after_the_other_and_the_last_one_repeats() -> None:
     assert codes == [ErrorCode.UNSUPPORTED_VERSION, ErrorCode.NONE, ErrorCode.NONE]
 
 
+@pytest.mark.parametrize(("version", "error"), [(13, 129), (12, 0)])
+def test_metadata_may_have_an_error_that_newer_versions_know(version: int, error: int) -> None:
+    """It then names neither brokers nor the cluster."""
+    network = ScriptedNetwork(all_connections(ConnectionScript(metadata_error=129)))
+    (write,) = network.send(metadata(version))
+    message = metadata_in(write, version)
+    assert message.error_code == error
+    assert bool(message.brokers) is bool(message.cluster_id) is not error
+
+
+def test_node_that_is_not_listed_is_in_no_metadata() -> None:
+    """It names the others."""
+    script = Script(nodes=(NodeScript(is_listed=False), NodeScript()))
+    (write,) = ScriptedNetwork(script).send(metadata(9))
+    assert [each.node_id for each in metadata_in(write, 9).brokers] == [2]
+
+
+def test_unencrypted_bytes_before_tls_close() -> None:
+    """They are recorded, and a silent broker says nothing to them."""
+    network = ScriptedNetwork(Script())
+    assert network.connection.receive_before_tls(b"abc", 3) == CLOSES
+    (seen,) = network.recording().connections
+    assert (seen.is_before_tls, seen.unreadable, seen.closed_by) == (True, b"abc", "broker")
+    silent = ScriptedNetwork(all_connections(ConnectionScript(on_open="silence")))
+    assert silent.connection.receive_before_tls(b"abc", 3) == []
+
+
 def test_request_is_answered_once_its_last_byte_is_there() -> None:
     """Bytes may come one by one."""
     network = ScriptedNetwork(Script())

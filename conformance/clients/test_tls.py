@@ -1,0 +1,29 @@
+"""What a client does with TLS before any request: it waits until the handshake is finished."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given, settings
+
+from conformance.assertions.client_moves import assert_waits_for_tls, played
+from fixtures.under_test.client import ClientUnderTest
+from reference_model.clients.scripts.script import Script
+from strategies.secured_scripts import (
+    LOST_WITH_TLS,
+    SEVERAL_WITH_TLS,
+    WITH_TLS,
+    healthy_brokers_with_tls,
+)
+
+
+@pytest.mark.needs("option:tls")
+@pytest.mark.clause("KIP-35.client-waits-for-tls")
+@given(script=healthy_brokers_with_tls())
+@settings(max_examples=1)
+@example(script=WITH_TLS)
+@example(script=LOST_WITH_TLS)
+@example(script=SEVERAL_WITH_TLS)
+def test_nothing_is_sent_before_the_tls_handshake(client: ClientUnderTest, script: Script) -> None:
+    """A client writes nothing unencrypted on its first connections, after lost ones, and to the brokers that it learns of."""
+    with played(client, script) as play:
+        assert_waits_for_tls(play)
