@@ -53,7 +53,7 @@ def assert_works_or_says_why(client: ClientUnderTest, play: Play) -> None:
     if outcome == OK:
         return
     assert outcome == ERROR, f"the client does not work: {saw(outcome)}"
-    table = next(iter(play.recording.script.answers)).table
+    table = play.recording.script.nodes[0].connection(0).answer(0).table
     needs = _needs(client, play)
     missing = missing_in({key: table.ranges_of(key) for key in needs}, needs)
     assert missing, f"{REFUSES_NEEDLESSLY}: {detail or play.result.summary}"

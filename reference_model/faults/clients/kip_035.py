@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import takewhile
 
-from reference_model.clients.model.client_connections import KnownBroker, Link, Range
+from reference_model.clients.model.client_connections import KnownBroker, KnownCluster, Link, Range
 from reference_model.clients.model.client_errors import (
     Aborted,
     BrokerError,
@@ -161,6 +161,37 @@ class LowestOfALaterRangeIsUsed(ModelClient):
     def version_of(self, link: Link, api_key: int) -> int:
         newest, offered = super().version_of(link, api_key), _offered(link, api_key)
         return newest if offered is None or offered[0] <= 0 else offered[0]
+
+
+class _OlderSometimes(ModelClient):
+    """Uses the newest common version of Metadata, and in some requests the one before it."""
+
+    def metadata_in(self, link: Link, version: int) -> KnownCluster:
+        self.notes["requests"] = self.notes.get("requests", 0) + 1
+        offered = _offered(link, METADATA_KEY)
+        lowest = 0 if offered is None else max(offered[0], 0)
+        older = max(version - 1, lowest) if self.is_older(link) else version
+        return super().metadata_in(link, older)
+
+    def is_older(self, link: Link) -> bool:
+        """Return whether the version before the newest one is used in a request."""
+        raise NotImplementedError
+
+
+@fault("KIP-35.client-prefers-newest")
+class EverySecondRequestIsOlder(_OlderSometimes):
+    """Uses the newest common version in every second request alone."""
+
+    def is_older(self, link: Link) -> bool:
+        return self.notes["requests"] % 2 == 0
+
+
+@fault("KIP-35.client-prefers-newest")
+class BootstrapServerGetsAnOlderVersion(_OlderSometimes):
+    """Asks the bootstrap server in an older version than the nodes that it names."""
+
+    def is_older(self, link: Link) -> bool:
+        return link.node is None
 
 
 # KIP-35.client-asks-per-connection
