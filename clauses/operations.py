@@ -45,6 +45,8 @@ from wire.fields import versions
 
 METADATA = "metadata"
 """The operation that every client has: it connects and fetches metadata."""
+NEWEST_VERSIONS = "newest-versions"
+"""The row that is about all operations of a client together, and no operation of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,7 @@ class Operation:
         is_rerouted: whether the client repeats it, while its brokers change places and another cluster replaces them.
         option: the name of the option that the client is started with; empty for none.
         driver: what the operation is called in drivers; empty if it is their usual one, to fetch metadata.
+        is_about_all: whether it is what the client does in all its other operations that are not rerouted.
     """
 
     what: str
@@ -69,6 +72,7 @@ class Operation:
     is_rerouted: bool = False
     option: str = ""
     driver: str = ""
+    is_about_all: bool = False
 
 
 _ASKS = {METADATA_KEY: 1}
@@ -212,6 +216,10 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
             "with metadata.recovery.strategy=none gives no ids, and goes on fetching metadata",
             option="without_rebootstrap",
         ),
+        NEWEST_VERSIONS: Operation(
+            "uses in every request the newest version that it and the broker both support",
+            is_about_all=True,
+        ),
     }
 )
 """The operations by name, in the order of the grid."""
@@ -220,7 +228,12 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
 def row_of(client: str, operation: str) -> Clause:
     """Return the row of one operation of one client, which is a library and version, such as "kafka-python-3.0.12"."""
     tried = OPERATIONS[operation]
-    if tried.is_rerouted:
+    level = Level.MUST
+    if tried.is_about_all:
+        newest = catalogue()["KIP-35.client-prefers-newest"]
+        otherwise = "all its operations are judged together, and what it need not use is no fault"
+        level, location, meaning = newest.level, newest.location, newest.meaning
+    elif tried.is_rerouted:
         otherwise = "if it supports KIP-1242 it gives the ids of cluster and broker when it should and only then"
         location = "KIP-1242, Proposed Changes"
         meaning = "An application reads or writes in another cluster, or stands still until it is restarted."
@@ -232,7 +245,7 @@ def row_of(client: str, operation: str) -> Clause:
         id=f"{client}.{operation}",
         title=operation.replace("-", " ").capitalize(),
         roles=(),
-        level=Level.MUST,
+        level=level,
         applies_to=versions("0+"),
         statement=f"{client} {tried.what}; {otherwise}.",
         location=location,
