@@ -47,6 +47,8 @@ METADATA = "metadata"
 """The operation that every client has: it connects and fetches metadata."""
 NEWEST_VERSIONS = "newest-versions"
 """The row that is about all operations of a client together, and no operation of its own."""
+NEWEST_CLAUSE = "KIP-35.client-prefers-newest"
+"""The clause that this row judges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,8 +232,8 @@ def row_of(client: str, operation: str) -> Clause:
     tried = OPERATIONS[operation]
     level = Level.MUST
     if tried.is_about_all:
-        newest = catalogue()["KIP-35.client-prefers-newest"]
-        otherwise = "all its operations are judged together, and what it need not use is no fault"
+        newest = catalogue()[NEWEST_CLAUSE]
+        otherwise = f"all its operations are judged together, by {NEWEST_CLAUSE}"
         level, location, meaning = newest.level, newest.location, newest.meaning
     elif tried.is_rerouted:
         otherwise = "if it supports KIP-1242 it gives the ids of cluster and broker when it should and only then"

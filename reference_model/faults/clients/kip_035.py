@@ -194,6 +194,14 @@ class BootstrapServerGetsAnOlderVersion(_OlderSometimes):
         return link.node is None
 
 
+@fault("KIP-35.client-prefers-newest")
+class KnownNodesGetAnOlderVersion(_OlderSometimes):
+    """Asks the nodes that metadata names in an older version than the bootstrap server."""
+
+    def is_older(self, link: Link) -> bool:
+        return link.node is not None
+
+
 # KIP-35.client-asks-per-connection
 
 

@@ -9,7 +9,13 @@ from reference_model.clients.model.client_errors import Aborted, BrokerError, Hu
 from reference_model.clients.model.model_client import ModelClient
 from reference_model.clients.model.negotiation import OWN_RANGES
 from reference_model.faults.clients.registry import fault
-from wire.api_keys import FETCH_KEY, LIST_OFFSETS_KEY, METADATA_KEY, PRODUCE_KEY
+from wire.api_keys import (
+    DESCRIBE_CLUSTER_KEY,
+    FETCH_KEY,
+    LIST_OFFSETS_KEY,
+    METADATA_KEY,
+    PRODUCE_KEY,
+)
 from wire.api_versions import ApiVersionsResponse
 
 FETCH_OF_OLD_RELEASES = range(5, 12)
@@ -105,6 +111,16 @@ class BrokerMustListWhatIsWrittenToday(_Demanding):
     """Refuses every broker before 2.1 politely, although it writes no record."""
 
     key, name, version = PRODUCE_KEY, "Produce", 7
+
+
+@fault("KIP-97.new-client-old-broker", "KIP-97.mixed-cluster")
+class BrokerMustDescribeItsCluster(ModelClient):
+    """Refuses every broker before 2.8 politely, although Metadata has all that it asks for."""
+
+    def ranges_in(self, link: Link, response: ApiVersionsResponse) -> Mapping[int, Range]:
+        if _is_of_a_release(response) and response.range_of(DESCRIBE_CLUSTER_KEY) is None:
+            raise NoCommonVersion("the broker is too old: it does not support DescribeCluster")
+        return super().ranges_in(link, response)
 
 
 @fault("KIP-97.new-client-old-broker")
