@@ -183,7 +183,7 @@ class EverySecondRequestIsOlder(_OlderSometimes):
     """Uses the newest common version in every second request alone."""
 
     def is_older(self, link: Link) -> bool:
-        return self.notes["requests"] % 2 == 0
+        return bool(self.notes["requests"] % 2 == 0)
 
 
 @fault("KIP-35.client-prefers-newest")
@@ -273,7 +273,7 @@ class FirstTableOfAnAddressIsUsedForGood(ModelClient):
 # KIP-35.client-falls-back-on-35
 
 
-@fault("KIP-35.client-falls-back-on-35", "KIP-97.mixed-cluster")
+@fault("KIP-35.client-falls-back-on-35", "KIP-97.mixed-cluster", "KIP-97.new-client-old-broker")
 class RefusalWithAnEmptyTableIsFinal(ModelClient):
     """Gives up if a refusal has an empty table, as kafka-ts does."""
 
