@@ -13,6 +13,7 @@ from reference_model.faults.clients import (
     kip_1242,
     never_asking,
     nonsense,
+    older_versions,
     protocol,
     slow_brokers,
     success,
