@@ -34,8 +34,18 @@ SETTLES_WITHIN_MS = 1000
 def contradictions(recording: Recording) -> list[str]:
     """Return what a broker did against its own word, each as a sentence about it; nothing if the schemas are missing."""
     try:
-        found = chain(_refused(recording), _open_transactions(recording), _lost(recording))
+        found = chain(
+            refused_though_listed(recording), _open_transactions(recording), _lost(recording)
+        )
         return list(dict.fromkeys(found))
+    except ArtefactUnavailable:
+        return []
+
+
+def refused_though_listed(recording: Recording) -> list[str]:
+    """Return which requests a broker refused although its table lists them, each as a sentence about it; none without schemas."""
+    try:
+        return list(_refused(recording))
     except ArtefactUnavailable:
         return []
 

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from conformance.assertions.client_moves import assert_works, newest_metadata, outcome_of
+from collections.abc import Mapping
+
+from clauses.operations import METADATA, NEEDS_OF_SASL, OPERATIONS
+from conformance.assertions.client_moves import assert_works, newest_metadata, outcome_of, saw
+from conformance.assertions.missing_support import missing_in, names_what_is_missing
+from conformance.assertions.newest_versions import newest_versions
 from conformance.assertions.play_summary import metadata_requests, recovered_after_ms
-from fixtures.client_processes.driver_output import OK
+from fixtures.client_processes.driver_output import ERROR, OK
+from fixtures.registry.clients import FOREIGN
 from fixtures.scripted_broker.playing import Play
 from fixtures.under_test.client import ClientUnderTest
 from reference_model.clients.rules.limits import reconnects_in
 from reference_model.clients.rules.read_response import ResponseKind, read_response
+from reference_model.profiles.listeners import SASL_LISTENERS
 from strategies.broker_scripts import range_of_metadata
 from wire.api_keys import SASL_KEYS
 from wire.described_messages import CLUSTER_APIS
+
+SAYS_NOTHING = "the error does not say what the broker lacks"
+REFUSES_NEEDLESSLY = "the client fails with a broker that lists all that it needs"
 
 
 def assert_success_is_earned(client: ClientUnderTest, play: Play) -> None:
@@ -30,6 +40,37 @@ def assert_success_is_earned(client: ClientUnderTest, play: Play) -> None:
 
 def _was_answered(play: Play) -> bool:
     return any(each.api_key in CLUSTER_APIS and each.response for each in play.recording.requests)
+
+
+def assert_works_or_says_why(client: ClientUnderTest, play: Play) -> None:
+    """Fail unless the client's operation succeeds, or its error names what the broker lacks.
+
+    Args:
+        client: the client; of a foreign command nobody knows more than what it sends to a healthy broker.
+        play: a play in which the broker has one table.
+    """
+    outcome, detail = outcome_of(play), play.result.detail
+    if outcome == OK:
+        return
+    assert outcome == ERROR, f"the client does not work: {saw(outcome)}"
+    table = play.recording.script.nodes[0].connection(0).answer(0).table
+    needs = _needs(client, play)
+    missing = missing_in({key: table.ranges_of(key) for key in needs}, needs)
+    assert missing, f"{REFUSES_NEEDLESSLY}: {detail or play.result.summary}"
+    # A foreign command need not print its error.
+    assert play.result.outcome is None or names_what_is_missing(detail), f"{SAYS_NOTHING}: {detail}"
+
+
+def _needs(client: ClientUnderTest, play: Play) -> Mapping[int, int]:
+    """Return the APIs that a client takes to do what it does with a healthy broker, and to authenticate itself, with versions."""
+    is_foreign = client.client.install.kind == FOREIGN
+    needs = (
+        dict.fromkeys(newest_versions([client.healthy]), 0)
+        if is_foreign
+        else OPERATIONS[METADATA].needs
+    )
+    is_sasl = play.recording.script.listener in SASL_LISTENERS
+    return {**needs, **(NEEDS_OF_SASL if is_sasl else {})}
 
 
 def assert_table_is_not_used(client: ClientUnderTest, play: Play, what: str) -> None:

@@ -1,6 +1,7 @@
 """What is asserted about an operation that a client tried with a real broker (KIP-97).
 
-It works, or an error names what the broker lacks. In either case nothing that the broker does not support was sent.
+It works, or an error names what the broker lacks. In either case nothing that the broker does not support was sent. An operation
+knows what it takes: a broker that lists all of it gives a client no reason to refuse.
 
 Of a client whose connections were led to other brokers and to another cluster more is asserted (KIP-1242): if it supports that, it
 goes on without a restart, gives the ids of cluster and broker when it should, and writes nothing to a cluster before it has read
@@ -9,15 +10,17 @@ its metadata. What other clients do in its place is recorded.
 
 from __future__ import annotations
 
-from clauses.operations import OPERATIONS
+from clauses.operations import OPERATIONS, Operation
+from conformance.assertions.brokers_at_fault import refused_though_listed
 from conformance.assertions.client_moves import (
-    NAMES_WHAT_IS_MISSING,
     ClientAborted,
     assert_allowed,
     assert_gives_no_ids,
     check_environment,
 )
+from conformance.assertions.client_success import REFUSES_NEEDLESSLY, SAYS_NOTHING
 from conformance.assertions.judging import Unjudged
+from conformance.assertions.missing_support import missing_for, names_what_is_missing
 from conformance.assertions.play_summary import OUTSIDE_THE_TABLE, summary
 from fixtures.client_processes.driver_output import ERROR, OK
 from fixtures.client_processes.driver_process import MEMORY, DriverResult
@@ -45,7 +48,7 @@ def assert_operates(play: TriedPlay, operation: str, *, falls_back: bool = False
     Raises:
         Unsupported: it fails with an error that names what the broker lacks, or falls back as documented.
         AssertionError: it violates KIP-97: a request that the broker does not support was sent, the process was aborted or
-            hangs, the result is wrong, or the error does not say what is missing.
+            hangs, the result is wrong, the error does not say what is missing, or nothing is.
         HarnessError: the client could not be run, or something was in the way between it and a broker: it fails, or its requests
             may not have come through the proxy.
     """
@@ -55,7 +58,7 @@ def assert_operates(play: TriedPlay, operation: str, *, falls_back: bool = False
         _check_way(play)
         assert not play.result.has_hung, "the operation neither succeeds nor fails: it hangs"
         _assert_sends_nothing_unsupported(play)
-        _assert_works_or_says_why(play)
+        _assert_works_or_says_why(play, OPERATIONS[operation])
         _assert_is_that_operation(play, operation, falls_back=falls_back)
     except AssertionError as error:
         error.args = (f"{error}\n{summary(play)}",)
@@ -88,7 +91,7 @@ def assert_not_aborted(result: DriverResult) -> None:
 def _check_way(play: TriedPlay) -> None:
     """Raise `HarnessError` if an operation fails that could not reach a broker: then no client could do it."""
     result = play.result
-    if play.obstacles and result.outcome != OK and not NAMES_WHAT_IS_MISSING.search(result.detail):
+    if play.obstacles and result.outcome != OK and not names_what_is_missing(result.detail):
         _assert_sends_nothing_unsupported(play)
         raise HarnessError("; ".join(play.obstacles))
 
@@ -124,16 +127,18 @@ def _is_supported_anyway(history: History, forbidden: ForbiddenMove) -> bool:
     )
 
 
-def _assert_works_or_says_why(play: Play) -> None:
+def _assert_works_or_says_why(play: Play, operation: Operation) -> None:
     outcome, detail = play.result.outcome, play.result.detail
     if outcome == OK:
         return
     assert outcome == ERROR, f"the client ends without a result\n{play.result.output[-500:]}"
     wrong = detail.removeprefix(WRONG_RESULT)
     assert wrong == detail, f"the operation reports success, but {wrong}"
-    assert NAMES_WHAT_IS_MISSING.search(detail), (
-        f"the error does not say what the broker lacks: {detail}"
-    )
+    assert names_what_is_missing(detail), f"{SAYS_NOTHING}: {detail}"
+    missing = missing_for(operation, play.recording, detail)
+    # Of a broker whose table the client never got nothing is known, and one that refuses what it lists lacks more than it says.
+    is_known = missing is not None and not refused_though_listed(play.recording)
+    assert missing or not is_known, f"{REFUSES_NEEDLESSLY}: {detail}"
     raise Unsupported(f"the client says what the broker lacks: {detail}")
 
 

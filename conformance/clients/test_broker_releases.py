@@ -13,10 +13,12 @@ from conformance.assertions.client_moves import (
     assert_sends_no_metadata,
     assert_sends_what_is_listed,
     assert_works,
-    assert_works_or_says_why,
     played,
 )
-from conformance.assertions.client_success import assert_keeps_working
+from conformance.assertions.client_success import (
+    assert_keeps_working,
+    assert_works_or_says_why,
+)
 from fixtures.under_test.client import ClientUnderTest
 from reference_model.clients.scripts.script import Script, Table
 from reference_model.profiles.listeners import SASL_PLAINTEXT
@@ -43,7 +45,7 @@ def _assert_served_or_refused(client: ClientUnderTest, script: Script) -> None:
         assert_ends_by_itself(client, play)
         assert_bounded(play)
         assert_no_connection_is_lost(play)
-        assert_works_or_says_why(play)
+        assert_works_or_says_why(client, play)
 
 
 @pytest.mark.needs("asks_versions", "asks_metadata")
@@ -51,6 +53,7 @@ def _assert_served_or_refused(client: ClientUnderTest, script: Script) -> None:
 @given(script=brokers_of_releases())
 @example(script=broker_of("0.10.0.1"))
 @example(script=broker_of("1.1.1"))
+@example(script=broker_of("2.6.3"))
 @example(script=broker_of("2.8.2"))
 @example(script=broker_of("3.8.1"))
 @example(script=broker_of("4.0.2"))

@@ -8,7 +8,6 @@ from hypothesis import example, given, settings
 from conformance.assertions.client_moves import (
     assert_allowed,
     assert_bounded,
-    assert_newest_common_versions,
     assert_newest_metadata,
     assert_reports_error,
     assert_sends_no_metadata,
@@ -16,6 +15,7 @@ from conformance.assertions.client_moves import (
     newest_metadata,
     played,
 )
+from conformance.assertions.newest_versions import assert_newest_common_versions, newest_versions
 from fixtures.under_test.client import ClientUnderTest
 from reference_model.clients.scripts.script import EMPTY, Answer, Script, Table, one_node
 from reference_model.profiles.listeners import SASL_PLAINTEXT, SSL
@@ -89,9 +89,9 @@ def test_no_overlap_is_an_error(client: ClientUnderTest, script: Script) -> None
 @example(script=broker_with(metadata_ranges(0, 5)))
 @example(script=broker_with_older_apis(2, 6, 0))
 def test_newest_common_version_is_used(client: ClientUnderTest, script: Script) -> None:
-    """A client sends the broker's newest version of each API if that is below its own newest."""
+    """A client sends in each request the broker's newest version of its API if that is below its own newest."""
     with played(client, script) as play:
-        assert_newest_common_versions(play, client.healthy)
+        assert_newest_common_versions(play, newest_versions([client.healthy]))
 
 
 @pytest.mark.needs("asks_versions")

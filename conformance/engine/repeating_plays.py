@@ -37,7 +37,7 @@ def repeat_trial(trial: Trial, example: FailingExample) -> Repeats:
     hung: list[bool] = []
 
     def again() -> bool:
-        latest[:] = [trial.trials.again(trial.chosen)]
+        latest[:] = [trial.again()]
         hung.append(latest[0].result.has_hung)
         return _fails(trial, example, lambda: latest[0])
 

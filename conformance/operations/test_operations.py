@@ -6,13 +6,17 @@ from collections.abc import Iterator
 
 import pytest
 
+from clauses.operations import OPERATIONS
 from conformance.assertions.brokers_at_fault import contradictions
+from conformance.assertions.client_moves import check_environment
 from conformance.assertions.judging import Unjudged
+from conformance.assertions.newest_versions import assert_newest_common_versions, newest_versions
 from conformance.assertions.operation_results import (
     assert_operates,
     assert_survives_rerouting,
     failure_of,
 )
+from conformance.assertions.play_summary import summary
 from conformance.engine.property_judge import JUDGE
 from fixtures.recording_proxy.operation import ReroutedPlay, TriedPlay
 from fixtures.under_test.trial import Trial
@@ -24,10 +28,15 @@ def client_operates(trial: Trial) -> None:
 
     Raises:
         Unjudged: the operation is unsupported, or the client does something else, as it may.
-        AssertionError: the client violates KIP-97, or KIP-1242 if its connections were led elsewhere.
+        AssertionError: the client violates KIP-97, or KIP-1242 if its connections were led elsewhere, or it uses older versions
+            than it could (KIP-35).
         HarnessError: the operation could not be tried.
     """
-    play, operation = trial.play(), trial.chosen.operation
+    operation = trial.chosen.operation
+    if OPERATIONS[operation].is_about_all:
+        _uses_newest_versions(trial)
+        return
+    play = trial.play()
     if isinstance(play, ReroutedPlay):
         assert_survives_rerouting(play, operation, knows_ids=trial.chosen.client.cluster_check)
         return
@@ -40,6 +49,20 @@ def client_operates(trial: Trial) -> None:
         first, _, rest = str(error).partition("\n")
         error.args = ("\n".join([first, *_doubts(trial, play), rest]),)
         raise
+
+
+def _uses_newest_versions(trial: Trial) -> None:
+    """Judge all operations of a client together: what it knows of an API, any of them may show."""
+    tried = trial.tried()
+    known = newest_versions(play for _, play in tried)
+    for part, earlier in tried:
+        play = trial.part(part, earlier)
+        check_environment(play.result)
+        try:
+            assert_newest_common_versions(play, known)
+        except AssertionError as error:
+            error.args = (f"{error}\nin {part.operation}: {summary(play)}",)
+            raise
 
 
 def _doubts(trial: Trial, play: TriedPlay) -> Iterator[str]:

@@ -201,7 +201,7 @@ def able_client(failure: StoredFailure, wanted: Wanted) -> tuple[Client, str]:
         raise click.UsageError("a command has no operations: give --client, or nothing")
     name, _, operation = failure.clause.rpartition(".")
     pattern = wanted.client or name
-    able = [each for each in select_clients([pattern], RINGS) if operation in each.operations]
+    able = [each for each in select_clients([pattern], RINGS) if operation in each.rows]
     if len(able) != 1:
         raise click.UsageError(f"{len(able)} clients {pattern!r} have {operation}; give one")
     return able[0], operation

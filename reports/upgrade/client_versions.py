@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
+from clauses.operations import NEWEST_VERSIONS
 from reference_model.profiles.profile import APACHE_KAFKA, RECORDED_RELEASES, line_of, release_order
 from reference_model.profiles.release_tables import recorded_release
 from reference_model.profiles.version_tables import Ranges, served_ranges
@@ -198,7 +199,10 @@ class TriedOperation:
 
 @lru_cache(maxsize=1)
 def tried_operations(grid: FoldedGrid) -> tuple[TriedOperation, ...]:
-    """Return each operation of a grid that was tried with a release of Apache Kafka, in the order of the grid."""
+    """Return each operation of a grid that was tried with a release of Apache Kafka, in the order of the grid.
+
+    The row about all operations of a client is none.
+    """
     operations = grid.by_role.get(OPERATION)
     return () if operations is None else tuple(_operations(operations))
 
@@ -206,6 +210,8 @@ def tried_operations(grid: FoldedGrid) -> tuple[TriedOperation, ...]:
 def _operations(operations: FoldedGrid) -> Iterator[TriedOperation]:
     for row, cells in operations.cells.items():
         client, _, operation = row.rpartition(".")
+        if operation == NEWEST_VERSIONS:
+            continue
         by_target: dict[str, ListenerCell] = {}
         by_release: dict[str, ListenerCell] = {}
         for column, cell in zip(operations.columns, cells, strict=True):

@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from clauses.catalogue import CatalogueError, Level, catalogue
-from clauses.operations import OPERATIONS, clause_or_row, row_of, title_of
+from clauses.operations import (
+    NEWEST_CLAUSE,
+    NEWEST_VERSIONS,
+    OPERATIONS,
+    clause_or_row,
+    row_of,
+    title_of,
+)
 from fixtures.registry.targets import load_targets
 from reference_model.profiles.profile import (
     APACHE_KAFKA,
@@ -29,6 +36,14 @@ def test_rerouted_operation_is_about_the_ids_of_clusters() -> None:
     assert row.location.startswith("KIP-1242")
     assert "another cluster replaces them" in row.statement
     assert "too old" not in row.statement
+
+
+def test_row_about_all_operations_has_the_level_of_its_clause() -> None:
+    """To use the newest version is recommended, and to do what is asked is required."""
+    row, clause = row_of("franz-go-1.22.3", NEWEST_VERSIONS), catalogue()[NEWEST_CLAUSE]
+    assert row.level is clause.level is Level.SHOULD
+    assert (row.location, row.meaning) == (clause.location, clause.meaning)
+    assert "franz-go-1.22.3 uses in every request the newest version" in row.statement
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)

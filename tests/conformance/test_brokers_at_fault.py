@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from clauses.operations import NEWEST_VERSIONS
 from conformance.assertions import brokers_at_fault as module
 from conformance.assertions.brokers_at_fault import (
     MAY_WAIT,
@@ -341,6 +342,23 @@ def test_broker_that_contradicts_itself_is_named(monkeypatch: pytest.MonkeyPatch
     first, doubt, _ = message_of(monkeypatch, tried(HUNG, held_back))
     assert first == "the operation neither succeeds nor fails: it hangs"
     assert doubt.startswith(f"{FAULT}it confirmed the end of a transaction")
+
+
+def test_newest_versions_are_judged_over_all_operations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One operation shows which version the client knows, and another one that it does not use it."""
+    right = tried(WELL, recorded(asked(3), sent(12)))
+    trial = trial_of(monkeypatch, right)
+    about_all = Trial(replace(trial.chosen, operation=NEWEST_VERSIONS), trial.trials)
+    client_operates(about_all)
+    older = replace(trial.chosen, operation="consume")
+    wrong = tried(WELL, recorded(asked(3), sent(11)))
+    monkeypatch.setattr(trial.trials, "of", lambda part: wrong if part == older else right)
+    with pytest.raises(AssertionError) as raised:
+        client_operates(about_all)
+    first, last = str(raised.value).splitlines()
+    assert first == "Metadata v11 on connection 0 was sent, although both sides know Metadata v12"
+    assert last.startswith("in consume: ")
+    assert about_all.journal
 
 
 def test_unsupported_operation_stays_a_note(monkeypatch: pytest.MonkeyPatch) -> None:

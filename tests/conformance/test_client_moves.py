@@ -15,7 +15,6 @@ from conformance.assertions.client_moves import (
     assert_gives_no_ids,
     assert_names_software,
     assert_names_version,
-    assert_newest_common_versions,
     assert_reports_error,
     assert_waits_for_tls,
     assert_works,
@@ -40,8 +39,6 @@ from reference_model.clients.scripts.script import (
     HEALTHY_SCRIPT,
     Answer,
     Script,
-    Table,
-    one_node,
 )
 from tests.conformance.client_plays import (
     ABORTED,
@@ -68,15 +65,6 @@ CLOSED_BY_BROKER = replace(
     CUT_SHORT, connections=(opened(closed_ms=5, closed_by="broker"), opened())
 )
 HEALS = Script(heals_after_ms=700)
-OLD_APIS = one_node(Answer(table=Table(changed=((3, 0, 6), (60, 0, 1), (10, 0, 9)))))
-LATER_METADATA = one_node(Answer(table=Table(changed=((3, 2, 6),))))
-OLD_TABLE_IS_USED = recorded(
-    asked(4), sent(6), sent(1, api_key=60), sent(0, api_key=17), script=OLD_APIS
-)
-NEWEST_COMMON = partial(
-    assert_newest_common_versions,
-    healthy=worked(asked(4), sent(12), sent(2, api_key=60), sent(1, api_key=17)),
-)
 ENDS = partial(assert_ends_by_itself, FakeClient())
 FAILING = Play(recording=HEALTHY.recording, result=FAILED)
 STOPPED_PLAY = Play(recording=HEALTHY.recording, result=STOPPED)
@@ -122,17 +110,6 @@ def ending(**result: object) -> Play:
         ),
         pytest.param(partial(assert_names_version, version=""), HEALTHY, id="unknown-version"),
         pytest.param(partial(assert_names_version, version="1"), HEALTHY, id="with-a-zero"),
-        pytest.param(NEWEST_COMMON, ended_well(OLD_TABLE_IS_USED), id="newest-in-a-lower-range"),
-        pytest.param(
-            NEWEST_COMMON,
-            worked(asked(4), sent(3, api_key=60), script=OLD_APIS),
-            id="outside-the-range",
-        ),
-        pytest.param(
-            NEWEST_COMMON,
-            worked(asked(4), sent(1), script=LATER_METADATA),
-            id="metadata-below-the-range",
-        ),
         pytest.param(assert_allowed, ended_well(WRONG_VERSION), id="no-clause"),
         pytest.param(
             lambda play: assert_allowed(play, "KIP-511.client-name-valid"),
@@ -209,18 +186,6 @@ def test_play_is_as_it_has_to_be(check: Callable[[Play], None], play: Play) -> N
                 id=f"version-in-{named}",
             )
             for named in ("2.10", "12.1", "2.1.1", "2.1rc1")
-        ),
-        pytest.param(
-            NEWEST_COMMON,
-            worked(asked(4), sent(0, api_key=60), script=OLD_APIS),
-            "the client sends DescribeCluster up to v0, and not up to v1, which both sides know",
-            id="older-version-of-another-api",
-        ),
-        pytest.param(
-            NEWEST_COMMON,
-            worked(asked(4), sent(2), script=LATER_METADATA),
-            "the client sends Metadata up to v2, and not up to v6, which both sides know",
-            id="older-version-of-metadata",
         ),
         pytest.param(
             ENDS,

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from clauses.operations import OPERATIONS
 from conformance.assertions.client_moves import ClientAborted
 from conformance.assertions.operation_results import (
     DoesNotKnow,
@@ -17,7 +18,7 @@ from conformance.assertions.operation_results import (
 from fixtures.errors import ClientFails, HarnessError
 from fixtures.recording_proxy.operation import ReroutedPlay, TriedPlay
 from reference_model.clients.scripts.recording import Recording, Route, SeenRequest, as_scripted
-from reference_model.clients.scripts.script import NodeScript, Script
+from reference_model.clients.scripts.script import Answer, NodeScript, Script
 from tests.conformance.client_plays import ABORTED, STOPPED, WELL
 from tests.described_apis import described_api
 from tests.reference_model.clients.recordings import NO_IDS, asked, listing, opened, recorded, sent
@@ -49,21 +50,41 @@ def test_checked_result_works() -> None:
     assert_operates(ended(), OPERATION)
 
 
-@pytest.mark.parametrize(
-    "detail",
-    [
-        "org.apache.kafka.common.errors.UnsupportedVersionException: The broker does not support X",
-        'KafkaException: KafkaError{code=_UNSUPPORTED_FEATURE,str="requires broker version >= 0.11"}',
-        "IncompatibleBrokerVersion: Kafka broker does not support the 'X' Kafka protocol.",
-        "broker is too old; the broker has already indicated it will not know how to handle the request",
-        "AssertionError: Headers not supported in v0/v1",
-        "Request error: Cannot find matching version for: DeleteRecords",
-    ],
-)
-def test_error_that_names_what_is_missing_is_a_note(detail: str) -> None:
-    """The client is right: an application can tell why it fails."""
+NAMED = "org.apache.kafka.common.errors.UnsupportedVersionException: The broker does not support X"
+
+
+def test_error_that_names_what_is_missing_is_a_note() -> None:
+    """The client is right: the broker lacks what the operation takes, and an application can tell why it fails."""
     with pytest.raises(Unsupported, match="says what the broker lacks"):
-        assert_operates(failed(detail, WITHOUT_HEARTBEAT), OPERATION)
+        assert_operates(failed(NAMED, WITHOUT_HEARTBEAT), OPERATION)
+
+
+LISTS_ALL = replace(
+    listing(*((key, 0, 20) for key in OPERATIONS[OPERATION].needs)),
+    finalized_features=(("group.version", 1, 1),),
+    finalized_features_epoch=0,
+)
+ABLE = recorded(asked(3, LISTS_ALL), sent(12))
+
+
+def test_broker_that_lists_everything_is_no_reason() -> None:
+    """However politely the client refuses it."""
+    with pytest.raises(AssertionError, match="with a broker that lists all that it needs: org"):
+        assert_operates(failed(NAMED, ABLE), OPERATION)
+
+
+def test_broker_that_lists_everything_and_refuses_it_is_one() -> None:
+    """It is the broker that refuses, as one that lists a version and closes the connection on it."""
+    closed = replace(ABLE, connections=(opened(closed_by="broker"),), requests=ABLE.requests[:1])
+    refusing = replace(closed, requests=(*closed.requests, sent(1, api_key=HEARTBEAT)))
+    with pytest.raises(Unsupported, match="says what the broker lacks"):
+        assert_operates(failed(NAMED, refusing), OPERATION)
+
+
+def test_client_that_never_got_a_table_is_a_note() -> None:
+    """Nothing is known of its broker, which may be older than ApiVersions."""
+    with pytest.raises(Unsupported, match="says what the broker lacks"):
+        assert_operates(failed(NAMED, recorded(asked(3, Answer(action="close")))), OPERATION)
 
 
 @pytest.mark.parametrize(

@@ -23,17 +23,19 @@ NEW, OLD = "apache-kafka-4.4.0", "apache-kafka-3.9.2"
 ASKS, PRODUCE_2, PRODUCE_12 = (18, 3), (0, 2), (0, 12)
 
 
-def write_operations(runs: Path, target: str, verdict: str, *sent: tuple[int, int]) -> Path:
+def write_operations(
+    runs: Path, target: str, verdict: str, *sent: tuple[int, int], row: str = OPERATION
+) -> Path:
     """Write a run of one operation with one release: its verdict, and the requests that it sent."""
-    cell = planned_cell(OPERATION, target)
-    header = run_header([cell], run_id=target, clauses=[clause_entry(OPERATION, role="operation")])
+    cell = planned_cell(row, target)
+    header = run_header([cell], run_id=target, clauses=[clause_entry(row, role="operation")])
     header["footer"]["exchange_rows"] = len(sent)
     folder = write_run(runs / target, header, [example_row(header, verdict=verdict)])
     frames = [
         encode_frame(key.to_bytes(2) + version.to_bytes(2) + bytes(4) + b"\0\1a")
         for key, version in sent
     ]
-    write_exchanges(folder, frames, clause=OPERATION)
+    write_exchanges(folder, frames, clause=row)
     return folder
 
 
@@ -64,6 +66,13 @@ def test_a_wrong_prediction_is_found(
     assert wrong in result.output
     assert result.exit_code == bool(wrong)
     assert result.output.endswith(f"1 prediction, {int(bool(wrong))} of them wrong\n")
+
+
+def test_what_is_about_all_operations_is_no_prediction(tmp_path: Path) -> None:
+    """It may be right with one release and wrong with another, whatever was sent."""
+    for target, happened in ((OLD, "conforms"), (NEW, "violates")):
+        write_operations(tmp_path, target, happened, PRODUCE_12, row="a-1.0.newest-versions")
+    assert compare(tmp_path).exit_code == 2
 
 
 def test_an_operation_that_could_not_be_tried_proves_nothing(tmp_path: Path) -> None:

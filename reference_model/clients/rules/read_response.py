@@ -38,12 +38,14 @@ class ReadResponse:
         kind: the kind of the response.
         error_code: its error code; None if it has none.
         ranges: the ranges that it lists, of a table or a refusal.
+        finalized_features: the level of each feature that is finalized in the cluster, by its name.
         from_ms: when it was written completely, from the start of the play.
     """
 
     kind: ResponseKind
     error_code: ErrorCode | None = None
     ranges: Ranges = field(default_factory=dict)
+    finalized_features: Mapping[str, int] = field(default_factory=dict)
     from_ms: int = 0
 
     def lists(self, api_key: int, api_version: int) -> bool:
@@ -84,18 +86,27 @@ def read_response(request: SeenRequest) -> ReadResponse:
         return ReadResponse(kind=ResponseKind.NONSENSE, from_ms=from_ms)
     error = ErrorCode(error_code)
     is_refusal = error is ErrorCode.UNSUPPORTED_VERSION
-    ranges = _ranges(payload[CORRELATION_ID_BYTES:], 0 if is_refusal else request.api_version)
+    listed = _listed(payload[CORRELATION_ID_BYTES:], 0 if is_refusal else request.api_version)
     if error not in (ErrorCode.NONE, ErrorCode.UNSUPPORTED_VERSION):
         return ReadResponse(kind=ResponseKind.ERROR, error_code=error, from_ms=from_ms)
-    if ranges is None:
+    if listed is None:
         return ReadResponse(kind=ResponseKind.NONSENSE, error_code=error, from_ms=from_ms)
-    kind = ResponseKind.REFUSAL if is_refusal else ResponseKind.TABLE
-    return ReadResponse(kind=kind, error_code=error, ranges=ranges, from_ms=from_ms)
+    ranges, finalized = listed
+    return ReadResponse(
+        kind=ResponseKind.REFUSAL if is_refusal else ResponseKind.TABLE,
+        error_code=error,
+        ranges=ranges,
+        finalized_features=finalized,
+        from_ms=from_ms,
+    )
 
 
 @functools.lru_cache(maxsize=256)
-def _ranges(body: bytes, version: int) -> Ranges | None:
-    """Return the ranges that a body lists; None if it cannot be decoded. Loops get the same body again and again."""
+def _listed(body: bytes, version: int) -> tuple[Ranges, Mapping[str, int]] | None:
+    """Return the ranges and the finalized features that a body lists; None if it cannot be decoded.
+
+    Loops get the same body again and again.
+    """
     try:
         response = decode(ApiVersionsResponse, body, version=version)
     except DecodeError:
@@ -104,4 +115,7 @@ def _ranges(body: bytes, version: int) -> Ranges | None:
     for entry in response.api_keys:
         earlier = ranges.get(entry.api_key, ())
         ranges[entry.api_key] = (*earlier, (entry.min_version, entry.max_version))
-    return ranges
+    # An epoch of -1 says that the features are not known.
+    is_known = response.finalized_features_epoch >= 0
+    finalized = response.finalized_features if is_known else ()
+    return ranges, {each.name: each.max_version_level for each in finalized}

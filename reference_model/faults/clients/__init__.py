@@ -14,6 +14,7 @@ from reference_model.faults.clients import (
     never_asking,
     nonsense,
     old_fallbacks,
+    older_versions,
     protocol,
     rebootstraps,
     slow_brokers,

@@ -20,23 +20,19 @@ from reference_model.clients.model.model_client import ModelClient
 from reference_model.clients.model.negotiation import OWN_RANGES
 from reference_model.clients.model.network import HostPort
 from reference_model.clients.scripts.script import healthy_ranges
+from reference_model.faults.clients.older_versions import offered_range
 from reference_model.faults.clients.registry import fault
 from wire.api_keys import (
     API_VERSIONS_KEY,
     FIRST_PRIVATE_KEY,
     METADATA_KEY,
     SASL_HANDSHAKE_KEY,
-    SASL_KEYS,
 )
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsResponse
 from wire.errors import DecodeError
 from wire.headers import NO_ERROR, RequestHeader
 
 FIRST_UNKNOWN_KEY = max(key for key, _, _ in healthy_ranges()) + 1
-
-
-def _offered(link: Link, api_key: int) -> Range | None:
-    return (link.table or {}).get(api_key)
 
 
 # KIP-35.client-uses-overlap
@@ -47,7 +43,7 @@ class LowestVersionIsIgnored(ModelClient):
     """Looks at the highest version of a range only, as KafkaJS does."""
 
     def version_of(self, link: Link, api_key: int) -> int:
-        offered, newest = _offered(link, api_key), self.own_ranges(link)[api_key][1]
+        offered, newest = offered_range(link, api_key), self.own_ranges(link)[api_key][1]
         if offered is not None and offered[0] > newest:
             return newest
         return super().version_of(link, api_key)
@@ -58,7 +54,7 @@ class ReversedRangeIsUsed(ModelClient):
     """Sends the highest version of a range whose lowest one is above it, as kafka-python does."""
 
     def version_of(self, link: Link, api_key: int) -> int:
-        offered = _offered(link, api_key)
+        offered = offered_range(link, api_key)
         if offered is not None and offered[0] > offered[1] >= 0:
             return min(offered[1], self.own_ranges(link)[api_key][1])
         return super().version_of(link, api_key)
@@ -69,7 +65,7 @@ class NegativeVersionIsSent(ModelClient):
     """Sends a negative version if the broker lists nothing else, as librdkafka does."""
 
     def version_of(self, link: Link, api_key: int) -> int:
-        offered = _offered(link, api_key)
+        offered = offered_range(link, api_key)
         if offered is not None and offered[1] < 0:
             return offered[1]
         return super().version_of(link, api_key)
@@ -80,7 +76,7 @@ class AbsentApiIsUsed(ModelClient):
     """Sends v0 of an API that the broker does not list, as sarama did."""
 
     def version_of(self, link: Link, api_key: int) -> int:
-        return 0 if _offered(link, api_key) is None else super().version_of(link, api_key)
+        return 0 if offered_range(link, api_key) is None else super().version_of(link, api_key)
 
 
 @fault("KIP-35.client-uses-overlap")
@@ -88,7 +84,7 @@ class OneVersionTooMany(ModelClient):
     """Sends the first version above a range that does not begin with v0."""
 
     def version_of(self, link: Link, api_key: int) -> int:
-        version, offered = super().version_of(link, api_key), _offered(link, api_key)
+        version, offered = super().version_of(link, api_key), offered_range(link, api_key)
         begins_later = offered is not None and offered[0] > 0
         return version + (begins_later and version < self.own_ranges(link)[api_key][1])
 
@@ -98,7 +94,7 @@ class HandshakeMustBeginWithV0(ModelClient):
     """Refuses a broker whose range of SaslHandshake begins with v1, which it sends, as librdkafka does."""
 
     def version_of(self, link: Link, api_key: int) -> int:
-        offered = _offered(link, api_key)
+        offered = offered_range(link, api_key)
         if api_key == SASL_HANDSHAKE_KEY and offered is not None and offered[0] == 1:
             raise NoCommonVersion("the broker does not support SaslHandshake v0")
         return super().version_of(link, api_key)
@@ -137,30 +133,6 @@ class TagSectionIsLeftOut(ModelClient):
     def api_versions_body(self, link: Link, version: int) -> bytes:
         body = super().api_versions_body(link, version)
         return body[:-1] if version == FIRST_FLEXIBLE_VERSION else body
-
-
-# KIP-35.client-prefers-newest
-
-
-@fault("KIP-35.client-prefers-newest")
-class NewestCommonVersionIsAvoided(ModelClient):
-    """Uses the second newest common version where there are two, except for SASL, which would fail."""
-
-    def version_of(self, link: Link, api_key: int) -> int:
-        newest, offered = super().version_of(link, api_key), _offered(link, api_key)
-        assert offered is not None
-        if api_key in SASL_KEYS:
-            return newest
-        return max(newest - 1, offered[0], 0)
-
-
-@fault("KIP-35.client-prefers-newest")
-class LowestOfALaterRangeIsUsed(ModelClient):
-    """Uses the lowest version of a range that does not begin with v0."""
-
-    def version_of(self, link: Link, api_key: int) -> int:
-        newest, offered = super().version_of(link, api_key), _offered(link, api_key)
-        return newest if offered is None or offered[0] <= 0 else offered[0]
 
 
 # KIP-35.client-asks-per-connection
@@ -234,7 +206,7 @@ class FirstTableOfAnAddressIsUsedForGood(ModelClient):
 # KIP-35.client-falls-back-on-35
 
 
-@fault("KIP-35.client-falls-back-on-35", "KIP-97.mixed-cluster")
+@fault("KIP-35.client-falls-back-on-35", "KIP-97.mixed-cluster", "KIP-97.new-client-old-broker")
 class RefusalWithAnEmptyTableIsFinal(ModelClient):
     """Gives up if a refusal has an empty table, as kafka-ts does."""
 

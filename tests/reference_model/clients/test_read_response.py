@@ -96,3 +96,16 @@ def test_response_without_an_answer_is_read_from_its_bytes() -> None:
     response = read_response(replace(request, answer=None))
     assert response.error_code is ErrorCode.INVALID_REQUEST
     assert response.from_ms == 5
+
+
+@pytest.mark.parametrize(
+    ("version", "epoch", "finalized"),
+    [(3, 0, {"group.version": 1}), (3, -1, {}), (2, 0, {})],
+    ids=["epoch", "unknown-epoch", "version-without-features"],
+)
+def test_finalized_features_count_with_their_epoch(
+    version: int, epoch: int, finalized: dict[str, int]
+) -> None:
+    """Without one they are not known."""
+    answer = Answer(finalized_features=(("group.version", 1, 0),), finalized_features_epoch=epoch)
+    assert read_response(asked(version, answer)).finalized_features == finalized

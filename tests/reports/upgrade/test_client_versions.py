@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from clauses.operations import NEWEST_VERSIONS
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_view import FoldedGrid
 from reports.upgrade.client_versions import (
@@ -13,6 +14,7 @@ from reports.upgrade.client_versions import (
     is_partly_supported,
     served_clients,
     serves,
+    tried_operations,
 )
 from tests.reports.roll_up_tables import cell_row, clause_row, run_row, target_row, write_tables
 
@@ -20,12 +22,14 @@ RUN = {"run_id": "20261121T150000Z-0a0b0c0d"}
 CLIENTS = ("2.8.2", "4.4.0")
 
 
-def row_of(client: str) -> str:
-    """Return the row of the operation that is compared with the computed versions."""
-    return f"kafka-clients-{client}.consume-in-group"
+def row_of(client: str, operation: str = "consume-in-group") -> str:
+    """Return the row of an operation: of that which is compared with the computed versions, unless another one is named."""
+    return f"kafka-clients-{client}.{operation}"
 
 
-def grid_of(out_dir: Path, verdicts: dict[tuple[str, str], str]) -> FoldedGrid:
+def grid_of(
+    out_dir: Path, verdicts: dict[tuple[str, str], str], operation: str = "consume-in-group"
+) -> FoldedGrid:
     """Return a grid of operations: a verdict by client, and by release with its quorum if that is not the usual one."""
     targets = dict.fromkeys(target for _, target in verdicts)
     write_tables(
@@ -43,16 +47,24 @@ def grid_of(out_dir: Path, verdicts: dict[tuple[str, str], str]) -> FoldedGrid:
             for target in targets
         ],
         clauses=[
-            clause_row(row_of(client), index, role="operation")
+            clause_row(row_of(client, operation), index, role="operation")
             for index, client in enumerate(CLIENTS)
         ],
         cells=[
-            cell_row(row_of(client), f"apache-kafka-{target}", verdict, **RUN)
+            cell_row(row_of(client, operation), f"apache-kafka-{target}", verdict, **RUN)
             for (client, target), verdict in verdicts.items()
         ],
         failures=[],
     )
     return FoldedGrid(read_grid(out_dir))
+
+
+def test_row_about_all_operations_is_none_of_them(tmp_path: Path) -> None:
+    """What was tried is what an upgrade may break."""
+    verdicts = {("4.4.0", "4.4.0"): "conforms"}
+    (operation,) = tried_operations(grid_of(tmp_path / "a", verdicts))
+    assert operation.operation == "consume-in-group"
+    assert tried_operations(grid_of(tmp_path / "b", verdicts, NEWEST_VERSIONS)) == ()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,75 @@
+"""Whether a client uses the newest version of each API that it and the broker support, in every request (KIP-35)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from fixtures.scripted_broker.playing import Play
+from reference_model.clients.rules.moves import History, Move
+from reference_model.profiles.known_apis import label_of
+from wire.api_keys import (
+    ADD_PARTITIONS_TO_TXN_KEY,
+    END_TXN_KEY,
+    FETCH_KEY,
+    PRODUCE_KEY,
+    SASL_KEYS,
+    TXN_OFFSET_COMMIT_KEY,
+)
+
+NEWEST_FOR_ALL: Mapping[int, int] = {
+    PRODUCE_KEY: 11,
+    FETCH_KEY: 12,
+    ADD_PARTITIONS_TO_TXN_KEY: 3,
+    END_TXN_KEY: 4,
+    TXN_OFFSET_COMMIT_KEY: 4,
+}
+"""The newest versions that every client can always use, by API key, if there are newer ones.
+
+Those of AddPartitionsToTxn after it are for brokers. Those of Produce, EndTxn and TxnOffsetCommit have a use in a transaction
+only if transaction.version 2 is finalized. Those of Fetch name topics by ids, which a client need not know of each topic. So
+Kafka's schemas say.
+"""
+
+
+def newest_versions(plays: Iterable[Play]) -> Mapping[int, int]:
+    """Return the newest version of each API that a client sent, other than ApiVersions and those of SASL, by key."""
+    newest: dict[int, int] = {}
+    for play in plays:
+        for each in play.recording.requests:
+            if not each.is_about_versions and each.api_key not in SASL_KEYS:
+                newest[each.api_key] = max(each.api_version, newest.get(each.api_key, 0))
+    return newest
+
+
+def assert_newest_common_versions(play: Play, known: Mapping[int, int]) -> None:
+    """Fail unless each request has the newest version that the client and the table of its connection have in common.
+
+    Versions outside the range of the table do not count: another clause judges them.
+
+    Args:
+        play: a play.
+        known: the newest version of each API that the client knows, by key, as other plays show.
+    """
+    older = list(_older(play, known))
+    assert not older, "\n".join(older[:_MOST])
+
+
+_MOST = 5
+
+
+def _older(play: Play, known: Mapping[int, int]) -> Iterator[str]:
+    for move in History(play.recording).moves:
+        common = _newest_common(move, known)
+        if common is not None and move.request.api_version < common:
+            yield f"{move} was sent, although both sides know {label_of(move.request.api_key)} v{common}"
+
+
+def _newest_common(move: Move, known: Mapping[int, int]) -> int | None:
+    """Return the newest version that client and broker have in common for a request; None if nothing shows that."""
+    seen = move.request
+    if move.table is None or seen.api_key not in known:
+        return None
+    if not move.table.lists(seen.api_key, seen.api_version):
+        return None
+    highest = max(high for _, high in move.table.ranges[seen.api_key])
+    return min(highest, known[seen.api_key], NEWEST_FOR_ALL.get(seen.api_key, highest))
