@@ -38,7 +38,7 @@ from strategies.broker_scripts import (
     brokers_without_overlap,
     descending_refusals,
     flexible_brokers,
-    listed_metadata,
+    listed_versions,
     metadata_ranges,
     range_of_metadata,
     refusal,
@@ -223,7 +223,7 @@ def first(script: Script) -> Answer:
         (brokers_with_odd_ranges, lambda s: refusal((0, 5)) in refusals(s)),
         (brokers_with_odd_ranges, lambda s: refusal((0, 2), (0, 2)) in refusals(s)),
         (brokers_with_odd_ranges, lambda s: s == descending_refusals(NEWEST_VERSION)),
-        (tables_in_every_refusal, lambda s: listed_metadata(s) == "v1 to v12"),
+        (tables_in_every_refusal, lambda s: listed_versions(s) == "v1 to v12"),
         (tables_in_refusals, lambda s: refusals(s)[0].table.base == "healthy"),
         (flexible_brokers, lambda s: first(s).pieces == 5 and first(s).delay_ms > 50),
         (brokers_with_metadata_ranges, lambda s: range_of_metadata(s) == (0, NEWEST_METADATA)),
@@ -231,10 +231,10 @@ def first(script: Script) -> Answer:
             brokers_with_metadata_ranges,
             lambda s: range_of_metadata(s) == (NEWEST_METADATA, NEWEST_METADATA),
         ),
-        (brokers_without_overlap, lambda s: listed_metadata(s) == "no version of it"),
-        (brokers_without_overlap, lambda s: listed_metadata(s) == "v-3 to v-1"),
-        (brokers_without_overlap, lambda s: listed_metadata(s) == "v60 to v1000"),
-        (brokers_without_overlap, lambda s: listed_metadata(s) == "v7 to v6"),
+        (brokers_without_overlap, lambda s: listed_versions(s) == "no version of it"),
+        (brokers_without_overlap, lambda s: listed_versions(s) == "v-3 to v-1"),
+        (brokers_without_overlap, lambda s: listed_versions(s) == "v60 to v1000"),
+        (brokers_without_overlap, lambda s: listed_versions(s) == "v7 to v6"),
         (brokers_that_change, lambda s: len(s.nodes) == 2),
         (brokers_that_change, lambda s: s == changed_versions(NEWEST_VERSION, 1)),
         (brokers_that_change, lambda s: s == changing_broker(connection_of("0.10.0.1"))),
@@ -389,7 +389,7 @@ def test_refusals_descend_to_success() -> None:
 )
 def test_listed_versions_are_named(table: Table, listed: str) -> None:
     """The ranges of Metadata are named in the order of the table."""
-    assert listed_metadata(one_node(Answer(table=table))) == listed
+    assert listed_versions(one_node(Answer(table=table))) == listed
 
 
 def test_swapped_nodes_all_move() -> None:

@@ -12,6 +12,7 @@ from reference_model.faults.clients import (
     kip_511,
     kip_1242,
     never_asking,
+    newer_brokers,
     nonsense,
     protocol,
     slow_brokers,
