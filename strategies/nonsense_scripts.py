@@ -57,14 +57,29 @@ def refused_for_name(*, table: Table = EMPTY, **others: object) -> Script:
     return always_answering(answer)
 
 
+def name_refused_by_an_older_broker(newest: int = FIRST_FLEXIBLE_VERSION) -> Script:
+    """Return a script of a broker that refuses the name in every version that has one, and serves those without; a client must not hide the error by those.
+
+    Args:
+        newest: the newest version of ApiVersions that it supports; it refuses a newer one with its range.
+    """
+    answer = Answer(
+        error_code=int(ErrorCode.INVALID_REQUEST), table=EMPTY, from_version=FIRST_FLEXIBLE_VERSION
+    )
+    connection = ConnectionScript(newest_version=newest, answers=(answer,))
+    return all_connections(connection, timeout_ms=FAILURE_MS)
+
+
 def brokers_that_refuse_names() -> st.SearchStrategy[Script]:
-    """Brokers that answer with INVALID_REQUEST, in several pieces, throttled, or with a table that means nothing."""
-    return st.builds(
+    """Brokers that answer with INVALID_REQUEST, in several pieces, throttled, or with a table that means nothing; some serve v0 to v2."""
+    refusing = st.builds(
         refused_for_name,
         table=st.sampled_from((EMPTY, ITSELF, HEALTHY)),
         throttle_time_ms=st.sampled_from((0, 100)),
         pieces=st.integers(1, 3),
     )
+    versions = st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION)
+    return one_branch(refusing) | versions.map(name_refused_by_an_older_broker)
 
 
 def other_errors() -> st.SearchStrategy[Answer]:

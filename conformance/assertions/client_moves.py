@@ -313,6 +313,16 @@ def assert_reports_error(play: Play) -> None:
     assert outcome == ERROR, f"the application gets no error: {_saw(outcome)}"
 
 
+def assert_refused_name_is_an_error(play: Play) -> None:
+    """Fail unless a client whose name was refused closes the connection and reports an error."""
+    assert_bounded(play)
+    assert_allowed(play, "KIP-511.client-errors-on-42")
+    assert_closes_after(play, ErrorCode.INVALID_REQUEST)
+    # A client that sends no name to such a broker is judged by another clause.
+    if got_error(play, ErrorCode.INVALID_REQUEST):
+        assert_reports_error(play)
+
+
 def _saw(outcome: str | None) -> str:
     return {
         OK: "its operation succeeds",

@@ -35,6 +35,7 @@ from strategies.cluster_scripts import (
     cluster_of,
     clusters_of_two_releases,
 )
+from wire.api_keys import METADATA_KEY
 
 
 def _assert_served_or_refused(client: ClientUnderTest, script: Script) -> None:

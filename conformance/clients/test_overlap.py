@@ -41,6 +41,7 @@ from strategies.cluster_scripts import (
     two_nodes_with,
     with_table,
 )
+from wire.api_keys import METADATA_KEY
 from wire.api_versions import NEWEST_VERSION
 
 

@@ -15,6 +15,7 @@ from reference_model.faults.clients import (
     newer_brokers,
     nonsense,
     protocol,
+    refused_names,
     slow_brokers,
     success,
 )

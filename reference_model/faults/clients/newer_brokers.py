@@ -121,7 +121,7 @@ class _ReadingItsOwnEntry(ModelClient):
     def newer_version(self, table: Mapping[int, Range]) -> int | None:
         """Return the newest version of ApiVersions that a table lists, if it is later than the client's own."""
         listed = table.get(API_VERSIONS_KEY)
-        return None if listed is None or not NEWEST_VERSION < listed[1] else listed[1]
+        return None if listed is None or listed[1] <= NEWEST_VERSION else listed[1]
 
     def api_versions_response(self, link: Link, version: int) -> bytes:
         """Ask in a version with the newest header and body that the client has."""
