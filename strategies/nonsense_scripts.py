@@ -37,6 +37,9 @@ RECOVERY_MS = 10_000
 HEALS_AFTER_MS = 700
 HEALS_AFTER_CONNECTIONS = 2
 """A client that comes only when the broker is healthy shows nothing; Java may need so long to start on a busy machine."""
+FAILS_FOR_MS = 3500
+"""As long as three asks of a client that keeps asking: each may take a second."""
+WORKS_FOR_RESPONSES = 4
 ABSURD_SIZE = 1_000_000_000
 """Bytes of a frame that no client should make room for."""
 DAYS_MS = 1_000_000_000
@@ -269,15 +272,43 @@ def healing_after_a_huge_frame() -> Script:
     return healing(Answer(claimed_size=INT32_MAX, pieces=3, delay_ms=100))
 
 
-def healing_connections(connection: ConnectionScript) -> Script:
-    """Return a script of a broker that treats connections alike until it heals."""
+def healing_connections(
+    *connections: ConnectionScript, heals_after_ms: int = HEALS_AFTER_MS
+) -> Script:
+    """Return a script of a broker that heals.
+
+    Args:
+        connections: what happens until then on its first connection, the second and so on; the last one repeats.
+        heals_after_ms: when it heals, if it has seen each of them, and the last one twice.
+    """
     return all_connections(
-        connection,
-        heals_after_ms=HEALS_AFTER_MS,
-        heals_after_connections=HEALS_AFTER_CONNECTIONS,
+        *connections,
+        heals_after_ms=heals_after_ms,
+        heals_after_connections=len(connections) - 1 + HEALS_AFTER_CONNECTIONS,
         timeout_ms=RECOVERY_MS,
         keeps_asking=True,
     )
+
+
+def failing_for_long(*, first_works: bool, answer: Answer | None = None) -> Script:
+    """Return a script of a broker that fails for as long as several asks take, and then works.
+
+    Args:
+        first_works: whether two connections are healthy before, each for some responses.
+        answer: what it answers while it fails, after which it closes; None if it closes each connection at once.
+    """
+    working = ConnectionScript(closes_after=WORKS_FOR_RESPONSES)
+    failing = ConnectionScript(on_open="close")
+    if answer is not None:
+        failing = ConnectionScript(answers=(replace(answer, then="close"),))
+    connections = (working, working, failing) if first_works else (failing,)
+    return healing_connections(*connections, heals_after_ms=FAILS_FOR_MS)
+
+
+def brokers_that_fail_for_long() -> st.SearchStrategy[Script]:
+    """Brokers with `failing_for_long`, which close connections or answer with nonsense meanwhile."""
+    answers = st.none() | broken_tables() | other_errors()
+    return st.builds(failing_for_long, first_works=st.booleans(), answer=answers)
 
 
 def brokers_that_heal() -> st.SearchStrategy[Script]:

@@ -17,7 +17,14 @@ from conformance.assertions.client_moves import (
     played,
 )
 from fixtures.under_test.client import ClientUnderTest
-from reference_model.clients.scripts.script import EMPTY, Answer, Script, Table, one_node
+from reference_model.clients.scripts.script import (
+    EMPTY,
+    HEALTHY,
+    Answer,
+    Script,
+    Table,
+    one_node,
+)
 from reference_model.profiles.listeners import SASL_PLAINTEXT, SSL
 from strategies.broker_scripts import (
     FAILURE_MS,
@@ -41,6 +48,7 @@ from strategies.cluster_scripts import (
     two_nodes_with,
     with_table,
 )
+from strategies.nonsense_scripts import brokers_that_heal, healing
 from wire.api_keys import METADATA_KEY
 from wire.api_versions import NEWEST_VERSION
 
@@ -105,6 +113,20 @@ def test_newest_common_version_is_used(client: ClientUnderTest, script: Script) 
 @example(script=changing_broker(connection_of("2.8.2")))
 def test_each_connection_has_its_own_table(client: ClientUnderTest, script: Script) -> None:
     """A client requests the table on each connection, and uses no other table there."""
+    with played(client, script) as play:
+        assert_allowed(play, "KIP-35.client-asks-per-connection")
+
+
+@pytest.mark.malformed
+@pytest.mark.needs("asks_versions", "asks_again")
+@pytest.mark.clause("KIP-35.client-asks-per-connection")
+@given(script=brokers_that_heal())
+@settings(max_examples=2)
+@example(script=healing(Answer(cut_to=20)))
+@example(script=healing(Answer(error_code=-1, table=HEALTHY)))
+@example(script=healing(Answer(action="close")))
+def test_healed_broker_is_asked_for_its_table(client: ClientUnderTest, script: Script) -> None:
+    """A client requests the table on each connection to a broker that failed before, and now answers well."""
     with played(client, script) as play:
         assert_allowed(play, "KIP-35.client-asks-per-connection")
 

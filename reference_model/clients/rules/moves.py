@@ -134,6 +134,15 @@ class History:
         """Return whether no request on a connection got a response."""
         return not any(move.request.response for move in self.moves_on(connection))
 
+    def had_table(self, connection: SeenConnection, at_ms: int) -> bool:
+        """Return whether a connection had got a table by a time."""
+        return any(
+            move.response is not None
+            and move.response.kind is ResponseKind.TABLE
+            and move.response.from_ms <= at_ms
+            for move in self.moves_on(connection)
+        )
+
     def failed(self, connection: SeenConnection) -> bool:
         """Return whether an ApiVersions request on a connection got anything but a table."""
         return any(

@@ -72,14 +72,22 @@ def _asks_first(move: Move, history: History) -> Forbidden:
     seen = move.request
     if seen.is_about_versions or seen.api_key in SASL_KEYS or move.has_asked:
         return
-    connection = history.connection_of(move)
-    if any(history.is_unanswered(other) for other in history.earlier_connections(connection)):
-        # The client may take the broker for one that is older than ApiVersions.
+    if _may_be_too_old(move, history):
         return
     yield (
         "KIP-35.client-asks-per-connection",
         "was sent before any ApiVersions request on that connection",
     )
+
+
+def _may_be_too_old(move: Move, history: History) -> bool:
+    """Whether a client may take the broker for one that is older than ApiVersions: an earlier connection got no response, and none after that a table."""
+    for other in reversed([*history.earlier_connections(history.connection_of(move))]):
+        if history.is_unanswered(other):
+            return True
+        if history.had_table(other, move.request.at_ms):
+            return False
+    return False
 
 
 def _stays_in_range(move: Move, history: History) -> Forbidden:

@@ -7,6 +7,7 @@ from proposals import provided
 from reference_model.faults.clients import (
     changed_brokers,
     frames_and_tables,
+    healed_brokers,
     kip_035,
     kip_097,
     kip_511,
