@@ -13,7 +13,6 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from reference_model.clients.scripts.named_scripts import LONG_PAUSE_MS
 from reference_model.clients.scripts.script import (
     EMPTY,
     HEALTHY,
@@ -37,9 +36,6 @@ RECOVERY_MS = 10_000
 HEALS_AFTER_MS = 700
 HEALS_AFTER_CONNECTIONS = 2
 """A client that comes only when the broker is healthy shows nothing; Java may need so long to start on a busy machine."""
-FAILS_FOR_MS = 3500
-"""As long as three asks of a client that keeps asking: each may take a second."""
-WORKS_FOR_RESPONSES = 4
 ABSURD_SIZE = 1_000_000_000
 """Bytes of a frame that no client should make room for."""
 DAYS_MS = 1_000_000_000
@@ -290,27 +286,6 @@ def healing_connections(
     )
 
 
-def failing_for_long(*, first_works: bool, answer: Answer | None = None) -> Script:
-    """Return a script of a broker that fails for as long as several asks take, and then works.
-
-    Args:
-        first_works: whether two connections are healthy before, each for some responses.
-        answer: what it answers while it fails, after which it closes; None if it closes each connection at once.
-    """
-    working = ConnectionScript(closes_after=WORKS_FOR_RESPONSES)
-    failing = ConnectionScript(on_open="close")
-    if answer is not None:
-        failing = ConnectionScript(answers=(replace(answer, then="close"),))
-    connections = (working, working, failing) if first_works else (failing,)
-    return healing_connections(*connections, heals_after_ms=FAILS_FOR_MS)
-
-
-def brokers_that_fail_for_long() -> st.SearchStrategy[Script]:
-    """Brokers with `failing_for_long`, which close connections or answer with nonsense meanwhile."""
-    answers = st.none() | broken_tables() | other_errors()
-    return st.builds(failing_for_long, first_works=st.booleans(), answer=answers)
-
-
 def brokers_that_heal() -> st.SearchStrategy[Script]:
     """Brokers with `nonsense_answers`, or that close or reset before or after the table, and are healthy after a while."""
     ends = st.sampled_from(
@@ -329,23 +304,6 @@ def swapping_broker() -> Script:
     """Return a script of a broker that answers every second request of a connection before the first one."""
     pair = (Answer(held_back=True), Answer())
     return one_node(*(pair * 3), timeout_ms=FAILURE_MS)
-
-
-def slow_broker(*, pieces: int = 1, delay_ms: int = LONG_PAUSE_MS) -> Script:
-    """Return a script of a healthy broker that takes seconds for its first table."""
-    slow = Answer(pieces=pieces, delay_ms=delay_ms)
-    return all_connections(
-        ConnectionScript(answers=(slow,)), ConnectionScript(), timeout_ms=RECOVERY_MS
-    )
-
-
-def slow_brokers() -> st.SearchStrategy[Script]:
-    """Brokers that pause for seconds before their first table, or both before it and inside its frame."""
-    before = st.integers(LONG_PAUSE_MS // 2, LONG_PAUSE_MS)
-    inside = st.just(LONG_PAUSE_MS // 2)
-    return before.map(lambda pause: slow_broker(delay_ms=pause)) | inside.map(
-        lambda pause: slow_broker(pieces=2, delay_ms=pause)
-    )
 
 
 def without_answer(

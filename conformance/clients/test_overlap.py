@@ -48,7 +48,14 @@ from strategies.cluster_scripts import (
     two_nodes_with,
     with_table,
 )
-from strategies.nonsense_scripts import brokers_that_heal, healing
+from strategies.nonsense_scripts import (
+    brokers_that_heal,
+    healing,
+)
+from strategies.slow_broker_scripts import (
+    late_table,
+    late_tables,
+)
 from wire.api_keys import METADATA_KEY
 from wire.api_versions import NEWEST_VERSION
 
@@ -127,6 +134,18 @@ def test_each_connection_has_its_own_table(client: ClientUnderTest, script: Scri
 @example(script=healing(Answer(action="close")))
 def test_healed_broker_is_asked_for_its_table(client: ClientUnderTest, script: Script) -> None:
     """A client requests the table on each connection to a broker that failed before, and now answers well."""
+    with played(client, script) as play:
+        assert_allowed(play, "KIP-35.client-asks-per-connection")
+
+
+@pytest.mark.needs("asks_versions", "asks_metadata", "asks_again")
+@pytest.mark.clause("KIP-35.client-asks-per-connection")
+@given(script=late_tables())
+@settings(max_examples=2)
+@example(script=late_table())
+@example(script=late_table(always=False))
+def test_late_table_is_used_on_no_other_connection(client: ClientUnderTest, script: Script) -> None:
+    """A client that did not wait for the table of a connection uses it on no other one when it comes at last."""
     with played(client, script) as play:
         assert_allowed(play, "KIP-35.client-asks-per-connection")
 

@@ -34,11 +34,13 @@ from strategies.nonsense_scripts import (
     healing_after_a_huge_frame,
     name_refused_by_an_older_broker,
     refused_for_name,
-    slow_broker,
-    slow_brokers,
     swapping_broker,
     unasked_response,
     without_answer,
+)
+from strategies.slow_broker_scripts import (
+    slow_broker,
+    slow_brokers,
 )
 from wire.api_versions import NEWEST_VERSION
 
@@ -84,6 +86,7 @@ def test_broker_before_api_versions_is_survived(client: ClientUnderTest, script:
 @settings(max_examples=2)
 @example(script=slow_broker())
 @example(script=slow_broker(pieces=2, delay_ms=LONG_PAUSE_MS // 2))
+@example(script=slow_broker(always=False))
 def test_pause_of_seconds_is_survived(client: ClientUnderTest, script: Script) -> None:
     """A client works with a table that came after seconds, if it has waited so long, and ends within its time in any case."""
     with played(client, script) as play:

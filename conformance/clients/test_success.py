@@ -21,9 +21,7 @@ from strategies.broker_scripts import (
 )
 from strategies.nonsense_scripts import (
     brokers_before_api_versions,
-    brokers_that_fail_for_long,
     brokers_that_talk_nonsense,
-    failing_for_long,
     foreign_table,
     foreign_tables,
     table_with_error,
@@ -35,6 +33,10 @@ from strategies.secured_scripts import (
     brokers_with_sasl_ranges,
     sasl_brokers_that_talk_nonsense,
     sasl_nonsense,
+)
+from strategies.slow_broker_scripts import (
+    brokers_that_fail_for_long,
+    failing_for_long,
 )
 
 

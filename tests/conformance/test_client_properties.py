@@ -47,7 +47,14 @@ from strategies.broker_scripts import (
 )
 from strategies.cluster_scripts import broker_of, changed_versions
 from strategies.hypothesis_adapter import body_of, is_drawn, pinned_examples
-from strategies.nonsense_scripts import healing, slow_broker, table_with_error, without_answer
+from strategies.nonsense_scripts import (
+    healing,
+    table_with_error,
+    without_answer,
+)
+from strategies.slow_broker_scripts import (
+    slow_broker,
+)
 from tests.conformance.client_plays import (
     FAILED,
     HEALTHY,

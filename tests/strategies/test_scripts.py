@@ -80,8 +80,6 @@ from strategies.nonsense_scripts import (
     foreign_tables,
     healing_after_a_huge_frame,
     nonsense_answers,
-    slow_broker,
-    slow_brokers,
     swapping_broker,
     table_with_error,
     tables_with_errors,
@@ -104,6 +102,10 @@ from strategies.secured_scripts import (
     tls_brokers_that_name_their_range,
     tls_brokers_that_refuse_names,
     tls_brokers_that_talk_nonsense,
+)
+from strategies.slow_broker_scripts import (
+    slow_broker,
+    slow_brokers,
 )
 from tests.strategies.search import find_any, unmet
 from wire.api_keys import API_VERSIONS_KEY

@@ -58,6 +58,11 @@ class Move:
         return None if self.response is None else self.response.kind
 
     @property
+    def is_table(self) -> bool:
+        """Whether an ApiVersions request got a table."""
+        return self.response_kind is ResponseKind.TABLE
+
+    @property
     def error(self) -> ErrorCode | None:
         """The error code that an ApiVersions request got, if the response has one."""
         return None if self.response is None else self.response.error_code
@@ -137,9 +142,7 @@ class History:
     def had_table(self, connection: SeenConnection, at_ms: int) -> bool:
         """Return whether a connection had got a table by a time."""
         return any(
-            move.response is not None
-            and move.response.kind is ResponseKind.TABLE
-            and move.response.from_ms <= at_ms
+            move.response is not None and move.is_table and move.response.from_ms <= at_ms
             for move in self.moves_on(connection)
         )
 

@@ -12,6 +12,7 @@ from reference_model.faults.clients import (
     kip_097,
     kip_511,
     kip_1242,
+    late_tables,
     never_asking,
     newer_brokers,
     nonsense,
