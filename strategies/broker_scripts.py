@@ -233,9 +233,9 @@ def range_of_metadata(script: Script) -> tuple[int, int]:
     return next(ranges)
 
 
-def listed_metadata(script: Script) -> str:
-    """Return what the first table of a script lists of Metadata, in words."""
-    ranges = next(iter(script.answers)).table.ranges_of(METADATA_KEY)
+def listed_versions(script: Script, api_key: int = METADATA_KEY) -> str:
+    """Return what the first table of a script lists of an API, in words."""
+    ranges = next(iter(script.answers)).table.ranges_of(api_key)
     return " and ".join(f"v{low} to v{high}" for low, high in ranges) or "no version of it"
 
 

@@ -55,7 +55,7 @@ ENOUGH_WHEN_MISROUTED = 8
 OTHER_CLUSTER_ID = "another-cluster-00000"
 
 
-def _kept_asking(
+def kept_asking(
     *nodes: tuple[ConnectionScript, ...],
     ends_after: int,
     listener: str = PLAINTEXT,
@@ -120,7 +120,7 @@ def brokers_of_releases(listener: str = PLAINTEXT) -> st.SearchStrategy[Script]:
 def cluster_of(first: str, second: str) -> Script:
     """Return a script of a cluster of two brokers of two releases, which close each connection after two responses."""
     both = ((connection_of(release, closes_after=2),) for release in (first, second))
-    return _kept_asking(*both, ends_after=ENOUGH_RESPONSES + 2)
+    return kept_asking(*both, ends_after=ENOUGH_RESPONSES + 2)
 
 
 def clusters_of_two_releases() -> st.SearchStrategy[Script]:
@@ -136,7 +136,7 @@ def cluster_with_an_old_node(newest: int) -> Script:
         for each in (newest, NEWEST_VERSION)
     )
     # A client that chooses between the nodes at random meets the second one among so many.
-    return _kept_asking(*both, ends_after=ENOUGH_RESPONSES + 8)
+    return kept_asking(*both, ends_after=ENOUGH_RESPONSES + 8)
 
 
 def clusters_with_an_old_node() -> st.SearchStrategy[Script]:
@@ -164,7 +164,7 @@ def changing_broker(later: ConnectionScript, *, listener: str = PLAINTEXT) -> Sc
     """Return a script whose healthy broker closes its first connection after two responses, and is then another one."""
     # With SASL a connection has five responses before it is used: a table, two steps, another table, Metadata.
     has_sasl = listener in SASL_LISTENERS
-    return _kept_asking(
+    return kept_asking(
         (ConnectionScript(closes_after=5 if has_sasl else 2), later),
         ends_after=ENOUGH_RESPONSES + (6 if has_sasl else 0),
         listener=listener,
@@ -179,20 +179,20 @@ def with_table(table: Table) -> ConnectionScript:
 def two_old_nodes(newest: int) -> Script:
     """Return a script of two brokers up to a version, which close each connection after two responses."""
     each = (ConnectionScript(newest_version=newest, closes_after=2),)
-    return _kept_asking(each, each, ends_after=ENOUGH_RESPONSES)
+    return kept_asking(each, each, ends_after=ENOUGH_RESPONSES)
 
 
 def changed_versions(first: int, later: int) -> Script:
     """Return a script whose broker supports ApiVersions up to one version on its first connection, and up to another one later."""
     before = ConnectionScript(newest_version=first, closes_after=2)
     after = ConnectionScript(newest_version=later)
-    return _kept_asking((before, after), ends_after=ENOUGH_RESPONSES)
+    return kept_asking((before, after), ends_after=ENOUGH_RESPONSES)
 
 
 def two_nodes_with(second: ConnectionScript) -> Script:
     """Return a script of a healthy broker and another one; each closes after two responses."""
     both = ((replace(each, closes_after=2),) for each in (ConnectionScript(), second))
-    return _kept_asking(*both, ends_after=ENOUGH_RESPONSES + 2)
+    return kept_asking(*both, ends_after=ENOUGH_RESPONSES + 2)
 
 
 def lower_brokers() -> st.SearchStrategy[ConnectionScript]:
@@ -227,7 +227,7 @@ def brokers_that_close() -> st.SearchStrategy[Script]:
 def closing_broker(closes_after: int) -> Script:
     """Return a script of a healthy broker that closes each connection after some responses."""
     connection = ConnectionScript(closes_after=closes_after)
-    return _kept_asking((connection,), ends_after=closes_after + ENOUGH_RESPONSES)
+    return kept_asking((connection,), ends_after=closes_after + ENOUGH_RESPONSES)
 
 
 def healthy_cluster(
@@ -240,7 +240,7 @@ def healthy_cluster(
     """Return a script of a healthy cluster whose client keeps asking, so that it uses the brokers that it knows."""
     is_older = newest < FIRST_VERSION_WITH_CLUSTER_CHECK
     connection = ConnectionScript(newest_version=newest, cluster_id=cluster_id or CLUSTER_ID)
-    return _kept_asking(
+    return kept_asking(
         *[(connection,)] * nodes,
         ends_after=ENOUGH_WITHOUT_THE_CHECK if is_older else ENOUGH_RESPONSES,
         options=options,
@@ -288,7 +288,7 @@ def swapped_nodes(nodes: int = 2) -> Script:
 def _misrouting(nodes: int, after: ConnectionScript) -> Script:
     """Return a script in which each connection is like `after`, but for the first one, which closes early."""
     first = (ConnectionScript(closes_after=1), after)
-    return _kept_asking(first, *[(after,)] * (nodes - 1), ends_after=ENOUGH_WHEN_MISROUTED)
+    return kept_asking(first, *[(after,)] * (nodes - 1), ends_after=ENOUGH_WHEN_MISROUTED)
 
 
 def misrouted_clusters() -> st.SearchStrategy[Script]:

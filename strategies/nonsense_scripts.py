@@ -13,7 +13,6 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from reference_model.clients.scripts.named_scripts import LONG_PAUSE_MS
 from reference_model.clients.scripts.script import (
     EMPTY,
     HEALTHY,
@@ -57,14 +56,29 @@ def refused_for_name(*, table: Table = EMPTY, **others: object) -> Script:
     return always_answering(answer)
 
 
+def name_refused_by_an_older_broker(newest: int = FIRST_FLEXIBLE_VERSION) -> Script:
+    """Return a script of a broker that refuses the name in every version that has one, and serves those without; a client must not hide the error by those.
+
+    Args:
+        newest: the newest version of ApiVersions that it supports; it refuses a newer one with its range.
+    """
+    answer = Answer(
+        error_code=int(ErrorCode.INVALID_REQUEST), table=EMPTY, from_version=FIRST_FLEXIBLE_VERSION
+    )
+    connection = ConnectionScript(newest_version=newest, answers=(answer,))
+    return all_connections(connection, timeout_ms=FAILURE_MS)
+
+
 def brokers_that_refuse_names() -> st.SearchStrategy[Script]:
-    """Brokers that answer with INVALID_REQUEST, in several pieces, throttled, or with a table that means nothing."""
-    return st.builds(
+    """Brokers that answer with INVALID_REQUEST, in several pieces, throttled, or with a table that means nothing; some serve v0 to v2."""
+    refusing = st.builds(
         refused_for_name,
         table=st.sampled_from((EMPTY, ITSELF, HEALTHY)),
         throttle_time_ms=st.sampled_from((0, 100)),
         pieces=st.integers(1, 3),
     )
+    versions = st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION)
+    return one_branch(refusing) | versions.map(name_refused_by_an_older_broker)
 
 
 def other_errors() -> st.SearchStrategy[Answer]:
@@ -254,12 +268,19 @@ def healing_after_a_huge_frame() -> Script:
     return healing(Answer(claimed_size=INT32_MAX, pieces=3, delay_ms=100))
 
 
-def healing_connections(connection: ConnectionScript) -> Script:
-    """Return a script of a broker that treats connections alike until it heals."""
+def healing_connections(
+    *connections: ConnectionScript, heals_after_ms: int = HEALS_AFTER_MS
+) -> Script:
+    """Return a script of a broker that heals.
+
+    Args:
+        connections: what happens until then on its first connection, the second and so on; the last one repeats.
+        heals_after_ms: when it heals, if it has seen each of them, and the last one twice.
+    """
     return all_connections(
-        connection,
-        heals_after_ms=HEALS_AFTER_MS,
-        heals_after_connections=HEALS_AFTER_CONNECTIONS,
+        *connections,
+        heals_after_ms=heals_after_ms,
+        heals_after_connections=len(connections) - 1 + HEALS_AFTER_CONNECTIONS,
         timeout_ms=RECOVERY_MS,
         keeps_asking=True,
     )
@@ -283,23 +304,6 @@ def swapping_broker() -> Script:
     """Return a script of a broker that answers every second request of a connection before the first one."""
     pair = (Answer(held_back=True), Answer())
     return one_node(*(pair * 3), timeout_ms=FAILURE_MS)
-
-
-def slow_broker(*, pieces: int = 1, delay_ms: int = LONG_PAUSE_MS) -> Script:
-    """Return a script of a healthy broker that takes seconds for its first table."""
-    slow = Answer(pieces=pieces, delay_ms=delay_ms)
-    return all_connections(
-        ConnectionScript(answers=(slow,)), ConnectionScript(), timeout_ms=RECOVERY_MS
-    )
-
-
-def slow_brokers() -> st.SearchStrategy[Script]:
-    """Brokers that pause for seconds before their first table, or both before it and inside its frame."""
-    before = st.integers(LONG_PAUSE_MS // 2, LONG_PAUSE_MS)
-    inside = st.just(LONG_PAUSE_MS // 2)
-    return before.map(lambda pause: slow_broker(delay_ms=pause)) | inside.map(
-        lambda pause: slow_broker(pieces=2, delay_ms=pause)
-    )
 
 
 def without_answer(

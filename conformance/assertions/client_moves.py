@@ -7,7 +7,7 @@ What the environment causes is a `HarnessError`, never a violation.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from conformance.assertions.play_summary import (
@@ -27,7 +27,9 @@ from reference_model.clients.rules.moves import History
 from reference_model.clients.rules.oracle import begins_below, forbidden_moves
 from reference_model.clients.rules.software_rules import software_named_in
 from reference_model.clients.scripts.script import Script
+from reference_model.clients.scripts.served_apis import NEWEST_SERVED
 from reference_model.profiles.known_apis import label_of
+from strategies.broker_scripts import listed_versions
 from wire.api_keys import SASL_KEYS
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
@@ -130,12 +132,27 @@ def _request_in_words(play: Play, connection: int, number: int) -> str:
     return f"request {number} of that connection, after {requests[number].at_ms} ms"
 
 
-def assert_sends_no_metadata(play: Play, listed: str) -> None:
-    """Fail if the client sends a Metadata request; `listed` says what the broker lists of it."""
-    for each in metadata_requests(play.recording):
-        raise AssertionError(
-            f"the client sends Metadata v{each.api_version}, although the broker lists {listed}"
-        )
+def assert_sends_none_of(play: Play, api_keys: Collection[int]) -> None:
+    """Fail if the client sends a request of one of these APIs, of which it shares no version with the broker."""
+    for each in play.recording.requests:
+        if each.api_key in api_keys:
+            listed = listed_versions(play.recording.script, each.api_key)
+            raise AssertionError(
+                f"the client sends {label_of(each.api_key)} v{each.api_version}, although the broker lists {listed}"
+            )
+
+
+def assert_knows_what_it_asks(play: Play, newest: int) -> None:
+    """Fail if the client sends a version of ApiVersions that it cannot know.
+
+    Args:
+        play: a play.
+        newest: the newest version that it sent to a healthy broker. It may know those of proposals besides.
+    """
+    sent = newest_api_versions(play)
+    assert sent <= max(newest, NEWEST_SERVED), (
+        f"the client sends ApiVersions v{sent}, which it does not know: with a healthy broker its newest version is v{newest}"
+    )
 
 
 def assert_sends_what_is_listed(play: Play) -> None:
@@ -267,6 +284,16 @@ def assert_reports_error(play: Play) -> None:
     """Fail unless an error reaches the application before its time is over."""
     outcome = outcome_of(play)
     assert outcome == ERROR, f"the application gets no error: {saw(outcome)}"
+
+
+def assert_refused_name_is_an_error(play: Play) -> None:
+    """Fail unless a client whose name was refused closes the connection and reports an error."""
+    assert_bounded(play)
+    assert_allowed(play, "KIP-511.client-errors-on-42")
+    assert_closes_after(play, ErrorCode.INVALID_REQUEST)
+    # A client that sends no name to such a broker is judged by another clause.
+    if got_error(play, ErrorCode.INVALID_REQUEST):
+        assert_reports_error(play)
 
 
 def saw(outcome: str | None) -> str:

@@ -9,7 +9,7 @@ from conformance.assertions.client_moves import assert_works, newest_metadata, o
 from conformance.assertions.missing_support import missing_in, names_what_is_missing
 from conformance.assertions.newest_versions import newest_versions
 from conformance.assertions.play_summary import metadata_requests, recovered_after_ms
-from fixtures.client_processes.driver_output import ERROR, OK
+from fixtures.client_processes.driver_output import ERROR, OK, Ask
 from fixtures.registry.clients import FOREIGN
 from fixtures.scripted_broker.playing import Play
 from fixtures.under_test.client import ClientUnderTest
@@ -17,6 +17,7 @@ from reference_model.clients.rules.limits import reconnects_in
 from reference_model.clients.rules.read_response import ResponseKind, read_response
 from reference_model.profiles.listeners import SASL_LISTENERS
 from strategies.broker_scripts import range_of_metadata
+from strategies.cluster_scripts import healthy_cluster
 from wire.api_keys import SASL_KEYS
 from wire.described_messages import CLUSTER_APIS
 
@@ -71,6 +72,56 @@ def _needs(client: ClientUnderTest, play: Play) -> Mapping[int, int]:
     )
     is_sasl = play.recording.script.listener in SASL_LISTENERS
     return {**needs, **(NEEDS_OF_SASL if is_sasl else {})}
+
+
+def assert_every_success_is_earned(client: ClientUnderTest, play: Play) -> None:
+    """Fail if an ask of a client that asks again succeeded although no broker answered a request of it.
+
+    Args:
+        client: the client. If it answers some asks of a healthy play from what it knows, then only those before its first
+            answer have to fail.
+        play: a play in which the client keeps asking.
+    """
+    if play.recording.all_requests > len(play.recording.requests) or not _was_answered(
+        client.healthy
+    ):
+        return
+    unearned = _unearned_asks(play)
+    if any(_unearned_asks(client.play(healthy_cluster()))):
+        first_ms = min(_answers_ms(play), default=play.recording.duration_ms)
+        unearned = [ask for ask in unearned if _latest_ms(ask, play) < first_ms]
+    assert not unearned, (
+        f"the client reports success after {unearned[0].at_ms} ms, although no broker sent it metadata for that\n"
+        f"{len(unearned)} of {sum(ask.ok for ask in play.result.asks)} successes, the first one with {unearned[0].detail!r}"
+    )
+
+
+def _unearned_asks(play: Play) -> list[Ask]:
+    """Return the successful asks during which no answer with metadata was written."""
+    asks = play.result.asks
+    begins_ms = (0, *(ask.at_ms for ask in asks))
+    answers_ms = _answers_ms(play)
+    return [
+        ask
+        for begin_ms, ask in zip(begins_ms, asks, strict=False)
+        if ask.ok and not any(begin_ms <= each <= _latest_ms(ask, play) for each in answers_ms)
+    ]
+
+
+def _latest_ms(ask: Ask, play: Play) -> int:
+    """Return when an ask may have ended at the latest, from the start of the play.
+
+    The clock of a driver starts later than that of the play, but not after the client's first connection.
+    """
+    return ask.at_ms + play.recording.connections[0].opened_ms
+
+
+def _answers_ms(play: Play) -> list[int]:
+    return [
+        each.responded_ms
+        for each in play.recording.requests
+        if each.api_key in CLUSTER_APIS and each.response
+    ]
 
 
 def assert_table_is_not_used(client: ClientUnderTest, play: Play, what: str) -> None:

@@ -10,14 +10,21 @@ from conformance.assertions.client_moves import (
     assert_bounded,
     assert_newest_metadata,
     assert_reports_error,
-    assert_sends_no_metadata,
+    assert_sends_none_of,
     assert_works,
     newest_metadata,
     played,
 )
 from conformance.assertions.newest_versions import assert_newest_common_versions, newest_versions
 from fixtures.under_test.client import ClientUnderTest
-from reference_model.clients.scripts.script import EMPTY, Answer, Script, Table, one_node
+from reference_model.clients.scripts.script import (
+    EMPTY,
+    HEALTHY,
+    Answer,
+    Script,
+    Table,
+    one_node,
+)
 from reference_model.profiles.listeners import SASL_PLAINTEXT, SSL
 from strategies.broker_scripts import (
     FAILURE_MS,
@@ -28,7 +35,6 @@ from strategies.broker_scripts import (
     brokers_with_metadata_ranges,
     brokers_with_older_apis,
     brokers_without_overlap,
-    listed_metadata,
     metadata_ranges,
     range_of_metadata,
 )
@@ -42,6 +48,15 @@ from strategies.cluster_scripts import (
     two_nodes_with,
     with_table,
 )
+from strategies.nonsense_scripts import (
+    brokers_that_heal,
+    healing,
+)
+from strategies.slow_broker_scripts import (
+    late_table,
+    late_tables,
+)
+from wire.api_keys import METADATA_KEY
 from wire.api_versions import NEWEST_VERSION
 
 
@@ -76,7 +91,7 @@ def test_version_lies_in_the_overlap(client: ClientUnderTest, script: Script) ->
 def test_no_overlap_is_an_error(client: ClientUnderTest, script: Script) -> None:
     """A client that shares no version of Metadata with the broker sends nothing that is not listed and reports an error."""
     with played(client, script) as play:
-        assert_sends_no_metadata(play, listed_metadata(script))
+        assert_sends_none_of(play, {METADATA_KEY})
         assert_allowed(play, "KIP-35.client-uses-overlap")
         assert_bounded(play)
         assert_reports_error(play)
@@ -105,6 +120,32 @@ def test_newest_common_version_is_used(client: ClientUnderTest, script: Script) 
 @example(script=changing_broker(connection_of("2.8.2")))
 def test_each_connection_has_its_own_table(client: ClientUnderTest, script: Script) -> None:
     """A client requests the table on each connection, and uses no other table there."""
+    with played(client, script) as play:
+        assert_allowed(play, "KIP-35.client-asks-per-connection")
+
+
+@pytest.mark.malformed
+@pytest.mark.needs("asks_versions", "asks_again")
+@pytest.mark.clause("KIP-35.client-asks-per-connection")
+@given(script=brokers_that_heal())
+@settings(max_examples=2)
+@example(script=healing(Answer(cut_to=20)))
+@example(script=healing(Answer(error_code=-1, table=HEALTHY)))
+@example(script=healing(Answer(action="close")))
+def test_healed_broker_is_asked_for_its_table(client: ClientUnderTest, script: Script) -> None:
+    """A client requests the table on each connection to a broker that failed before, and now answers well."""
+    with played(client, script) as play:
+        assert_allowed(play, "KIP-35.client-asks-per-connection")
+
+
+@pytest.mark.needs("asks_versions", "asks_metadata", "asks_again")
+@pytest.mark.clause("KIP-35.client-asks-per-connection")
+@given(script=late_tables())
+@settings(max_examples=2)
+@example(script=late_table())
+@example(script=late_table(always=False))
+def test_late_table_is_used_on_no_other_connection(client: ClientUnderTest, script: Script) -> None:
+    """A client that did not wait for the table of a connection uses it on no other one when it comes at last."""
     with played(client, script) as play:
         assert_allowed(play, "KIP-35.client-asks-per-connection")
 

@@ -9,12 +9,10 @@ from conformance.assertions.client_moves import (
     assert_allowed,
     assert_begins_with_newest,
     assert_bounded,
-    assert_closes_after,
     assert_ends_by_itself,
-    assert_reports_error,
+    assert_refused_name_is_an_error,
     assert_works,
     flexible_tables,
-    got_error,
     newest_api_versions,
     outcome_of,
     played,
@@ -64,7 +62,6 @@ from strategies.secured_scripts import (
     tls_brokers_that_refuse_names,
     tls_brokers_that_talk_nonsense,
 )
-from wire.error_codes import ErrorCode
 
 NULL_TABLE = Answer(table=Table(null=True))
 
@@ -76,16 +73,6 @@ def assert_uses_the_named_range(play: Play) -> None:
     # Whether a client can read a table in a flexible version is another clause.
     if not flexible_tables(play):
         assert_works(play)
-
-
-def assert_refused_name_is_an_error(play: Play) -> None:
-    """Fail unless a client whose name was refused closes the connection and reports an error."""
-    assert_bounded(play)
-    assert_allowed(play, "KIP-511.client-errors-on-42")
-    assert_closes_after(play, ErrorCode.INVALID_REQUEST)
-    # A client that sends no name to such a broker is judged by another clause.
-    if got_error(play, ErrorCode.INVALID_REQUEST):
-        assert_reports_error(play)
 
 
 @pytest.mark.needs("sends_v3", "option:sasl_plain")

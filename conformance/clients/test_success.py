@@ -6,7 +6,11 @@ import pytest
 from hypothesis import example, given, settings
 
 from conformance.assertions.client_moves import played
-from conformance.assertions.client_success import assert_success_is_earned, assert_table_is_not_used
+from conformance.assertions.client_success import (
+    assert_every_success_is_earned,
+    assert_success_is_earned,
+    assert_table_is_not_used,
+)
 from fixtures.under_test.client import ClientUnderTest
 from reference_model.clients.scripts.script import ITSELF, Answer, Script, Table
 from strategies.broker_scripts import (
@@ -30,6 +34,10 @@ from strategies.secured_scripts import (
     sasl_brokers_that_talk_nonsense,
     sasl_nonsense,
 )
+from strategies.slow_broker_scripts import (
+    brokers_that_fail_for_long,
+    failing_for_long,
+)
 
 
 @pytest.mark.malformed
@@ -46,6 +54,20 @@ def test_success_needs_metadata(client: ClientUnderTest, script: Script) -> None
     """A client reports success only if a broker answered its request for metadata."""
     with played(client, script) as play:
         assert_success_is_earned(client, play)
+
+
+@pytest.mark.malformed
+@pytest.mark.needs("asks_metadata", "asks_again")
+@pytest.mark.clause("KIP-35.client-reports-failure")
+@given(script=brokers_that_fail_for_long())
+@settings(max_examples=2)
+@example(script=failing_for_long(first_works=True))
+@example(script=failing_for_long(first_works=True, answer=Answer(cut_to=20)))
+@example(script=failing_for_long(first_works=False, answer=Answer(cut_to=20)))
+def test_every_success_needs_metadata(client: ClientUnderTest, script: Script) -> None:
+    """A client that asks again and again reports no success while the broker fails, whatever it reported before."""
+    with played(client, script) as play:
+        assert_every_success_is_earned(client, play)
 
 
 @pytest.mark.malformed

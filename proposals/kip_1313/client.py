@@ -143,8 +143,12 @@ class InstanceIdClient(HeaderWithId):
             self.exchange(link, api_key, version, body_in(link, version), header_version)
 
     def may_send(self, link: Link, api_key: int) -> bool:
-        """Return whether both sides know an API that the client can do without."""
-        return link.table is not None and api_key in link.table and api_key in self.own_ranges(link)
+        """Return whether both sides share a version of an API that the client can do without."""
+        own = self.own_ranges(link).get(api_key)
+        listed = None if link.table is None else link.table.get(api_key)
+        if own is None or listed is None:
+            return False
+        return max(own[0], listed[0]) <= min(own[1], listed[1])
 
     def telemetry_body(self, link: Link, version: int) -> bytes:
         """Return the body of GetTelemetrySubscriptions."""

@@ -38,7 +38,7 @@ from strategies.broker_scripts import (
     brokers_without_overlap,
     descending_refusals,
     flexible_brokers,
-    listed_metadata,
+    listed_versions,
     metadata_ranges,
     range_of_metadata,
     refusal,
@@ -67,6 +67,14 @@ from strategies.cluster_scripts import (
     two_old_nodes,
     with_table,
 )
+from strategies.newer_broker_scripts import (
+    brokers_with_other_apis,
+    brokers_without_old_features,
+    changed_keys,
+    next_release,
+    next_releases,
+    unknown_keys_of,
+)
 from strategies.nonsense_scripts import (
     DAYS_MS,
     DUPLICATE_TAG,
@@ -79,9 +87,8 @@ from strategies.nonsense_scripts import (
     foreign_table,
     foreign_tables,
     healing_after_a_huge_frame,
+    name_refused_by_an_older_broker,
     nonsense_answers,
-    slow_broker,
-    slow_brokers,
     swapping_broker,
     table_with_error,
     tables_with_errors,
@@ -104,6 +111,14 @@ from strategies.secured_scripts import (
     tls_brokers_that_name_their_range,
     tls_brokers_that_refuse_names,
     tls_brokers_that_talk_nonsense,
+)
+from strategies.slow_broker_scripts import (
+    brokers_that_fail_for_long,
+    failing_for_long,
+    late_table,
+    late_tables,
+    slow_broker,
+    slow_brokers,
 )
 from tests.strategies.search import find_any, unmet
 from wire.api_keys import API_VERSIONS_KEY
@@ -138,6 +153,11 @@ STRATEGIES = (
     tables_with_errors,
     foreign_tables,
     clusters_with_an_old_node,
+    brokers_with_other_apis,
+    brokers_without_old_features,
+    next_releases,
+    brokers_that_fail_for_long,
+    late_tables,
 )
 EVERY_SCRIPT = st.one_of([strategy() for strategy in STRATEGIES])
 EVERY_SECURED_SCRIPT = st.one_of(
@@ -223,7 +243,7 @@ def first(script: Script) -> Answer:
         (brokers_with_odd_ranges, lambda s: refusal((0, 5)) in refusals(s)),
         (brokers_with_odd_ranges, lambda s: refusal((0, 2), (0, 2)) in refusals(s)),
         (brokers_with_odd_ranges, lambda s: s == descending_refusals(NEWEST_VERSION)),
-        (tables_in_every_refusal, lambda s: listed_metadata(s) == "v1 to v12"),
+        (tables_in_every_refusal, lambda s: listed_versions(s) == "v1 to v12"),
         (tables_in_refusals, lambda s: refusals(s)[0].table.base == "healthy"),
         (flexible_brokers, lambda s: first(s).pieces == 5 and first(s).delay_ms > 50),
         (brokers_with_metadata_ranges, lambda s: range_of_metadata(s) == (0, NEWEST_METADATA)),
@@ -231,10 +251,10 @@ def first(script: Script) -> Answer:
             brokers_with_metadata_ranges,
             lambda s: range_of_metadata(s) == (NEWEST_METADATA, NEWEST_METADATA),
         ),
-        (brokers_without_overlap, lambda s: listed_metadata(s) == "no version of it"),
-        (brokers_without_overlap, lambda s: listed_metadata(s) == "v-3 to v-1"),
-        (brokers_without_overlap, lambda s: listed_metadata(s) == "v60 to v1000"),
-        (brokers_without_overlap, lambda s: listed_metadata(s) == "v7 to v6"),
+        (brokers_without_overlap, lambda s: listed_versions(s) == "no version of it"),
+        (brokers_without_overlap, lambda s: listed_versions(s) == "v-3 to v-1"),
+        (brokers_without_overlap, lambda s: listed_versions(s) == "v60 to v1000"),
+        (brokers_without_overlap, lambda s: listed_versions(s) == "v7 to v6"),
         (brokers_that_change, lambda s: len(s.nodes) == 2),
         (brokers_that_change, lambda s: s == changed_versions(NEWEST_VERSION, 1)),
         (brokers_that_change, lambda s: s == changing_broker(connection_of("0.10.0.1"))),
@@ -288,6 +308,23 @@ def first(script: Script) -> Answer:
         (foreign_tables, lambda s: s == foreign_table(-1)),
         (foreign_tables, lambda s: s == foreign_table(2**31 - 1, 6)),
         (clusters_with_an_old_node, lambda s: s == cluster_with_an_old_node(2)),
+        (
+            brokers_that_refuse_names,
+            lambda s: s == name_refused_by_an_older_broker(NEWEST_VERSION),
+        ),
+        (slow_brokers, lambda s: s == slow_broker(always=False)),
+        (late_tables, lambda s: s == late_table(0)),
+        (late_tables, lambda s: s.keeps_asking),
+        (brokers_that_fail_for_long, lambda s: len(s.nodes[0].connections) == 3),
+        (brokers_that_fail_for_long, lambda s: s == failing_for_long(first_works=False)),
+        (brokers_that_fail_for_long, lambda s: first(s).error_code != 0),
+        (next_releases, lambda s: s == next_release(6, more=1)),
+        (next_releases, lambda s: first(s).table.ranges_of(API_VERSIONS_KEY) == ((0, 32767),)),
+        (brokers_without_old_features, lambda s: 0 in unknown_keys_of(s)),
+        (brokers_with_other_apis, lambda s: unknown_keys_of(s) == {10}),
+        (brokers_with_other_apis, lambda s: changed_keys(s) - unknown_keys_of(s)),
+        (brokers_with_other_apis, lambda s: 60 in first(s).table.removed),
+        (brokers_with_other_apis, lambda s: len(changed_keys(s)) == 4),
     ],
 )
 def test_extreme_is_drawn(
@@ -389,7 +426,7 @@ def test_refusals_descend_to_success() -> None:
 )
 def test_listed_versions_are_named(table: Table, listed: str) -> None:
     """The ranges of Metadata are named in the order of the table."""
-    assert listed_metadata(one_node(Answer(table=table))) == listed
+    assert listed_versions(one_node(Answer(table=table))) == listed
 
 
 def test_swapped_nodes_all_move() -> None:

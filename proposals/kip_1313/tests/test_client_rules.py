@@ -33,7 +33,7 @@ from proposals.kip_1313.messages import (
 from proposals.kip_1313.scripts import claiming_cluster, downgraded_cluster
 from reference_model.clients.scripts.reading import read_request
 from reference_model.clients.scripts.recording import Recording, SeenRequest
-from reference_model.clients.scripts.script import Answer, Script, Table
+from reference_model.clients.scripts.script import Answer, Script, Table, one_node
 from tests.reference_model.clients.recordings import asked, recorded
 from wire.api_keys import (
     API_VERSIONS_KEY,
@@ -328,3 +328,11 @@ def test_request_without_id_on_a_connection_with_one_is_found(
     found = list(missing_ids(in_memory_client(fault).play(script).recording))
     assert bool(found) is is_wrong
     assert all("Metadata v13" in each and "has no id" in each for each in found)
+
+
+def test_api_in_newer_versions_alone_is_not_needed() -> None:
+    """The client sends neither heartbeats nor metrics to a broker that dropped its versions of these, and works."""
+    newer = tuple((key, 60, 70) for key in (68, 71, 72, 76, 88))
+    play = in_memory_client().play(one_node(Answer(table=Table(changed=newer)), timeout_ms=8000))
+    assert play.result.outcome == "ok"
+    assert not {each.api_key for each in play.recording.requests} & {key for key, _, _ in newer}

@@ -62,6 +62,11 @@ class Move:
         return None if self.response is None else self.response.kind
 
     @property
+    def is_table(self) -> bool:
+        """Whether an ApiVersions request got a table."""
+        return self.response_kind is ResponseKind.TABLE
+
+    @property
     def error(self) -> ErrorCode | None:
         """The error code that an ApiVersions request got, if the response has one."""
         return None if self.response is None else self.response.error_code
@@ -142,6 +147,13 @@ class History:
     def is_unanswered(self, connection: SeenConnection) -> bool:
         """Return whether no request on a connection got a response."""
         return not any(move.request.response for move in self.moves_on(connection))
+
+    def had_table(self, connection: SeenConnection, at_ms: int) -> bool:
+        """Return whether a connection had got a table by a time."""
+        return any(
+            move.response is not None and move.is_table and move.response.from_ms <= at_ms
+            for move in self.moves_on(connection)
+        )
 
     def failed(self, connection: SeenConnection) -> bool:
         """Return whether an ApiVersions request on a connection got anything but a table."""

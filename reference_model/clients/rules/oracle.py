@@ -72,14 +72,22 @@ def _asks_first(move: Move, history: History) -> Forbidden:
     seen = move.request
     if seen.is_about_versions or seen.api_key in SASL_KEYS or move.has_asked:
         return
-    connection = history.connection_of(move)
-    if any(history.is_unanswered(other) for other in history.earlier_connections(connection)):
-        # The client may take the broker for one that is older than ApiVersions.
+    if _may_be_too_old(move, history):
         return
     yield (
         "KIP-35.client-asks-per-connection",
         "was sent before any ApiVersions request on that connection",
     )
+
+
+def _may_be_too_old(move: Move, history: History) -> bool:
+    """Whether a client may take the broker for one that is older than ApiVersions: an earlier connection got no response, and none after that a table."""
+    for other in reversed([*history.earlier_connections(history.connection_of(move))]):
+        if history.is_unanswered(other):
+            return True
+        if history.had_table(other, move.request.at_ms):
+            return False
+    return False
 
 
 def _stays_in_range(move: Move, history: History) -> Forbidden:
@@ -101,7 +109,12 @@ def _stays_in_range(move: Move, history: History) -> Forbidden:
             "was sent by the table of another connection, after the request for that of its own was refused",
         )
     is_sasl = seen.api_key in SASL_KEYS and table is not None and seen.api_key not in table.ranges
-    if table is None or is_sasl or table.lists(seen.api_key, seen.api_version):
+    if (
+        table is None
+        or is_sasl
+        or table.lists(seen.api_key, seen.api_version)
+        or _late_table(move, history) is not None
+    ):
         return
     clause = (
         "KIP-35.client-asks-per-connection"
@@ -112,6 +125,43 @@ def _stays_in_range(move: Move, history: History) -> Forbidden:
         clause,
         f"was sent although the table of that connection lists {_listed(table, seen.api_key)}",
     )
+
+
+def _ignores_late_tables(move: Move, history: History) -> Forbidden:
+    """A table that comes when the client has gone on to another connection is not used there."""
+    late = None if move.request.is_about_versions else _late_table(move, history)
+    if late is not None:
+        yield (
+            "KIP-35.client-asks-per-connection",
+            f"was sent by the table that came late on connection {late}, and that of its own connection does not list it",
+        )
+
+
+def _late_table(move: Move, history: History) -> int | None:
+    """Return the earlier connection to the same node whose table came after that of the move was opened, and lists what was sent.
+
+    None if there is none, or if the connection's own table, which may come still later, lists it as well.
+    """
+    seen, connection = move.request, history.connection_of(move)
+    tables = (each.response for each in history.moves_on(connection) if each.is_table)
+    own = move.table or next(tables, None)
+    if own is None or own.lists(seen.api_key, seen.api_version):
+        return None
+    earlier = (
+        each
+        for other in history.earlier_connections(connection)
+        for each in history.moves_on(other)
+    )
+    for other in earlier:
+        table = other.response
+        if (
+            table is not None
+            and other.is_table
+            and connection.opened_ms < table.from_ms <= seen.at_ms
+            and table.lists(seen.api_key, seen.api_version)
+        ):
+            return other.request.connection
+    return None
 
 
 def _replaces_refused_table(move: Move, history: History) -> bool:
@@ -282,6 +332,7 @@ def _decodes(move: Move, history: History) -> Forbidden:
 _RULES: tuple[Callable[[Move, History], Forbidden], ...] = (
     _asks_first,
     _stays_in_range,
+    _ignores_late_tables,
     _ignores_table_of_refusal,
     _goes_down,
     _keeps_newest_named,

@@ -30,7 +30,8 @@ class SeenRequest:
         answer: what the script, or the healthy broker after it, does with an ApiVersions request; None for another API,
             and if the connection was silent already.
         response: the bytes that were written in response before the connection and the play ended.
-        answered_ms: when the response was written, if a real broker gave it; a scripted broker answers when its script says.
+        answered_ms: when the response was written, if a real broker gave it, or a scripted one that had to send others before;
+            otherwise a scripted broker answers when its script says.
         is_served: whether it is one that the broker supports; otherwise it got UNSUPPORTED_VERSION, a close or, on a
             silent connection, nothing.
     """

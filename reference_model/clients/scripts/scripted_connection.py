@@ -80,12 +80,12 @@ class Answered:
         closed_ms = self.connection.seen.closed_ms
         until_ms = end_ms if closed_ms is None else min(end_ms, closed_ms)
         written = [(at_ms, data) for at_ms, data in self.pieces if at_ms <= until_ms]
-        answer = self.request.answer
-        is_late = written and answer is not None and answer.held_back
+        last_ms = written[-1][0] if written else self.request.responded_ms
         return dataclasses.replace(
             self.request,
             response=b"".join(data for _, data in written),
-            answered_ms=written[-1][0] if is_late else None,
+            # It waited for another response besides, if it came later than the script's own delays.
+            answered_ms=last_ms if last_ms > self.request.responded_ms else None,
         )
 
 

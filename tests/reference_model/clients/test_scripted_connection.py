@@ -463,6 +463,17 @@ def test_response_that_is_held_back_twice_is_released_once() -> None:
     assert ids(network.send(metadata(3, id_=3))) == [3, 2]
 
 
+def test_response_behind_a_slow_one_has_its_own_time() -> None:
+    """It waits for the one before; the slow one itself takes as long as the script says, and one that was cut off has no other time."""
+    network = ScriptedNetwork(one_node(Answer(delay_ms=50), Answer()))
+    network.send(about_versions(3), about_versions(3), metadata(3), now_ms=5)
+    assert [each.answered_ms for each in network.seen()] == [None, 55, 55]
+    assert [each.responded_ms for each in network.seen()] == [55, 55, 55]
+    pieces = ScriptedNetwork(one_node(Answer(delay_ms=50, pieces=2)))
+    pieces.send(about_versions(3))
+    assert [each.answered_ms for each in pieces.seen(duration_ms=60)] == [None]
+
+
 def test_requests_of_a_flood_are_read_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """A client that sent without a pause kept a play busy for a minute after enough was seen."""
     monkeypatch.setattr(scripted_connection, "MOST_READ", 3)

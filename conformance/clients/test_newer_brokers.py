@@ -1,0 +1,119 @@
+"""How clients work with brokers that are newer than they are: their old versions are gone, and versions that no client knows have come."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given, settings
+
+from conformance.assertions.client_moves import (
+    assert_allowed,
+    assert_bounded,
+    assert_ends_by_itself,
+    assert_knows_what_it_asks,
+    assert_sends_none_of,
+    assert_works,
+    newest_api_versions,
+    newest_versions,
+    played,
+)
+from conformance.assertions.client_success import assert_keeps_working
+from fixtures.scripted_broker.playing import Play
+from fixtures.under_test.client import ClientUnderTest
+from reference_model.clients.scripts.script import Script
+from strategies.cluster_scripts import UNUSED_KEYS
+from strategies.newer_broker_scripts import (
+    OTHER_BEGINNING_KEYS,
+    broker_with_other_apis,
+    broker_with_raised,
+    brokers_with_other_apis,
+    brokers_without_old_features,
+    changed_keys,
+    next_release,
+    next_releases,
+    raised,
+    unknown_keys_of,
+)
+from strategies.secured_scripts import secured
+from wire.api_keys import (
+    DESCRIBE_CLUSTER_KEY,
+    FETCH_KEY,
+    FIND_COORDINATOR_KEY,
+    LIST_OFFSETS_KEY,
+    PRODUCE_KEY,
+)
+
+
+@pytest.mark.needs("asks_versions")
+@pytest.mark.clause("KIP-35.client-uses-overlap")
+@given(script=brokers_with_other_apis())
+@example(script=broker_with_other_apis(changed=raised(*OTHER_BEGINNING_KEYS)))
+@example(script=broker_with_other_apis(removed=OTHER_BEGINNING_KEYS))
+@example(script=broker_with_other_apis(changed=raised(FIND_COORDINATOR_KEY)))
+@example(script=broker_with_other_apis(removed=(FIND_COORDINATOR_KEY,)))
+@example(script=broker_with_other_apis(changed=raised(DESCRIBE_CLUSTER_KEY)))
+@example(script=broker_with_other_apis(removed=(DESCRIBE_CLUSTER_KEY,)))
+@example(script=broker_with_other_apis(changed=((FIND_COORDINATOR_KEY, 4, 6),)))
+def test_every_api_is_used_in_the_overlap(client: ClientUnderTest, script: Script) -> None:
+    """A client sends each API other than Metadata as the broker lists it, and works if its usual versions are listed."""
+    table = next(iter(script.answers)).table
+    usual = newest_versions(client.healthy)
+    with played(client, script) as play:
+        assert_ends_by_itself(client, play)
+        assert_bounded(play)
+        assert_sends_none_of(play, unknown_keys_of(script))
+        assert_allowed(play, "KIP-35.client-uses-overlap")
+        # What a client never uses is another clause.
+        needed = usual.keys() & changed_keys(script)
+        if needed and all(
+            any(low <= usual[key] <= high for low, high in table.ranges_of(key)) for key in needed
+        ):
+            assert_works(play)
+
+
+@pytest.mark.needs("asks_versions", "asks_metadata")
+@pytest.mark.clause("KIP-97.unused-features-do-not-hurt")
+@given(script=brokers_without_old_features())
+@settings(max_examples=2)
+@example(script=broker_with_raised(*UNUSED_KEYS))
+@example(script=broker_with_raised(PRODUCE_KEY))
+@example(script=broker_with_raised(FETCH_KEY, LIST_OFFSETS_KEY))
+def test_raised_minimum_of_an_unused_feature_is_not_noticed(
+    client: ClientUnderTest, script: Script
+) -> None:
+    """A client that only fetches metadata works with a broker that dropped its versions of other APIs."""
+    with played(client, script) as play:
+        assert_works(play)
+
+
+@pytest.mark.needs("asks_versions", "asks_metadata")
+@pytest.mark.clause("KIP-35.client-uses-overlap")
+@given(script=next_releases())
+@settings(max_examples=2)
+@example(script=next_release())
+@example(script=next_release(more=1))
+@example(script=next_release(9))
+def test_later_api_versions_are_not_asked_for(client: ClientUnderTest, script: Script) -> None:
+    """A client works with a broker that lists newer versions of ApiVersions than it knows, and asks in none of these."""
+    with played(client, script) as play:
+        _assert_works_with_a_later_release(client, play)
+
+
+@pytest.mark.needs("asks_versions", "asks_metadata", "option:sasl_plain")
+@pytest.mark.clause("KIP-35.client-uses-overlap")
+@given(script=next_releases().map(secured))
+@settings(max_examples=1)
+@example(script=secured(next_release()))
+@example(script=secured(next_release(9)))
+def test_later_api_versions_are_not_asked_for_with_sasl(
+    client: ClientUnderTest, script: Script
+) -> None:
+    """A client with SASL asks in no version of ApiVersions that it does not know, before authentication and after it."""
+    with played(client, script) as play:
+        _assert_works_with_a_later_release(client, play)
+
+
+def _assert_works_with_a_later_release(client: ClientUnderTest, play: Play) -> None:
+    assert_bounded(play)
+    assert_knows_what_it_asks(play, newest_api_versions(client.healthy))
+    assert_allowed(play, "KIP-35.client-uses-overlap")
+    assert_keeps_working(play)
