@@ -5,17 +5,20 @@ There is one module per source of clauses. `planted.py` defines what a fault is.
 
 from proposals import provided
 from reference_model.faults.clients import (
+    bodies_and_tags,
     changed_brokers,
     frames_and_tables,
     kip_035,
     kip_097,
     kip_511,
     kip_1242,
+    leaks,
     never_asking,
     nonsense,
     protocol,
     slow_brokers,
     success,
+    twin_keys,
 )
 from reference_model.faults.clients.registry import FAULTS
 from reference_model.faults.planted import Fault
