@@ -169,11 +169,12 @@ def _move(request: SeenRequest, earlier: list[Move]) -> Move:
     if before is not None:
         table, latest, ended_by = before.table, before.latest, before.ended_by
     for move in earlier[0 if latest is None else latest.number + 1 :]:
-        if _is_known(move, request):
+        if is_known(move, request):
             latest = move
             table = move.response if move.response_kind is ResponseKind.TABLE else table
     if ended_by is None:
-        ended_by = next((move for move in earlier if _has_ended(move, request)), None)
+        ended = (move for move in earlier if move.ends_connection)
+        ended_by = next((move for move in ended if not was_in_flight(request, move)), None)
     is_token = before is not None and _announces_token(before)
     return Move(
         request=request,
@@ -189,24 +190,24 @@ def _move(request: SeenRequest, earlier: list[Move]) -> Move:
     )
 
 
-def _is_known(move: Move, request: SeenRequest) -> bool:
-    """Whether the client may have known the response to an ApiVersions request when it sent another one."""
+def is_known(move: Move, request: SeenRequest) -> bool:
+    """Return whether the client may have known the response to an ApiVersions request when it sent another one."""
     came_together = request.read is not None and request.read == move.request.read
     return (
         move.response is not None and move.response.from_ms <= request.at_ms and not came_together
     )
 
 
-def _has_ended(move: Move, request: SeenRequest) -> bool:
-    """Whether the response to an ApiVersions request ended the use of a connection before another request was sent.
+def was_in_flight(request: SeenRequest, move: Move) -> bool:
+    """Return whether a request may have been on its way when the response to an earlier ApiVersions request came.
 
-    A client may send requests without waiting for responses. If the response came at once, a request that follows at once may
-    have been on its way; if it came after a while, everything that was sent with its own request came before it.
+    A client may send requests without waiting for responses. If the response came at once, what follows at once may have been
+    on its way; if it came after a while, everything that was sent with its own request had come before it.
     """
-    if not move.ends_connection or move.response is None or not _is_known(move, request):
-        return False
+    if move.response is None or not is_known(move, request):
+        return True
     came_at_once = move.response.from_ms - move.request.at_ms < IN_FLIGHT_MS
-    return not came_at_once or request.at_ms - move.response.from_ms >= IN_FLIGHT_MS
+    return came_at_once and request.at_ms - move.response.from_ms < IN_FLIGHT_MS
 
 
 def _announces_token(move: Move) -> bool:

@@ -68,8 +68,12 @@ def names_software_under_sasl(move: Move, history: History) -> Forbidden:
     has_used = any(each.is_authenticated and each.response is None for each in earlier)
     # A client that need not wait for the response has named it as well.
     is_named = any(
-        each.response_kind in (ResponseKind.TABLE, ResponseKind.NOTHING)
+        each.request.is_about_versions
         and each.request.api_version >= FIRST_FLEXIBLE_VERSION
+        and (
+            each.response_kind in (ResponseKind.TABLE, ResponseKind.NOTHING)
+            or not is_known(each, seen)
+        )
         for each in earlier
     )
     if table.lists(API_VERSIONS_KEY, FIRST_FLEXIBLE_VERSION) and not is_named and not has_used:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from reference_model.clients.rules.moves import IN_FLIGHT_MS
 from reference_model.clients.rules.oracle import forbidden_moves
 from reference_model.clients.scripts.recording import Recording, SeenConnection, SeenRequest
 from reference_model.clients.scripts.script import (
@@ -163,7 +164,7 @@ def test_ids_are_allowed(recording: Recording) -> None:
             id="no-ids",
         ),
         pytest.param(
-            recorded(asked(5, MISROUTED), asked(5, at_ms=1)),
+            recorded(asked(5, MISROUTED), asked(5, at_ms=IN_FLIGHT_MS)),
             REBOOTSTRAP,
             "ApiVersions v5 on connection 0 was sent after ApiVersions got REBOOTSTRAP_REQUIRED there",
             id="same-connection-after-misrouting",
