@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from reference_model.clients.rules.moves import Forbidden, History, Move
+from reference_model.clients.rules.moves import Forbidden, History, Move, is_known
 from reference_model.clients.rules.read_response import ResponseKind
 from reference_model.clients.scripts.recording import Recording, SeenRequest
 from wire.api_keys import API_VERSIONS_KEY
