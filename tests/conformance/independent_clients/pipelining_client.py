@@ -59,7 +59,7 @@ class Fields:
         self.data = data
         self.at = 0
 
-    def bytes(self, count: int) -> bytes:
+    def take(self, count: int) -> bytes:
         """Return the next bytes."""
         end = self.at + count
         if count < 0 or end > len(self.data):
@@ -67,15 +67,15 @@ class Fields:
         self.at, begin = end, self.at
         return self.data[begin:end]
 
-    def int(self, size: int) -> int:
+    def number(self, size: int) -> int:
         """Return the next signed number of some bytes."""
-        return int.from_bytes(self.bytes(size), "big", signed=True)
+        return int.from_bytes(self.take(size), "big", signed=True)
 
     def varint(self) -> int:
         """Return the next unsigned varint."""
         value = 0
         for shift in range(0, 35, 7):
-            (byte,) = self.bytes(1)
+            (byte,) = self.take(1)
             value |= (byte & 0x7F) << shift
             if byte < 0x80:
                 return value
@@ -83,18 +83,18 @@ class Fields:
 
     def length(self, *, compact: bool, size: int) -> int:
         """Return the next length or count; -1 for null."""
-        return self.varint() - 1 if compact else self.int(size)
+        return self.varint() - 1 if compact else self.number(size)
 
     def text(self, *, compact: bool) -> str | None:
         """Return the next nullable string."""
         length = self.length(compact=compact, size=2)
-        return None if length < 0 else self.bytes(length).decode("utf-8", "replace")
+        return None if length < 0 else self.take(length).decode("utf-8", "replace")
 
     def skip_tags(self) -> None:
         """Skip a section of tagged fields."""
         for _ in range(self.varint()):
             self.varint()
-            self.bytes(self.varint())
+            self.take(self.varint())
 
     def table(self, version: int) -> Table:
         """Return the usable ranges of an ApiVersions response, after its error code."""
@@ -104,13 +104,13 @@ class Fields:
             raise Unusable("the table is null")
         ranges = {}
         for _ in range(count):
-            key, low, high = self.int(2), self.int(2), self.int(2)
+            key, low, high = self.number(2), self.number(2), self.number(2)
             if compact:
                 self.skip_tags()
             if 0 <= low <= high:
                 ranges[key] = low, high
         if version >= 1:
-            self.int(4)
+            self.number(4)
         if compact:
             self.skip_tags()
         return ranges
@@ -151,10 +151,10 @@ def brokers_in(response: Fields, version: int) -> dict[int, Address]:
     """Return the addresses of the brokers that a Metadata response names."""
     compact = version >= 9
     if version >= 3:
-        response.int(4)
+        response.number(4)
     brokers = {}
     for _ in range(response.length(compact=compact, size=4)):
-        node, host, port = response.int(4), response.text(compact=compact), response.int(4)
+        node, host, port = response.number(4), response.text(compact=compact), response.number(4)
         response.text(compact=compact)
         if compact:
             response.skip_tags()
@@ -196,7 +196,7 @@ class Pipeline:
     async def response(self, request: Request, correlation_id: int) -> Fields:
         """Return the next response without its header; it has to be that to a request."""
         fields = Fields(await self.frame())
-        if fields.int(4) != correlation_id:
+        if fields.number(4) != correlation_id:
             raise Unusable("a response to another request")
         if request.is_flexible and request.api_key != API_VERSIONS:
             fields.skip_tags()
@@ -233,7 +233,7 @@ class Pipeline:
     async def read_table(self, request: Request, correlation_id: int) -> int | None:
         """Read a table; return the version to ask in next if this one was refused, or None."""
         response = await self.response(request, correlation_id)
-        error = response.int(2)
+        error = response.number(2)
         if error == INVALID_REQUEST:
             raise Refused("ApiVersions got INVALID_REQUEST")
         if error not in (0, UNSUPPORTED_VERSION) or (error and request.version == 0):
@@ -260,7 +260,7 @@ class Pipeline:
         version = self.common(SASL_HANDSHAKE)
         step = self.common(SASL_AUTHENTICATE) if version == 1 else -1
         (handshake,) = await self.all_of(Request(SASL_HANDSHAKE, version, old_text("PLAIN")))
-        if (error := handshake.int(2)) != 0:
+        if (error := handshake.number(2)) != 0:
             raise Refused(f"SaslHandshake got error {error}")
         if version == 0:
             self.write_frame(token)
@@ -268,7 +268,7 @@ class Pipeline:
             return
         body = struct.pack(">i", len(token)) + token
         (response,) = await self.all_of(Request(SASL_AUTHENTICATE, step, body))
-        if (error := response.int(2)) != 0:
+        if (error := response.number(2)) != 0:
             raise Refused(f"SaslAuthenticate got error {error}")
 
 
