@@ -1,10 +1,12 @@
-"""Runs of the suite that judge clients: records, evidence and exit status; and a correct client that shares no code with the project."""
+"""Runs of the suite that judge clients: records, evidence and exit status; and correct clients that share no code with the project."""
 
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -177,6 +179,19 @@ OPTIONS = {
 }
 
 
+def verdicts_of(command: str, runs: Path, options: Mapping[str, str]) -> dict[str, Verdict]:
+    """Return the verdicts of a command by clause, by the pinned examples of all properties."""
+    declared = [f"--client-option={name}={arguments}" for name, arguments in options.items()]
+    run = run_suite(
+        *("--client-cmd", f"{command} {CALLED}", "--tier", "smoke", *declared),
+        runs=runs,
+        suite=[f"{SUITE}clients"],
+        every_listener=True,
+    )
+    assert run.status == 0, run.output
+    return {clause: verdict for (_, clause), verdict in run.verdicts().items()}
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize(
     ("client", "options", "not_judged"),
@@ -191,21 +206,22 @@ OPTIONS = {
     ],
 )
 def test_an_independent_client_conforms(
-    client: str, options: dict[str, str], not_judged: tuple[str, ...], tmp_path: Path
+    client: str, options: Mapping[str, str], not_judged: tuple[str, ...], tmp_path: Path
 ) -> None:
     """A correct client that shares no code with the suite has no red cell; the one that pipelines sends no ids of KIP-1242."""
-    declared = [f"--client-option={name}={arguments}" for name, arguments in options.items()]
-    command = f"{sys.executable} {INDEPENDENT / client} {CALLED}"
-    run = run_suite(
-        *("--client-cmd", command, "--tier", "smoke", *declared),
-        runs=tmp_path,
-        suite=[f"{SUITE}clients"],
-        every_listener=True,
-    )
-    assert run.status == 0, run.output
-    verdicts = {clause: verdict for (_, clause), verdict in run.verdicts().items()}
+    verdicts = verdicts_of(f"{sys.executable} {INDEPENDENT / client}", tmp_path, options)
     assert set(verdicts.values()) == {Verdict.CONFORMS, Verdict.NOT_APPLICABLE}
     left_out = {clause for clause in verdicts if verdicts[clause] is Verdict.NOT_APPLICABLE}
-    assert {
-        clause for clause in left_out if not clause.startswith(("KIP-1313.", *not_judged))
-    } == set()
+    assert all(clause.startswith(("KIP-1313.", *not_judged)) for clause in left_out), left_out
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(shutil.which("go") is None, reason="it is written in Go, and there is no go")
+def test_a_concurrent_client_conforms(tmp_path: Path) -> None:
+    """A correct client in Go that asks all brokers side by side, and tries again what failed, has no red cell."""
+    program = tmp_path / "concurrent"
+    folder = INDEPENDENT / "concurrent"
+    subprocess.run(["go", "build", "-o", program, "."], cwd=folder, check=True, timeout=300)
+    verdicts = verdicts_of(str(program), tmp_path / "runs", {})
+    assert set(verdicts.values()) == {Verdict.CONFORMS, Verdict.NOT_APPLICABLE}
+    assert verdicts["KIP-511.client-errors-on-42"] is Verdict.CONFORMS
