@@ -284,7 +284,29 @@ def unknown_keys() -> st.SearchStrategy[int]:
     """API keys that no release has: newer ones, private ones, and negative ones."""
     newer = st.integers(max(_KNOWN_KEYS) + 1, FIRST_PRIVATE_KEY - 1)
     private = st.integers(FIRST_PRIVATE_KEY, INT16_MAX)
-    return newer | private | st.integers(INT16_MIN, -1)
+    return newer | private | st.integers(INT16_MIN, -1) | keys_like_known_ones()
+
+
+def keys_like_known_ones() -> st.SearchStrategy[int]:
+    """API keys that no release has, and whose low byte is the key of an API that exists."""
+    highs = st.integers(1, INT16_MAX >> 8) | st.integers(INT16_MIN >> 8, -1)
+    return st.builds(
+        lambda key, high: key + (high << 8), st.sampled_from(sorted(_KNOWN_KEYS)), highs
+    )
+
+
+def broker_with_twins(high_byte: int, low: int, high: int, *, where: str = "after") -> Script:
+    """Return a script of a broker that lists, for each API, another one whose key has the same low byte.
+
+    Args:
+        high_byte: the high byte of these keys; negative for negative keys.
+        low: their lowest version.
+        high: their highest version.
+        where: the attribute of `Table` that says where they stand.
+    """
+    keys = sorted(_KNOWN_KEYS)
+    entries = tuple((key + (high_byte << 8), low, high) for key in keys)
+    return broker_with(Table(**{where: entries}))  # type: ignore[arg-type]
 
 
 def unknown_tags() -> st.SearchStrategy[tuple[tuple[int, bytes], ...]]:

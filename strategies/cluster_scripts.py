@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from reference_model.clients.scripts.script import (
     CLUSTER_ID,
     EMPTY,
+    ERROR_AFTER_MS,
     Answer,
     ConnectionScript,
     NodeScript,
@@ -301,6 +302,7 @@ def rebootstrapping(*, throttle_time_ms: int = 0, pieces: int = 1, from_version:
     answer = Answer(
         error_code=int(ErrorCode.REBOOTSTRAP_REQUIRED),
         table=EMPTY,
+        delay_ms=ERROR_AFTER_MS,
         throttle_time_ms=throttle_time_ms,
         pieces=pieces,
         from_version=from_version,
@@ -323,7 +325,7 @@ def load_balanced_cluster(
         nodes: how many brokers there are.
         options: the names of the client's options.
     """
-    script = _kept_asking(
+    script = kept_asking(
         (ConnectionScript(),),
         *[(first, ConnectionScript())] * nodes,
         ends_after=ENOUGH_WHEN_MISROUTED,

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from reference_model.clients.scripts.script import (
     EMPTY,
+    ERROR_AFTER_MS,
     HEALTHY,
     ITSELF,
     Answer,
@@ -50,10 +51,14 @@ UNUSABLE_TABLES = (
 _KEYS = tuple(key for key, _, _ in healthy_ranges())
 
 
+REFUSED_NAME = Answer(
+    error_code=int(ErrorCode.INVALID_REQUEST), table=EMPTY, delay_ms=ERROR_AFTER_MS
+)
+
+
 def refused_for_name(*, table: Table = EMPTY, **others: object) -> Script:
     """Return a script of a broker that answers every ApiVersions request with INVALID_REQUEST."""
-    answer = Answer(error_code=int(ErrorCode.INVALID_REQUEST), table=table, **others)  # type: ignore[arg-type]
-    return always_answering(answer)
+    return always_answering(replace(REFUSED_NAME, table=table, **others))  # type: ignore[arg-type]
 
 
 def name_refused_by_an_older_broker(newest: int = FIRST_FLEXIBLE_VERSION) -> Script:
@@ -79,6 +84,16 @@ def brokers_that_refuse_names() -> st.SearchStrategy[Script]:
     )
     versions = st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION)
     return one_branch(refusing) | versions.map(name_refused_by_an_older_broker)
+
+
+def refused_again_and_again() -> Script:
+    """Return a script of a broker that refuses names, for a client that asks again after each error, so that what it does not free adds up."""
+    return replace(refused_for_name(), keeps_asking=True)
+
+
+def brokers_that_refuse_names_again_and_again() -> st.SearchStrategy[Script]:
+    """Brokers that refuse names, for a client that asks again after each error."""
+    return brokers_that_refuse_names().map(lambda script: replace(script, keeps_asking=True))
 
 
 def other_errors() -> st.SearchStrategy[Answer]:

@@ -13,11 +13,13 @@ from functools import partial
 from hypothesis import strategies as st
 
 from reference_model.clients.scripts.script import (
-    EMPTY,
     Answer,
+    ConnectionScript,
+    LoginRefusal,
     NodeScript,
     Script,
     Table,
+    all_connections,
     one_node,
 )
 from reference_model.profiles.listeners import SASL_LISTENERS, SASL_PLAINTEXT, SSL
@@ -37,14 +39,13 @@ from strategies.cluster_scripts import (
     healthy_clusters,
     rebootstrapping,
 )
-from strategies.nonsense_scripts import nonsense_answers, refused_for_name
+from strategies.nonsense_scripts import REFUSED_NAME, nonsense_answers, refused_for_name
 from wire.api_keys import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.api_versions import (
     FIRST_FLEXIBLE_VERSION,
     FIRST_VERSION_WITH_CLUSTER_CHECK,
     NEWEST_VERSION,
 )
-from wire.error_codes import ErrorCode
 from wire.sasl import BARE_TOKEN
 
 SASL_STEPS = 2
@@ -127,9 +128,6 @@ def sasl_brokers_that_refuse_names() -> st.SearchStrategy[Script]:
     return scripts | st.just(second_answer(REFUSED_NAME))
 
 
-REFUSED_NAME = Answer(error_code=int(ErrorCode.INVALID_REQUEST), table=EMPTY)
-
-
 def second_answer(answer: Answer, listener: str = SASL_PLAINTEXT) -> Script:
     """Return a script of a broker that gives a response to the second request for versions of each connection alone.
 
@@ -186,6 +184,25 @@ def secured_rebootstrapping(listener: str, *, pieces: int = 1) -> Script:
 def secured_brokers_that_demand_rebootstrapping(listener: str) -> st.SearchStrategy[Script]:
     """Brokers with `secured_rebootstrapping`, whose response comes in one piece or more."""
     return st.builds(secured_rebootstrapping, st.just(listener), pieces=st.integers(1, 3))
+
+
+def broker_that_refuses_login(how: LoginRefusal, handshake: tuple[int, int] = (0, 1)) -> Script:
+    """Return a script of a broker with SASL that authenticates nobody.
+
+    Args:
+        how: how it refuses; see `ConnectionScript.refused_login`.
+        handshake: its range of SaslHandshake; after version 0 a token has no header, so its refusal is a close.
+    """
+    table = Table(changed=((SASL_HANDSHAKE_KEY, *handshake),))
+    connection = ConnectionScript(answers=(Answer(table=table),), refused_login=how)
+    return all_connections(connection, listener=SASL_PLAINTEXT, timeout_ms=FAILURE_MS)
+
+
+def brokers_that_refuse_login() -> st.SearchStrategy[Script]:
+    """Brokers with `broker_that_refuses_login`, in each way, some with the first version of SaslHandshake alone."""
+    ways: tuple[LoginRefusal, ...] = ("mechanism", "password", "close")
+    ranges = st.sampled_from(((0, 1), (0, 0)))
+    return st.builds(broker_that_refuses_login, st.sampled_from(ways), ranges)
 
 
 def sasl_nonsense(answer: Answer, *, after_authentication: bool = False) -> Script:

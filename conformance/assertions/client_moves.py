@@ -41,6 +41,8 @@ FROM_OUTSIDE = frozenset({"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"})
 """Signals that a process does not send itself: somebody or the system ended it."""
 TOO_MUCH_MEMORY = "the client's process uses more memory than it may"
 """The start of the message about a client whose processes use more than `Client.memory_mb`."""
+MOST_GROWN_MB = 100
+"""Less than the memory of any client, and more than what the clients of the registry need for attempts that fail."""
 _MOST_MOVES = 5
 
 
@@ -227,6 +229,18 @@ def assert_bounded(play: Play) -> None:
     """Fail if a client sends ApiVersions requests in a loop."""
     loop = loop_in(play.recording)
     assert not loop, loop
+
+
+def assert_forgets_refusals(client: ClientUnderTest, play: Play) -> None:
+    """Fail if a client keeps something of attempts that ended with INVALID_REQUEST: a connection, or memory.
+
+    Its memory may be much the same as after one operation with a healthy broker.
+    """
+    assert_closes_after(play, ErrorCode.INVALID_REQUEST)
+    grown_mb = play.result.peak_rss_mb - client.healthy.result.peak_rss_mb
+    assert grown_mb <= MOST_GROWN_MB, (
+        f"the client's memory grows from one attempt to the next: {grown_mb:,.0f} MB more than with a healthy broker"
+    )
 
 
 def assert_ends_by_itself(client: ClientUnderTest, play: Play) -> None:

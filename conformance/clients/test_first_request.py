@@ -17,7 +17,14 @@ from conformance.assertions.client_moves import (
 )
 from fixtures.under_test.client import ClientUnderTest
 from reference_model.clients.scripts.script import Answer, Script, one_node
-from strategies.broker_scripts import SUCCESS_MS, broker_up_to, flexible_brokers
+from strategies.broker_scripts import (
+    SUCCESS_MS,
+    broker_up_to,
+    broker_with,
+    brokers_with_metadata_ranges,
+    flexible_brokers,
+    metadata_ranges,
+)
 from strategies.cluster_scripts import (
     brokers_that_close,
     brokers_up_to_any_version,
@@ -66,16 +73,30 @@ def test_client_names_itself_truly(client: ClientUnderTest, script: Script) -> N
 
 @pytest.mark.needs("asks_versions")
 @pytest.mark.clause("KIP-35.client-requests-decode")
-@given(script=brokers_up_to_any_version())
+@given(script=brokers_up_to_any_version() | brokers_with_metadata_ranges())
 @example(script=broker_up_to(5))
 @example(script=broker_up_to(3))
 @example(script=broker_up_to(0))
+@example(script=broker_with(metadata_ranges(0, 3)))
+@example(script=broker_with(metadata_ranges(0, 10)))
 @example(script=two_old_nodes(2))
 @example(script=two_old_nodes(4))
 def test_request_has_the_layout_of_its_version(client: ClientUnderTest, script: Script) -> None:
-    """Header and body of each ApiVersions request decode; versions 0 to 2 have no body."""
+    """Header and body of each request decode; those of ApiVersions v0 to v2 have no body."""
     with played(client, script) as play:
         assert_allowed(play, "KIP-35.client-requests-decode")
+
+
+@pytest.mark.needs("sends_v3")
+@pytest.mark.clause("KIP-482.client-tags-ascending")
+@given(script=brokers_up_to_any_version())
+@example(script=broker_up_to(5))
+@example(script=broker_up_to(3))
+@example(script=two_old_nodes(4))
+def test_tags_of_requests_ascend(client: ClientUnderTest, script: Script) -> None:
+    """The tags in each tag section of a client's requests ascend, each at most once."""
+    with played(client, script) as play:
+        assert_allowed(play, "KIP-482.client-tags-ascending")
 
 
 @pytest.mark.needs("sends_v3")

@@ -31,6 +31,7 @@ from strategies.broker_scripts import (
     SUCCESS_MS,
     broker_with,
     broker_with_older_apis,
+    broker_with_twins,
     brokers_of_the_future,
     brokers_with_metadata_ranges,
     brokers_with_older_apis,
@@ -177,6 +178,11 @@ def test_each_sasl_connection_has_its_own_table(client: ClientUnderTest, script:
 @given(script=brokers_of_the_future())
 @example(script=broker_with(Table(after=((10_000, 0, 3), (32_767, 0, 0)))))
 @example(script=broker_with(Table(before=((200, 0, 1),))))
+# The first APIs with these bytes have the keys 256, 512 and -256, and those of Metadata 259, 515 and -253.
+@example(script=broker_with_twins(1, 0, 0))
+@example(script=broker_with_twins(1, 60, 70, where="before"))
+@example(script=broker_with_twins(2, 0, 0))
+@example(script=broker_with_twins(-1, 0, 0))
 @example(script=one_node(Answer(unknown_tags=((10, b"a"), (300, b""))), timeout_ms=SUCCESS_MS))
 @example(
     script=one_node(
@@ -189,3 +195,4 @@ def test_unknown_keys_change_nothing(client: ClientUnderTest, script: Script) ->
     with played(client, script) as play:
         assert_works(play)
         assert_newest_metadata(play, newest_metadata(client.healthy), "as usual")
+        assert_newest_common_versions(play, client.healthy)

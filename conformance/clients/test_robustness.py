@@ -8,6 +8,7 @@ from hypothesis import example, given, settings
 from conformance.assertions.client_moves import (
     assert_bounded,
     assert_ends_by_itself,
+    assert_forgets_refusals,
     assert_refused_name_is_an_error,
     played,
 )
@@ -29,10 +30,12 @@ from strategies.nonsense_scripts import (
     brokers_before_api_versions,
     brokers_that_heal,
     brokers_that_refuse_names,
+    brokers_that_refuse_names_again_and_again,
     brokers_that_talk_nonsense,
     healing,
     healing_after_a_huge_frame,
     name_refused_by_an_older_broker,
+    refused_again_and_again,
     refused_for_name,
     swapping_broker,
     unasked_response,
@@ -61,6 +64,17 @@ def test_refused_name_is_an_error(client: ClientUnderTest, script: Script) -> No
     """A client whose name is refused closes the connection, sends nothing more on it, and reports an error."""
     with played(client, script) as play:
         assert_refused_name_is_an_error(play)
+
+
+@pytest.mark.needs("sends_v3", "asks_again")
+@pytest.mark.clause("KIP-511.client-errors-on-42")
+@given(script=brokers_that_refuse_names_again_and_again())
+@settings(max_examples=1)
+@example(script=refused_again_and_again())
+def test_refusals_leave_nothing_behind(client: ClientUnderTest, script: Script) -> None:
+    """A client whose name is refused each time that its application asks closes every connection and frees its memory."""
+    with played(client, script) as play:
+        assert_forgets_refusals(client, play)
 
 
 @pytest.mark.needs("asks_versions")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import example, given, settings
 
@@ -10,6 +12,7 @@ from conformance.assertions.client_moves import (
     assert_begins_with_newest,
     assert_bounded,
     assert_ends_by_itself,
+    assert_forgets_refusals,
     assert_refused_name_is_an_error,
     assert_works,
     flexible_tables,
@@ -41,9 +44,14 @@ from strategies.cluster_scripts import (
     healthy_cluster,
     healthy_clusters,
 )
-from strategies.nonsense_scripts import ABSURD_SIZE, refused_for_name
-from strategies.secured_scripts import (
+from strategies.nonsense_scripts import (
+    ABSURD_SIZE,
     REFUSED_NAME,
+    brokers_that_refuse_names_again_and_again,
+    refused_again_and_again,
+    refused_for_name,
+)
+from strategies.secured_scripts import (
     broker_with_sasl_ranges,
     brokers_with_sasl_ranges,
     lists_steps,
@@ -100,6 +108,29 @@ def test_refused_name_is_an_error_with_sasl(client: ClientUnderTest, script: Scr
     """A client whose name is refused, before or after authentication, closes the connection and reports an error."""
     with played(client, script) as play:
         assert_refused_name_is_an_error(play)
+
+
+@pytest.mark.needs("sends_v3", "asks_again", "option:sasl_plain")
+@pytest.mark.clause("KIP-511.client-errors-on-42")
+@given(script=brokers_that_refuse_names_again_and_again().map(secured))
+@settings(max_examples=1)
+@example(script=secured(refused_again_and_again()))
+@example(script=replace(second_answer(REFUSED_NAME), keeps_asking=True))
+def test_refusals_leave_nothing_behind_with_sasl(client: ClientUnderTest, script: Script) -> None:
+    """A client with SASL whose name is refused each time that its application asks closes every connection and frees its memory."""
+    with played(client, script) as play:
+        assert_forgets_refusals(client, play)
+
+
+@pytest.mark.needs("sends_v3", "asks_again", "option:tls")
+@pytest.mark.clause("KIP-511.client-errors-on-42")
+@given(script=brokers_that_refuse_names_again_and_again().map(lambda script: secured(script, SSL)))
+@settings(max_examples=1)
+@example(script=secured(refused_again_and_again(), SSL))
+def test_refusals_leave_nothing_behind_with_tls(client: ClientUnderTest, script: Script) -> None:
+    """A client whose name is refused over TLS each time that its application asks closes every connection and frees its memory."""
+    with played(client, script) as play:
+        assert_forgets_refusals(client, play)
 
 
 @pytest.mark.needs("sends_v3", "option:tls")
@@ -168,6 +199,20 @@ def test_steps_of_sasl_lie_in_the_overlap(client: ClientUnderTest, script: Scrip
         assert_allowed(play, "KIP-35.client-uses-overlap")
         if outcome_of(usual) == OK and lists_steps(script, sasl_steps(usual)):
             assert_works(play)
+
+
+@pytest.mark.needs("asks_versions", "option:sasl_plain")
+@pytest.mark.clause("KIP-35.client-requests-decode")
+@given(script=brokers_with_sasl_ranges())
+@settings(max_examples=2)
+@example(script=broker_with_sasl_ranges((0, 1), (0, 1)))
+@example(script=broker_with_sasl_ranges((0, 2), (0, 2)))
+def test_step_of_sasl_has_the_layout_of_its_version(
+    client: ClientUnderTest, script: Script
+) -> None:
+    """Header and body of each request decode with which a client authenticates."""
+    with played(client, script) as play:
+        assert_allowed(play, "KIP-35.client-requests-decode")
 
 
 @pytest.mark.needs("sends_v5", "cluster_check", "option:sasl_plain")

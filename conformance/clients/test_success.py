@@ -29,7 +29,9 @@ from strategies.nonsense_scripts import (
     without_answer,
 )
 from strategies.secured_scripts import (
+    broker_that_refuses_login,
     broker_with_sasl_ranges,
+    brokers_that_refuse_login,
     brokers_with_sasl_ranges,
     sasl_brokers_that_talk_nonsense,
     sasl_nonsense,
@@ -73,8 +75,16 @@ def test_every_success_needs_metadata(client: ClientUnderTest, script: Script) -
 @pytest.mark.malformed
 @pytest.mark.needs("asks_metadata", "option:sasl_plain")
 @pytest.mark.clause("KIP-35.client-reports-failure")
-@given(script=brokers_with_sasl_ranges() | sasl_brokers_that_talk_nonsense())
+@given(
+    script=brokers_with_sasl_ranges()
+    | sasl_brokers_that_talk_nonsense()
+    | brokers_that_refuse_login()
+)
 @settings(max_examples=3)
+@example(script=broker_that_refuses_login("password"))
+@example(script=broker_that_refuses_login("mechanism"))
+@example(script=broker_that_refuses_login("close"))
+@example(script=broker_that_refuses_login("close", (0, 0)))
 @example(script=broker_with_sasl_ranges(None, None))
 @example(script=broker_with_sasl_ranges((3, 9), (0, 2)))
 @example(script=sasl_nonsense(Answer(table=Table(null=True))))

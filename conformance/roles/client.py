@@ -42,6 +42,7 @@ from reference_model.clients.rules.first_reaction import NEVER_ASKED, stops_shor
 from reference_model.clients.rules.moves import History
 from reference_model.clients.scripts.recording import Recording
 from reference_model.clients.scripts.script import HEALTHY_SCRIPT, Script
+from reference_model.profiles.listeners import SASL_PLAINTEXT, SSL
 from reports.escaping import printable
 from reports.plugin import clauses_of
 from reports.repeats import Repeats
@@ -76,9 +77,12 @@ def _sends_from(version: int) -> Need[ClientUnderTest]:
     )
 
 
-def _option(name: str, what: str) -> tuple[str, Need[ClientUnderTest]]:
+def _option(name: str, what: str, listener: str = "") -> tuple[str, Need[ClientUnderTest]]:
+    """Return the need for an option of the client, with which it has to work with a healthy broker if it is about a listener."""
     return f"option:{name}", Need(
-        lambda client: name in client.client.options,
+        lambda client: (
+            name in client.client.options and (not listener or bool(client.healthy_on(listener)))
+        ),
         f"no option of the client is known {what}; one of a command is declared with --client-option {name}=ARGUMENTS",
         is_of_suite=True,
     )
@@ -116,8 +120,8 @@ NEEDS: Mapping[str, Need[ClientUnderTest]] = {
     ),
     **dict(
         (
-            _option("tls", "for TLS"),
-            _option("sasl_plain", "for SASL PLAIN"),
+            _option("tls", "for TLS", SSL),
+            _option("sasl_plain", "for SASL PLAIN", SASL_PLAINTEXT),
             _option("without_cluster_check", "that disables the check"),
             _option("without_rebootstrap", "that disables rebootstrapping"),
             _option(

@@ -14,6 +14,7 @@ from fixtures.under_test.client import ClientUnderTest
 from fixtures.under_test.plays import PlayCache
 from reference_model.clients.scripts.recording import Recording, SeenRequest
 from reference_model.clients.scripts.script import Script
+from reference_model.profiles.listeners import PLAINTEXT, SASL_PLAINTEXT, SSL
 from tests.reference_model.clients.recordings import asked, recorded, sent
 
 WELL = DriverResult(
@@ -71,7 +72,6 @@ class FakeClient(ClientUnderTest):
 
     Attributes:
         prepared: the play.
-        healthy: the play of the healthy script.
         client: its entry in the registry.
     """
 
@@ -82,7 +82,7 @@ class FakeClient(ClientUnderTest):
             client or entry(), PlayCache(lambda _: Future()), artefacts={}, too_slow=str
         )
         self.prepared = prepared
-        self.healthy = healthy
+        self._healthy = dict.fromkeys((PLAINTEXT, SASL_PLAINTEXT, SSL), healthy)
 
     def play(self, script: Script) -> Play:
         """Return the prepared play, whatever the script is."""

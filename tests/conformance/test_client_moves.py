@@ -12,6 +12,7 @@ from conformance.assertions.client_moves import (
     assert_allowed,
     assert_bounded,
     assert_ends_by_itself,
+    assert_forgets_refusals,
     assert_gives_no_ids,
     assert_names_software,
     assert_names_version,
@@ -436,3 +437,39 @@ def test_recovery_is_asked_of_a_client_that_asks_again() -> None:
     assert_recovers_if_asked_again(once, play)
     with pytest.raises(AssertionError, match="does not work again"):
         assert_recovers_if_asked_again(again, play)
+
+
+REFUSED = asked(4, Answer(error_code=42, table=EMPTY))
+CLOSED_AT_ONCE = recorded(REFUSED, connections=(opened(closed_ms=5),))
+NEVER_CLOSED = recorded(REFUSED, connections=(opened(closed_ms=None, closed_by=""),))
+LARGE = replace(FAILED, peak_rss_mb=FAILED.peak_rss_mb + 150.0)
+
+
+@pytest.mark.parametrize(
+    ("recording", "result", "failure"),
+    [
+        pytest.param(CLOSED_AT_ONCE, FAILED, "", id="forgotten"),
+        pytest.param(
+            NEVER_CLOSED,
+            FAILED,
+            "connection 0 stays open for 2000 ms after INVALID_REQUEST",
+            id="connection",
+        ),
+        pytest.param(
+            CLOSED_AT_ONCE,
+            LARGE,
+            "the client's memory grows from one attempt to the next: 150 MB more than with a healthy broker",
+            id="memory",
+        ),
+    ],
+)
+def test_refused_attempts_are_forgotten(
+    recording: Recording, result: DriverResult, failure: str
+) -> None:
+    """A connection that was refused is closed, and its memory freed, before the client's process ends."""
+    said = ""
+    try:
+        assert_forgets_refusals(FakeClient(), Play(recording=recording, result=result))
+    except AssertionError as error:
+        said = str(error)
+    assert said == failure

@@ -1,10 +1,12 @@
-"""Runs of the suite that judge clients: records, evidence and exit status; and a correct client that shares no code with the project."""
+"""Runs of the suite that judge clients: records, evidence and exit status; and correct clients that share no code with the project."""
 
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -169,31 +171,57 @@ def test_command_that_does_not_start_is_tried_once(tmp_path: Path) -> None:
     assert not (tmp_path / "runs").exists()
 
 
-CLIENT = Path(__file__).parent / "independent_clients" / "blocking_client.py"
+INDEPENDENT = Path(__file__).parent / "independent_clients"
 CALLED = "{bootstrap} {timeout} {again} {options}"
 OPTIONS = {
     "tls": "--tls-ca {ca_file}",
     "sasl_plain": "--username {username} --password {password}",
-    "without_cluster_check": "--no-check",
 }
 
 
-@pytest.mark.nightly
-def test_a_blocking_client_conforms(tmp_path: Path) -> None:
-    """It sends the ids of KIP-1242 and knows TLS and SASL, so only the proposal is not judged."""
-    declared = [f"--client-option={name}={arguments}" for name, arguments in OPTIONS.items()]
+def verdicts_of(command: str, runs: Path, options: Mapping[str, str]) -> dict[str, Verdict]:
+    """Return the verdicts of a command by clause, by the pinned examples of all properties."""
+    declared = [f"--client-option={name}={arguments}" for name, arguments in options.items()]
     run = run_suite(
-        *("--client-cmd", f"{sys.executable} {CLIENT} {CALLED}", "--tier", "smoke", *declared),
-        runs=tmp_path,
+        *("--client-cmd", f"{command} {CALLED}", "--tier", "smoke", *declared),
+        runs=runs,
         suite=[f"{SUITE}clients"],
         every_listener=True,
     )
     assert run.status == 0, run.output
-    verdicts = {clause: verdict for (_, clause), verdict in run.verdicts().items()}
+    return {clause: verdict for (_, clause), verdict in run.verdicts().items()}
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    ("client", "options", "not_judged"),
+    [
+        pytest.param(
+            "blocking_client.py",
+            {**OPTIONS, "without_cluster_check": "--no-check"},
+            (),
+            id="blocking",
+        ),
+        pytest.param("pipelining_client.py", OPTIONS, ("KIP-1242.",), id="pipelining"),
+    ],
+)
+def test_an_independent_client_conforms(
+    client: str, options: Mapping[str, str], not_judged: tuple[str, ...], tmp_path: Path
+) -> None:
+    """A correct client that shares no code with the suite has no red cell; the one that pipelines sends no ids of KIP-1242."""
+    verdicts = verdicts_of(f"{sys.executable} {INDEPENDENT / client}", tmp_path, options)
     assert set(verdicts.values()) == {Verdict.CONFORMS, Verdict.NOT_APPLICABLE}
-    not_judged = {
-        clause
-        for clause, verdict in verdicts.items()
-        if verdict is Verdict.NOT_APPLICABLE and not clause.startswith("KIP-1313.")
-    }
-    assert not not_judged
+    left_out = {clause for clause in verdicts if verdicts[clause] is Verdict.NOT_APPLICABLE}
+    assert all(clause.startswith(("KIP-1313.", *not_judged)) for clause in left_out), left_out
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(shutil.which("go") is None, reason="it is written in Go, and there is no go")
+def test_a_concurrent_client_conforms(tmp_path: Path) -> None:
+    """A correct client in Go that asks all brokers side by side, and tries again what failed, has no red cell."""
+    program = tmp_path / "concurrent"
+    folder = INDEPENDENT / "concurrent"
+    subprocess.run(["go", "build", "-o", program, "."], cwd=folder, check=True, timeout=300)
+    verdicts = verdicts_of(str(program), tmp_path / "runs", {})
+    assert set(verdicts.values()) == {Verdict.CONFORMS, Verdict.NOT_APPLICABLE}
+    assert verdicts["KIP-511.client-errors-on-42"] is Verdict.CONFORMS

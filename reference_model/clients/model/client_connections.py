@@ -85,6 +85,7 @@ class ClientConnections:
         opened: how many connections it has opened.
         until_ms: when the current operation has to end.
         notes: what a planted fault remembers; a correct client keeps nothing there.
+        kept: memory that a planted fault never frees; a correct client keeps none.
     """
 
     def __init__(
@@ -103,6 +104,7 @@ class ClientConnections:
         self.opened = 0
         self.until_ms = 0
         self.notes: dict[Any, Any] = {}
+        self.kept: list[bytes] = []
 
     @property
     def left_ms(self) -> int:

@@ -6,12 +6,15 @@ A client that fails even there is not judged: these are words about it, not verd
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import takewhile
 
 from reference_model.clients.rules.moves import History, Move
 from reference_model.clients.rules.oracle import forbidden_moves
 from reference_model.clients.rules.read_response import ResponseKind
 from reference_model.clients.scripts.recording import Recording
 from reference_model.profiles.known_apis import label_of
+from reference_model.profiles.listeners import SASL_LISTENERS
+from wire.api_keys import SASL_KEYS
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 
 NEVER_CONNECTED = "the client never connected to the broker"
@@ -41,7 +44,12 @@ def first_reaction(recording: Recording, said: str) -> str:
     """Return the clause that a client's first wrong reaction to a healthy broker fits, with what it did in further lines; empty if there is none."""
     if not recording.requests:
         return stops_short(recording)
-    reactions = [*_forbidden(recording), *_dropped_tables(History(recording), said)]
+    history = History(recording)
+    reactions = [
+        *_forbidden(recording),
+        *_late_versions(history),
+        *_dropped_tables(history, said),
+    ]
     if reactions:
         _, clause, what = min(reactions)
         return f"its first reaction fits {clause}:\n{what}" if clause else what
@@ -54,6 +62,19 @@ def first_reaction(recording: Recording, said: str) -> str:
 def _forbidden(recording: Recording) -> Iterator[_Reaction]:
     for move in forbidden_moves(recording):
         yield (move.connection, move.request), move.clause, move.sentence
+
+
+def _late_versions(history: History) -> Iterator[_Reaction]:
+    """Yield each second request for the table before SaslHandshake; Kafka's authenticator answers one, and closes the connection then."""
+    if history.recording.script.listener not in SASL_LISTENERS:
+        return
+    for moves in history.by_connection.values():
+        before = list(takewhile(lambda move: move.request.api_key not in SASL_KEYS, moves))
+        tables = [move for move in before if move.response_kind is ResponseKind.TABLE]
+        for move in before:
+            if tables and move.number > tables[0].number and move.request.is_about_versions:
+                what = f"a second ApiVersions before SaslHandshake: {move} came after {tables[0]} got the table, and a broker closes the connection then"
+                yield (move.request.connection, move.number), "", what
 
 
 def _dropped_tables(history: History, said: str) -> Iterator[_Reaction]:

@@ -22,13 +22,18 @@ ENDS_FROM_VERSION: Mapping[ErrorCode, int] = {
     ErrorCode.REBOOTSTRAP_REQUIRED: FIRST_VERSION_WITH_CLUSTER_CHECK,
 }
 """Errors after which a connection must not be used any more, with the first version that can be answered with them."""
+IN_FLIGHT_MS = 200
+"""How long two requests that a client sends without waiting between them may be apart when the broker reads them, on a busy machine.
+
+It is less than `script.ERROR_AFTER_MS`, so whatever comes after an error of a scripted broker is a reaction to it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
     """One request of a client, and what the client knew on this connection when it sent it.
 
-    A response counts as known once it was written completely; a request that was sent before is not judged by it.
+    A response counts as known once it was written completely; a request that was sent before is not judged by it. Neither is
+    one that came in the same read of the connection as the request that got the response.
 
     Attributes:
         request: the request.
@@ -37,7 +42,8 @@ class Move:
         has_asked: whether there was an ApiVersions request before it.
         table: the latest table.
         latest: the latest ApiVersions request whose response was known.
-        ended_by: the first one whose response ends the use of the connection.
+        ended_by: the first one whose response ends the use of the connection, unless this request may have been on its way
+            already when that was written.
         is_authenticated: whether a step of SASL came before it, and it is none itself.
         is_token: whether it is no request but a token without a header, as it follows SaslHandshake v0.
     """
@@ -200,10 +206,12 @@ def _move(request: SeenRequest, earlier: list[Move]) -> Move:
     if before is not None:
         table, latest, ended_by = before.table, before.latest, before.ended_by
     for move in earlier[0 if latest is None else latest.number + 1 :]:
-        if move.response is not None and move.response.from_ms <= request.at_ms:
+        if is_known(move, request):
             latest = move
             table = move.response if move.response_kind is ResponseKind.TABLE else table
-            ended_by = ended_by or (move if move.ends_connection else None)
+    if ended_by is None:
+        ended = (move for move in earlier if move.ends_connection)
+        ended_by = next((move for move in ended if not was_in_flight(request, move)), None)
     is_token = before is not None and _announces_token(before)
     return Move(
         request=request,
@@ -217,6 +225,26 @@ def _move(request: SeenRequest, earlier: list[Move]) -> Move:
         and any(each.request.api_key in SASL_KEYS for each in earlier),
         is_token=is_token,
     )
+
+
+def is_known(move: Move, request: SeenRequest) -> bool:
+    """Return whether the client may have known the response to an ApiVersions request when it sent another one."""
+    came_together = request.read is not None and request.read == move.request.read
+    return (
+        move.response is not None and move.response.from_ms <= request.at_ms and not came_together
+    )
+
+
+def was_in_flight(request: SeenRequest, move: Move) -> bool:
+    """Return whether a request may have been on its way when the response to an earlier ApiVersions request came.
+
+    A client may send requests without waiting for responses. If the response came at once, what follows at once may have been
+    on its way; if it came after a while, everything that was sent with its own request had come before it.
+    """
+    if move.response is None or not is_known(move, request):
+        return True
+    came_at_once = move.response.from_ms - move.request.at_ms < IN_FLIGHT_MS
+    return came_at_once and request.at_ms - move.response.from_ms < IN_FLIGHT_MS
 
 
 def _announces_token(move: Move) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from reference_model.clients.rules.id_rules import ID_RULES
 from reference_model.clients.rules.moves import Forbidden, History, Move
 from reference_model.clients.rules.read_response import ReadResponse, ResponseKind
-from reference_model.clients.rules.software_rules import SOFTWARE_RULES, client_id_is_old
+from reference_model.clients.rules.software_rules import HEADER_RULES, SOFTWARE_RULES
 from reference_model.clients.scripts.recording import Recording, SeenConnection
 from reference_model.profiles.known_apis import known_apis
 from reference_model.profiles.listeners import SASL_LISTENERS
@@ -323,10 +323,9 @@ def _table_before(move: Move, history: History) -> Move | None:
 
 
 def _decodes(move: Move, history: History) -> Forbidden:
-    """An ApiVersions request has the header and the body of its version."""
-    seen = move.request
-    if seen.problem and seen.is_about_versions:
-        yield "KIP-35.client-requests-decode", f"cannot be decoded: {seen.problem}"
+    """A request has the header and the body of its version; its tags are another clause."""
+    if move.request.problem:
+        yield "KIP-35.client-requests-decode", f"cannot be decoded: {move.request.problem}"
 
 
 _RULES: tuple[Callable[[Move, History], Forbidden], ...] = (
@@ -339,7 +338,7 @@ _RULES: tuple[Callable[[Move, History], Forbidden], ...] = (
     _leaves_connection,
     _keeps_flexible_table,
     _decodes,
-    client_id_is_old,
+    *HEADER_RULES,
     *SOFTWARE_RULES,
     *ID_RULES,
 )

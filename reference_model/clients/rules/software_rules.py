@@ -1,16 +1,17 @@
-"""The rules of the oracle for clients that are about the name and the version of the software, of KIP-511, and the client id, of KIP-482."""
+"""The rules of the oracle for clients that are about the name and the version of the software, of KIP-511, and the client id and the tags of requests, of KIP-482."""
 
 from __future__ import annotations
 
 import re
 
-from reference_model.clients.rules.moves import Forbidden, History, Move
+from reference_model.clients.rules.moves import Forbidden, History, Move, is_known
 from reference_model.clients.rules.read_response import ResponseKind
 from reference_model.clients.scripts.recording import Recording, SeenRequest
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 
 OLD_ENCODING = "PROTOCOL.client-id-old-encoding"
+TAGS_ASCEND = "KIP-482.client-tags-ascending"
 
 
 def client_id_is_old(move: Move, history: History) -> Forbidden:
@@ -18,6 +19,14 @@ def client_id_is_old(move: Move, history: History) -> Forbidden:
     if move.request.has_compact_client_id:
         yield OLD_ENCODING, "has a client id with a compact length, and not with one of two bytes"
 
+
+def tags_ascend(move: Move, history: History) -> Forbidden:
+    """The tags of each tag section of a request ascend."""
+    if move.request.tags_descend:
+        yield TAGS_ASCEND, "has tagged fields that are not in ascending order"
+
+
+HEADER_RULES = (client_id_is_old, tags_ascend)
 
 _NAME = re.compile(r"[a-zA-Z0-9.\-]+")
 """What either reading of KIP-511 allows: only Apache Kafka's expression refuses a dot or hyphen at an edge."""
@@ -59,8 +68,12 @@ def names_software_under_sasl(move: Move, history: History) -> Forbidden:
     has_used = any(each.is_authenticated and each.response is None for each in earlier)
     # A client that need not wait for the response has named it as well.
     is_named = any(
-        each.response_kind in (ResponseKind.TABLE, ResponseKind.NOTHING)
+        each.request.is_about_versions
         and each.request.api_version >= FIRST_FLEXIBLE_VERSION
+        and (
+            each.response_kind in (ResponseKind.TABLE, ResponseKind.NOTHING)
+            or not is_known(each, seen)
+        )
         for each in earlier
     )
     if table.lists(API_VERSIONS_KEY, FIRST_FLEXIBLE_VERSION) and not is_named and not has_used:

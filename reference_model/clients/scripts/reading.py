@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any
 
 from reference_model.clients.scripts.recording import SeenRequest
-from reference_model.clients.scripts.served_apis import API_VERSIONS_HEADERS
+from reference_model.clients.scripts.served_apis import API_VERSIONS_HEADERS, CLIENT_APIS, SASL_APIS
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import decode, decode_prefix
@@ -19,9 +22,12 @@ from wire.headers import (
     read_request_start,
     request_header_version,
 )
+from wire.message_schemas import Api
 
 SHORTEST_REQUEST_BYTES = 8
 """API key, version and correlation id; a shorter frame is no request."""
+_READ_APIS: Mapping[int, Api] = {**CLIENT_APIS, **SASL_APIS}
+"""The APIs other than ApiVersions whose requests are decoded, by key: those that scripted brokers answer."""
 
 
 def read_request(payload: bytes, *, connection: int, at_ms: int) -> SeenRequest:
@@ -66,12 +72,53 @@ def _client_id(
 
 
 def _named(request: SeenRequest, payload: bytes) -> SeenRequest:
-    """Return a request of another API with its client id, even if that is compact and its length of two bytes exceeds the frame."""
+    """Return a request of another API with its client id, even if that is compact and its length of two bytes exceeds the frame.
+
+    If the API is one that scripted brokers answer, the body is decoded as well.
+    """
     is_old, _ = _client_id(payload, RequestHeader, PLAIN_REQUEST_HEADER)
     is_compact, client_id = _client_id(payload, _CompactHeader, FLEXIBLE_REQUEST_HEADER)
-    if is_old or not is_compact:
+    if not is_old and is_compact:
+        return dataclasses.replace(request, client_id=client_id, has_compact_client_id=True)
+    api = _READ_APIS.get(request.api_key)
+    if api is None or request.api_version not in api.valid_versions:
         return request
-    return dataclasses.replace(request, client_id=client_id, has_compact_client_id=True)
+    try:
+        header, message = read_message(api, payload, request.api_version)
+    except DecodeError as error:
+        return dataclasses.replace(request, problem=str(error))
+    return dataclasses.replace(request, tags_descend=_tags_descend(header, message))
+
+
+def read_message(api: Api, payload: bytes, version: int) -> tuple[RequestHeader, Any]:
+    """Decode a request of an API other than ApiVersions; like Kafka, ignore bytes after its body, which librdkafka sends after Metadata v13.
+
+    Raises:
+        DecodeError: header or body do not follow their schemas.
+    """
+    header_version = api.request_header_version(version)
+    header, body_at = decode_prefix(InstanceIdHeader, payload, version=header_version)
+    message, _ = decode_prefix(api.request, payload, version=version, offset=body_at)
+    return header, message
+
+
+def _tags_descend(header: RequestHeader, message: Any) -> bool:
+    """Return whether a tag section of a request, at any depth, has a tag that is not higher than the one before (KIP-482, Tagged Fields)."""
+    return any(
+        later <= earlier
+        for order in (header.tag_order, *_tag_orders(message))
+        for earlier, later in pairwise(order)
+    )
+
+
+def _tag_orders(message: Any) -> Iterator[tuple[int, ...]]:
+    """Yield the tags of every tag section of a message, in the order in which they were sent."""
+    yield message.tag_order
+    for field in message.FIELDS:
+        value = getattr(message, field.name)
+        for each in value if isinstance(value, tuple) else ():
+            if dataclasses.is_dataclass(each):
+                yield from _tag_orders(each)
 
 
 def _decoded(request: SeenRequest, payload: bytes) -> SeenRequest:
@@ -83,11 +130,11 @@ def _decoded(request: SeenRequest, payload: bytes) -> SeenRequest:
         version, request_header_version(API_VERSIONS_KEY, version)
     )
     try:
-        _, body = _read_with(InstanceIdHeader, payload, header_version, version)
+        header, body = _read_with(InstanceIdHeader, payload, header_version, version)
     except DecodeError as error:
         problem = str(error)
     else:
-        return dataclasses.replace(request, body=body)
+        return dataclasses.replace(request, body=body, tags_descend=_tags_descend(header, body))
     try:
         header, body = _read_with(_CompactHeader, payload, header_version, version)
     except DecodeError:

@@ -26,7 +26,10 @@ class SeenRequest:
         client_id: its client id; None if it is null or cannot be read.
         has_compact_client_id: whether its bytes make sense only with a client id of compact length, which no header has.
         body: the body, decoded exactly; None for another API, or if it cannot be decoded.
-        problem: why an ApiVersions request cannot be decoded; empty if it can.
+        problem: why a request of a described API cannot be decoded; empty if it can.
+        tags_descend: whether the tags of a tag section, in its header or its body, are not in ascending order.
+        read: which read of its connection completed it, counted from 0: no response to a request of the same read can
+            have been known when it was sent. None if that was not noted.
         answer: what the script, or the healthy broker after it, does with an ApiVersions request; None for another API,
             and if the connection was silent already.
         response: the bytes that were written in response before the connection and the play ended.
@@ -46,6 +49,8 @@ class SeenRequest:
     has_compact_client_id: bool = False
     body: ApiVersionsRequest | None = None
     problem: str = ""
+    tags_descend: bool = False
+    read: int | None = None
     answer: Answer | None = None
     response: bytes = b""
     answered_ms: int | None = None

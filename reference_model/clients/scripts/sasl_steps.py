@@ -14,20 +14,27 @@ from reference_model.broker.rules.connection_states import (
     ConnectionEvent,
     ConnectionState,
 )
-from reference_model.clients.scripts.script import EMPTY, Answer, Table
+from reference_model.clients.scripts.script import EMPTY, Answer, LoginRefusal, Table
 from reference_model.clients.scripts.served_apis import SASL_APIS
 from wire.api_keys import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.error_codes import ErrorCode
 from wire.message_schemas import Api
 from wire.sasl import PLAIN
 
+_OTHER_MECHANISM = "SCRAM-SHA-512"
 _BEFORE_HANDSHAKE = (ConnectionState.BEFORE_HANDSHAKE, ConnectionState.API_VERSIONS_SERVED)
 
 
 class SaslSteps:
-    """The authentication on one connection."""
+    """The authentication on one connection.
 
-    def __init__(self, *, needed: bool) -> None:
+    Attributes:
+        is_refused: whether the broker has refused it, and closes the connection.
+    """
+
+    def __init__(self, *, needed: bool, refusal: LoginRefusal = "") -> None:
+        self.is_refused = False
+        self._refusal = refusal
         self._state = ConnectionState.BEFORE_HANDSHAKE if needed else ConnectionState.OPEN
 
     @property
@@ -65,17 +72,30 @@ class SaslSteps:
         return SASL_APIS[next_key] if api_key == next_key else None
 
     def take_step(self, api: Api, api_version: int) -> Any:
-        """Accept the step that comes next, with whatever mechanism or token; return the response."""
+        """Take the step that comes next, with whatever mechanism or token; return the response, None if there is none."""
         if api.api_key == SASL_AUTHENTICATE_KEY:
             self.take_token()
-            return api.response(error_message=None)
+            return self._response_to_token(api)
+        if self._refusal == "mechanism":
+            self.is_refused = True
+            error_code = int(ErrorCode.UNSUPPORTED_SASL_MECHANISM)
+            return api.response(error_code=error_code, mechanisms=(_OTHER_MECHANISM,))
         is_oldest = api_version == 0
         self._move(ConnectionEvent.HANDSHAKE_V0 if is_oldest else ConnectionEvent.HANDSHAKE_V1)
         return api.response(mechanisms=(PLAIN,))
 
     def take_token(self) -> None:
-        """Accept a token; PLAIN needs a single one."""
+        """Take a token, of which PLAIN needs a single one; the state after it counts only if it is not refused."""
+        self.is_refused = self._refusal != ""
         self._move(ConnectionEvent.TOKEN_TAKEN)
+
+    def _response_to_token(self, api: Api) -> Any:
+        if self._refusal == "close":
+            return None
+        if self.is_refused:
+            error_code = int(ErrorCode.SASL_AUTHENTICATION_FAILED)
+            return api.response(error_code=error_code, error_message="Authentication failed")
+        return api.response(error_message=None)
 
     def _move(self, event: ConnectionEvent) -> None:
         self._state = TRANSITIONS[self._state, event]

@@ -22,6 +22,13 @@ Range = tuple[int, int, int]
 """An entry of a table: API key, lowest and highest version."""
 CLUSTER_ID = "scripted-cluster-00000"
 """The cluster id that a scripted broker reports unless its script names another."""
+ERROR_AFTER_MS = 250
+"""How long a scripted broker waits with an error that ends the use of a connection.
+
+A client may send requests without waiting for responses. What it sent with the request that gets the error has come by then, so
+what comes later is a reaction to the error."""
+LoginRefusal = Literal["", "mechanism", "password", "close"]
+"""How a broker refuses to authenticate a client; empty if it does not. See `ConnectionScript`."""
 
 
 @functools.cache
@@ -195,6 +202,9 @@ class ConnectionScript(_ShortRepr):
         refusal: what a version above the newest one gets instead; None for the refusal of a correct broker.
         unasked: a response in the layout of v0, with correlation id 0, that is sent before any request; None for none.
         answers: what is done with the first other ApiVersions request, the second and so on; the last one repeats.
+        refused_login: what becomes of SASL: empty if every token is accepted; "mechanism": SaslHandshake gets
+            UNSUPPORTED_SASL_MECHANISM; "password": SaslAuthenticate gets SASL_AUTHENTICATION_FAILED; "close": the token gets no
+            response. The connection is closed then, as it is in any case after a bare token.
         closes_after: after how many responses to other requests the broker closes the connection; None for never.
         metadata_error: the error code of Metadata responses from version 13 on, which then name no broker and no cluster.
         cluster_id: the cluster id in Metadata responses on this connection.
@@ -208,6 +218,7 @@ class ConnectionScript(_ShortRepr):
     refusal: Answer | None = None
     unasked: Answer | None = None
     answers: tuple[Answer, ...] = (Answer(),)
+    refused_login: LoginRefusal = ""
     closes_after: int | None = None
     metadata_error: int = 0
     cluster_id: str = CLUSTER_ID

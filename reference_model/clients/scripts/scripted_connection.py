@@ -12,14 +12,24 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from reference_model.clients.scripts.answer_bytes import answer_bytes
-from reference_model.clients.scripts.reading import SHORTEST_REQUEST_BYTES, read_request
+from reference_model.clients.scripts.reading import (
+    SHORTEST_REQUEST_BYTES,
+    read_message,
+    read_request,
+)
 from reference_model.clients.scripts.recording import SeenConnection, SeenRequest
 from reference_model.clients.scripts.sasl_steps import SaslSteps
-from reference_model.clients.scripts.script import EMPTY, HEALTHY, Answer, ConnectionScript, Table
+from reference_model.clients.scripts.script import (
+    EMPTY,
+    ERROR_AFTER_MS,
+    HEALTHY,
+    Answer,
+    ConnectionScript,
+    Table,
+)
 from reference_model.clients.scripts.served_apis import CLIENT_APIS, NEWEST_SERVED
 from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY, SASL_AUTHENTICATE_KEY
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
-from wire.codec import decode_prefix
 from wire.described_messages import (
     CLUSTER_APIS,
     FIRST_METADATA_WITH_AN_ERROR,
@@ -29,7 +39,6 @@ from wire.described_messages import (
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
 from wire.frames import FrameReader, encode_frame
-from wire.headers import InstanceIdHeader
 from wire.message_schemas import Api
 from wire.sasl import BARE_TOKEN
 
@@ -117,11 +126,12 @@ class ScriptedConnection:
         self._newest_version = min(script.newest_version, NEWEST_SERVED)
         self._reader = FrameReader(max_frame_bytes=LARGEST_REQUEST_BYTES)
         self._table: Table | None = None
+        self._reads = 0
         self._answers = 0
         self._others = 0
         self._writes_until_ms = seen.opened_ms
         self._is_silent = script.on_open == "silence"
-        self._sasl = SaslSteps(needed=needs_sasl)
+        self._sasl = SaslSteps(needed=needs_sasl, refusal=script.refused_login)
         self._held: tuple[list[Write], list[tuple[int, bytes]]] | None = None
         if script.unasked is not None and script.on_open == "serve":
             frame = answer_bytes(script.unasked, api_version=0, correlation_id=0)
@@ -144,6 +154,7 @@ class ScriptedConnection:
                     writes += self._answer(payload, now_ms)
         except DecodeError:
             writes += self._refuse_bytes(self._reader.unread, now_ms)
+        self._reads += 1
         return writes
 
     def receive_before_tls(self, data: bytes, now_ms: int) -> list[Write]:
@@ -200,9 +211,11 @@ class ScriptedConnection:
 
     def _answer(self, payload: bytes, now_ms: int) -> list[Write]:
         request = read_request(payload, connection=self.seen.number, at_ms=now_ms)
+        request = dataclasses.replace(request, read=self._reads)
         if self._sasl.token_is_bare:
             request = dataclasses.replace(
                 request,
+                tags_descend=False,
                 api_key=SASL_AUTHENTICATE_KEY,
                 api_version=BARE_TOKEN,
                 correlation_id=0,
@@ -224,7 +237,8 @@ class ScriptedConnection:
         elif self._sasl.token_is_bare:
             # After SaslHandshake v0 a frame is a token without a header; PLAIN needs a single one.
             self._sasl.take_token()
-            writes = [Write(data=encode_frame(b""))]
+            refusal = [Write(then="close")]
+            writes = refusal if self._sasl.is_refused else [Write(data=encode_frame(b""))]
         elif (api := self._api_of(request)) is not None:
             request, writes = self._answer_other(request, api, payload)
         else:
@@ -294,7 +308,7 @@ class ScriptedConnection:
             answer = Answer()
         error = self._error_of_ids(request.body)
         if answer.gives_table and error is not ErrorCode.NONE:
-            return Answer(error_code=int(error), table=EMPTY)
+            return Answer(error_code=int(error), table=EMPTY, delay_ms=ERROR_AFTER_MS)
         table = served_table(answer.table, self._newest_version)
         return dataclasses.replace(answer, table=table)
 
@@ -312,18 +326,21 @@ class ScriptedConnection:
         self, request: SeenRequest, api: Api, payload: bytes
     ) -> tuple[SeenRequest, list[Write]]:
         try:
-            message = _read(api, payload, request.api_version)
-        except DecodeError as error:
-            refused = dataclasses.replace(request, problem=str(error), is_served=False)
-            return refused, [Write(then="close")]
+            _, message = read_message(api, payload, request.api_version)
+        except DecodeError:
+            return dataclasses.replace(request, is_served=False), [Write(then="close")]
         if request.api_key in CLUSTER_APIS:
             response = self._describe_cluster(api, message, request.api_version)
         elif self._sasl.is_over:
             response = api.response()
         else:
             response = self._sasl.take_step(api, request.api_version)
+        if response is None:
+            return request, [Write(then="close")]
         self._others += 1
-        closes = self._script.closes_after is not None and self._others >= self._script.closes_after
+        closes_after = self._script.closes_after
+        is_last = closes_after is not None and self._others >= closes_after
+        closes = is_last or self._sasl.is_refused
         payload = api.response_payload(response, request.api_version, request.correlation_id)
         return request, [Write(data=encode_frame(payload), then="close" if closes else "stay")]
 
@@ -371,14 +388,6 @@ def served_table(table: Table, newest_version: int) -> Table:
 
 def _lies_in(ranges: Sequence[tuple[int, int]], version: int) -> bool:
     return any(low <= version <= high for low, high in ranges)
-
-
-def _read(api: Api, payload: bytes, version: int) -> Any:
-    """Decode a request; like Kafka, ignore bytes after its body, which librdkafka sends after Metadata v13."""
-    header_version = api.request_header_version(version)
-    _, body_at = decode_prefix(InstanceIdHeader, payload, version=header_version)
-    message, _ = decode_prefix(api.request, payload, version=version, offset=body_at)
-    return message
 
 
 def _in_pieces(frame: bytes, answer: Answer) -> list[Write]:

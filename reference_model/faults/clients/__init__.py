@@ -5,6 +5,7 @@ There is one module per source of clauses. `planted.py` defines what a fault is.
 
 from proposals import provided
 from reference_model.faults.clients import (
+    bodies_and_tags,
     changed_brokers,
     frames_and_tables,
     healed_brokers,
@@ -13,6 +14,7 @@ from reference_model.faults.clients import (
     kip_511,
     kip_1242,
     late_tables,
+    leaks,
     never_asking,
     newer_brokers,
     nonsense,
@@ -24,6 +26,7 @@ from reference_model.faults.clients import (
     slow_brokers,
     success,
     tls,
+    twin_keys,
 )
 from reference_model.faults.clients.registry import FAULTS
 from reference_model.faults.planted import Fault

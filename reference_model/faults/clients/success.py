@@ -6,10 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from reference_model.clients.model.client_connections import Link, Range
-from reference_model.clients.model.client_errors import ClientError, ConnectionLost, NoCommonVersion
+from reference_model.clients.model.client_errors import (
+    BrokerError,
+    ClientError,
+    ConnectionLost,
+    NoCommonVersion,
+)
 from reference_model.clients.model.model_client import ModelClient
 from reference_model.clients.model.negotiation import OWN_RANGES
 from reference_model.faults.clients.registry import fault
+from wire.api_keys import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsResponse
 from wire.error_codes import ErrorCode
 from wire.headers import CORRELATION_ID_BYTES
@@ -62,6 +68,53 @@ class FailedAuthenticationIsASuccess(ModelClient):
             if self.credentials is None:
                 raise
             return NOTHING_FETCHED
+
+
+class _LoggingIn(ModelClient):
+    """Reports success after some failures of SASL."""
+
+    def is_overlooked(self, error: ClientError, api_key: int) -> bool:
+        """Return whether a step of SASL that failed is taken for a success of the operation."""
+        raise NotImplementedError
+
+    def sasl_step(self, link: Link, api_key: int, **fields: Any) -> None:
+        try:
+            super().sasl_step(link, api_key, **fields)
+        except ClientError as error:
+            self.notes["overlooked"] = self.is_overlooked(error, api_key)
+            raise
+
+    def fetch_metadata(self, until_ms: int) -> str:
+        try:
+            return super().fetch_metadata(until_ms)
+        except ClientError:
+            if self.notes.get("overlooked"):
+                return NOTHING_FETCHED
+            raise
+
+
+@fault("KIP-35.client-reports-failure")
+class WrongPasswordIsASuccess(_LoggingIn):
+    """Reports success if SaslAuthenticate was answered with an error."""
+
+    def is_overlooked(self, error: ClientError, api_key: int) -> bool:
+        return api_key == SASL_AUTHENTICATE_KEY and isinstance(error, BrokerError)
+
+
+@fault("KIP-35.client-reports-failure")
+class UnknownMechanismIsASuccess(_LoggingIn):
+    """Reports success if SaslHandshake was answered with an error."""
+
+    def is_overlooked(self, error: ClientError, api_key: int) -> bool:
+        return api_key == SASL_HANDSHAKE_KEY and isinstance(error, BrokerError)
+
+
+@fault("KIP-35.client-reports-failure")
+class CloseAfterTheTokenIsASuccess(_LoggingIn):
+    """Reports success if the broker closed the connection in place of a response to the token."""
+
+    def is_overlooked(self, error: ClientError, api_key: int) -> bool:
+        return api_key == SASL_AUTHENTICATE_KEY and isinstance(error, ConnectionLost)
 
 
 # KIP-35.client-survives-nonsense

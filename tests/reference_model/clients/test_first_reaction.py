@@ -14,7 +14,10 @@ from reference_model.clients.rules.first_reaction import (
     stops_short,
 )
 from reference_model.clients.scripts.recording import Recording
+from reference_model.clients.scripts.script import Answer, Script
+from reference_model.profiles.listeners import SASL_PLAINTEXT
 from tests.reference_model.clients.recordings import asked, opened, recorded, sent
+from wire.api_keys import SASL_HANDSHAKE_KEY
 
 UNSERVED = dataclasses.replace(recorded(asked(0), sent(2, api_key=1)), unserved=((1, 2),))
 HEADER_OR_KEYS = "KIP-511.client-reads-fixed-header or KIP-35.client-tolerates-unknown-keys:"
@@ -84,3 +87,29 @@ def test_plain_table_that_was_not_used_fits_no_clause(version: int) -> None:
 def test_client_that_did_all_right_fits_no_clause() -> None:
     """If it fails for another reason, nothing is guessed."""
     assert first_reaction(recorded(asked(4), sent(12)), "out of luck") == ""
+
+
+CLOSED = Answer(action="close")
+HANDSHAKE = sent(1, api_key=SASL_HANDSHAKE_KEY)
+
+
+@pytest.mark.parametrize(
+    ("recording", "is_second"),
+    [
+        pytest.param(recorded(asked(0), asked(4, CLOSED, at_ms=1)), True, id="two-before"),
+        pytest.param(
+            recorded(asked(0), HANDSHAKE, asked(4, CLOSED, at_ms=2)), False, id="one-before"
+        ),
+        pytest.param(
+            recorded(asked(0, CLOSED), asked(4, CLOSED, at_ms=1)), False, id="first-one-lost"
+        ),
+    ],
+)
+def test_second_request_before_the_handshake_is_named(
+    recording: Recording, is_second: bool
+) -> None:
+    """A broker with SASL answers ApiVersions once before SaslHandshake, so this is why a client fails there, and not in plaintext."""
+    script = Script(listener=SASL_PLAINTEXT)
+    said = first_reaction(dataclasses.replace(recording, script=script), "")
+    assert ("a second ApiVersions before SaslHandshake" in said) is is_second
+    assert "a second ApiVersions" not in first_reaction(recording, "")

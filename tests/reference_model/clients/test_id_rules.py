@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from reference_model.clients.rules.moves import History
+from reference_model.clients.rules.moves import IN_FLIGHT_MS, History
 from reference_model.clients.rules.oracle import forbidden_moves
 from reference_model.clients.scripts.recording import Recording, SeenConnection, SeenRequest
 from reference_model.clients.scripts.script import (
@@ -201,7 +201,7 @@ def test_ids_are_allowed(recording: Recording) -> None:
             for ids in ((RIGHT[0], 2), (RIGHT[0], -1), (None, 2))
         ),
         pytest.param(
-            recorded(asked(5, MISROUTED), asked(5, at_ms=1)),
+            recorded(asked(5, MISROUTED), asked(5, at_ms=IN_FLIGHT_MS)),
             REBOOTSTRAP,
             "ApiVersions v5 on connection 0 was sent after ApiVersions got REBOOTSTRAP_REQUIRED there",
             id="same-connection-after-misrouting",

@@ -7,10 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from reference_model.clients.rules.moves import IN_FLIGHT_MS
 from reference_model.clients.rules.oracle import ForbiddenMove, begins_below, forbidden_moves
 from reference_model.clients.scripts.recording import Recording, SeenRequest
 from reference_model.clients.scripts.script import (
     EMPTY,
+    ERROR_AFTER_MS,
     HEALTHY_SCRIPT,
     Answer,
     NodeScript,
@@ -45,7 +47,9 @@ LATE_TABLE = (
     "and that of its own connection does not list it"
 )
 CLOSES = Answer(action="close")
-REFUSED_NAME = Answer(error_code=42, table=EMPTY)
+REFUSED_NAME = Answer(error_code=42, table=EMPTY, delay_ms=ERROR_AFTER_MS)
+REFUSED_AT_ONCE = Answer(error_code=42, table=EMPTY)
+AFTER_MS = ERROR_AFTER_MS + 1
 
 
 def clauses_of(moves: Iterable[ForbiddenMove]) -> list[str]:
@@ -145,7 +149,13 @@ def gone_on(
             id="table-after-a-refusal",
         ),
         pytest.param(recorded(asked(3, refused((0, 2))), sent(0)), id="not-listed-by-a-refusal"),
-        pytest.param(recorded(asked(4, REFUSED_NAME), asked(4, at_ms=1, connection=1)), id="new-connection-after-a-refused-name"),
+        pytest.param(recorded(asked(4, REFUSED_NAME), asked(4, at_ms=AFTER_MS, connection=1)), id="new-connection-after-a-refused-name"),
+        pytest.param(recorded(asked(4, REFUSED_NAME), sent(12, at_ms=1)), id="request-before-the-name-is-refused"),
+        pytest.param(recorded(asked(4, REFUSED_AT_ONCE), sent(12, at_ms=IN_FLIGHT_MS - 1)), id="request-in-flight-when-the-name-is-refused"),
+        pytest.param(
+            recorded(asked(4, refused((0, 2)), read=0), asked(4, at_ms=0, read=0)),
+            id="requests-of-one-read",
+        ),
         pytest.param(recorded(asked(0, REFUSED_NAME), asked(0, at_ms=1)), id="v0-carries-no-name"),
         pytest.param(recorded(asked(3, software=("a.b-c", "1.0-"))), id="dot-at-an-edge"),
         pytest.param(recorded(asked(2), asked(3, at_ms=1), asked(3, at_ms=2, body=None)), id="no-name-in-v2-or-where-it-cannot-be-read"),
@@ -348,16 +358,32 @@ def test_move_is_allowed(recording: Recording) -> None:
             id="table-of-a-refusal",
         ),
         pytest.param(
-            recorded(asked(3, REFUSED_NAME), asked(0, at_ms=1)),
+            recorded(asked(3, REFUSED_NAME), asked(0, at_ms=AFTER_MS)),
             ERRORS_ON_42,
             "ApiVersions v0 on connection 0 was sent after ApiVersions got INVALID_REQUEST there",
             id="another-version-after-a-refused-name",
         ),
         pytest.param(
-            recorded(asked(3, REFUSED_NAME), asked(0, at_ms=1), sent(1, at_ms=2)),
+            recorded(asked(3, REFUSED_NAME), asked(0, at_ms=AFTER_MS), sent(1, at_ms=AFTER_MS + 1)),
             ERRORS_ON_42,
             "ApiVersions v0 on connection 0 was sent after ApiVersions got INVALID_REQUEST there",
             id="refused-name-is-not-forgotten",
+        ),
+        pytest.param(
+            recorded(asked(3, REFUSED_AT_ONCE), sent(1, at_ms=IN_FLIGHT_MS)),
+            ERRORS_ON_42,
+            "Metadata v1 on connection 0 was sent after ApiVersions got INVALID_REQUEST there",
+            id="request-long-after-a-name-refused-at-once",
+        ),
+        pytest.param(
+            recorded(
+                asked(3, REFUSED_NAME),
+                sent(1, at_ms=1),
+                sent(1, at_ms=AFTER_MS),
+            ),
+            ERRORS_ON_42,
+            "Metadata v1 on connection 0 was sent after ApiVersions got INVALID_REQUEST there",
+            id="request-after-one-that-was-in-flight",
         ),
         pytest.param(
             recorded(asked(3, software=("a b", "1"))),
