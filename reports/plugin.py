@@ -16,6 +16,7 @@ import pytest
 from clauses.catalogue import CatalogueError, Clause
 from clauses.marks import CLAUSE, MARKS
 from clauses.operations import clause_or_row
+from reports.escaping import printable
 from reports.job_log import commands_stopped
 from reports.record_paths import fault_of_runs
 from reports.records import VERDICTS_WITH_FAILURES, Verdict
@@ -238,6 +239,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         *verdict_table(recorder, width=width, complete=complete, status=status, reason=reason),
     ):
         terminalreporter.write_line(line.text, **line.markup)
+    for target, remark in recorder.remarks.items():
+        terminalreporter.write_line(printable(f"Note on {target}: {remark}."))
     terminalreporter.write_line("")
     if recorder.writer.fault:
         terminalreporter.write_line(recorder.writer.fault, red=True, bold=True)

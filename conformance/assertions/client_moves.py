@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from conformance.assertions.broker_acts import refused_for_good
+from conformance.assertions.messages import message_of
 from conformance.assertions.play_summary import (
     cause_of_hang,
     metadata_requests,
@@ -28,7 +30,7 @@ from reference_model.clients.rules.oracle import begins_below, forbidden_moves
 from reference_model.clients.rules.software_rules import software_named_in
 from reference_model.clients.scripts.script import Script
 from reference_model.profiles.known_apis import label_of
-from wire.api_keys import SASL_KEYS
+from wire.api_keys import METADATA_KEY, SASL_KEYS
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
 from wire.sasl import BARE_TOKEN
@@ -39,6 +41,8 @@ FROM_OUTSIDE = frozenset({"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"})
 """Signals that a process does not send itself: somebody or the system ended it."""
 TOO_MUCH_MEMORY = "the client's process uses more memory than it may"
 """The start of the message about a client whose processes use more than `Client.memory_mb`."""
+MOST_GROWTH_MB = 256
+"""Far more than any healthy client needs for a few requests, and less than the 352,518,912 bytes that an alert of TLS announces as a size."""
 _MOST_MOVES = 5
 
 
@@ -58,7 +62,7 @@ def played(client: ClientUnderTest, script: Script) -> Iterator[Play]:
     try:
         yield play
     except AssertionError as error:
-        error.args = (f"{error}\n{quoted_errors(play.result)}{summary(play)}",)
+        error.args = (f"{message_of(error)}\n{quoted_errors(play.result)}{summary(play)}",)
         raise
 
 
@@ -132,10 +136,16 @@ def _request_in_words(play: Play, connection: int, number: int) -> str:
 
 def assert_sends_no_metadata(play: Play, listed: str) -> None:
     """Fail if the client sends a Metadata request; `listed` says what the broker lists of it."""
-    for each in metadata_requests(play.recording):
-        raise AssertionError(
-            f"the client sends Metadata v{each.api_version}, although the broker lists {listed}"
-        )
+    for move in History(play.recording).moves:
+        if move.request.api_key != METADATA_KEY:
+            continue
+        if move.table is not None:
+            how = f"although the broker lists {listed}"
+        elif move.has_asked:
+            how = f"before it has the broker's table, which lists {listed}"
+        else:
+            how = f"without having asked for versions on that connection; the broker lists {listed}"
+        raise AssertionError(f"the client sends Metadata v{move.request.api_version}, {how}")
 
 
 def assert_sends_what_is_listed(play: Play) -> None:
@@ -257,10 +267,21 @@ def outcome_of(play: Play) -> str | None:
     return OK if result.exit_status == 0 else ERROR
 
 
+def assert_memory_stays_small(client: ClientUnderTest, play: Play) -> None:
+    """Fail if the client's processes use far more memory than with a healthy broker, though no more than they may."""
+    usual, peak = client.healthy.result.peak_rss_mb, play.result.peak_rss_mb
+    assert peak - usual <= MOST_GROWTH_MB, (
+        f"{TOO_MUCH_MEMORY}: {peak:,.0f} MB, and {usual:,.0f} MB with a healthy broker"
+    )
+
+
 def assert_works(play: Play) -> None:
     """Fail unless the client's operation succeeds."""
-    outcome = outcome_of(play)
-    assert outcome == OK, f"the client does not work: {_saw(outcome)}\n{play.result.detail}"
+    outcome, refused = outcome_of(play), refused_for_good(play.recording)
+    why = _saw(outcome)
+    if refused is not None:
+        why = f"ApiVersions v{refused} was refused, and nothing lower was tried"
+    assert outcome == OK, f"the client does not work: {why}\n{play.result.detail}"
 
 
 NAMES_WHAT_IS_MISSING = re.compile(
@@ -285,8 +306,9 @@ def assert_works_or_says_why(play: Play) -> None:
 def assert_no_connection_is_lost(play: Play) -> None:
     """Fail if the broker closed a connection: it does so only on a request that it does not support."""
     for connection in play.recording.connections:
+        end = "resets" if connection.was_reset else "closes"
         assert connection.closed_by != "broker", (
-            "the broker closes a connection, on a request that it does not support"
+            f"the broker {end} a connection, on a request that it does not support"
         )
 
 

@@ -139,7 +139,7 @@ def test_each_sasl_connection_has_its_own_table(client: ClientUnderTest, script:
 @example(script=one_node(Answer(unknown_tags=((10, b"a"), (300, b""))), timeout_ms=SUCCESS_MS))
 @example(
     script=one_node(
-        Answer(supported_features=(("x", 0, 9),), finalized_features=(("x", 9, 0),)),
+        Answer(supported_features=(("x", 1, 9),), finalized_features=(("x", 9, 1),)),
         timeout_ms=SUCCESS_MS,
     )
 )

@@ -85,6 +85,7 @@ class ClientConnections:
         opened: how many connections it has opened.
         until_ms: when the current operation has to end.
         notes: what a planted fault remembers; a correct client keeps nothing there.
+        allocated_mb: the memory that it makes room for without need, in megabytes; only a planted fault does.
     """
 
     def __init__(
@@ -103,6 +104,7 @@ class ClientConnections:
         self.opened = 0
         self.until_ms = 0
         self.notes: dict[Any, Any] = {}
+        self.allocated_mb = 0.0
 
     @property
     def left_ms(self) -> int:

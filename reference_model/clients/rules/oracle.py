@@ -186,7 +186,9 @@ def _goes_down(move: Move, history: History) -> Forbidden:
             f"was sent after v{before} was refused with the range v{named[0]} to v{named[-1]} below it",
         )
     elif move.request.api_version >= before:
-        yield "KIP-35.client-falls-back-on-35", f"was sent after v{before} was refused"
+        is_stuck = min(history.recording.versions_of_api_versions) >= before
+        rest = ", and nothing lower was tried" if is_stuck else ""
+        yield "KIP-35.client-falls-back-on-35", f"was sent after v{before} was refused{rest}"
     elif not refused.response.names_range and before >= FIRST_FLEXIBLE_VERSION:
         # No source says how an older client goes down, or what follows a range that makes no sense.
         yield (

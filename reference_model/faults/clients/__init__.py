@@ -6,6 +6,7 @@ There is one module per source of clauses. `planted.py` defines what a fault is.
 from proposals import provided
 from reference_model.faults.clients import (
     changed_brokers,
+    features,
     frames_and_tables,
     kip_035,
     kip_097,
