@@ -16,14 +16,13 @@ import pytest
 from clauses.catalogue import CatalogueError, Clause
 from clauses.marks import CLAUSE, MARKS
 from clauses.operations import clause_or_row
-from reports.escaping import printable
 from reports.job_log import commands_stopped
 from reports.record_paths import fault_of_runs
 from reports.records import VERDICTS_WITH_FAILURES, Verdict
 from reports.run.exit_status import ENDED_EARLY, ExitStatus, exit_status_of, reason_of
 from reports.run.recorder import RunRecorder
 from reports.run.run_writer import load
-from reports.run.terminal import MARKUP, summary_markdown, verdict_table
+from reports.run.terminal import MARKUP, remarks, summary_markdown, verdict_table
 from reports.run.terminal_failures import failure_lines
 from reports.verdict_labels import SYMBOLS, WORDS
 
@@ -237,10 +236,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for line in (
         *failure_lines(recorder, width=width, complete=complete),
         *verdict_table(recorder, width=width, complete=complete, status=status, reason=reason),
+        *remarks(recorder),
     ):
         terminalreporter.write_line(line.text, **line.markup)
-    for target, remark in recorder.remarks.items():
-        terminalreporter.write_line(printable(f"Note on {target}: {remark}."))
     terminalreporter.write_line("")
     if recorder.writer.fault:
         terminalreporter.write_line(recorder.writer.fault, red=True, bold=True)

@@ -163,6 +163,12 @@ def shortened(text: str, most: int, *, complete_in: str) -> str:
     return set_cell_size(shown, most - cell_len(end)).rstrip() + end
 
 
+def remarks(recorder: RunRecorder) -> Iterator[Line]:
+    """Yield a line for what operators should know of a client and no verdict says."""
+    for target, remark in recorder.remarks.items():
+        yield Line(printable(f"Note on {target}: {remark}."))
+
+
 def rows_of(text: str, width: int) -> int:
     """Return how many rows a line takes in a terminal of some width."""
     return max(1, math.ceil(cell_len(text) / width))
