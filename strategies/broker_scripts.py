@@ -93,14 +93,9 @@ def brokers_that_name_flexible_versions() -> st.SearchStrategy[Script]:
 
 
 def brokers_before_named_ranges() -> st.SearchStrategy[Script]:
-    """Brokers that refuse every version but v0, without a range; some are slow, or write it in pieces."""
-    refusals = st.builds(
-        replace,
-        st.just(REFUSAL_WITHOUT_RANGE),
-        pieces=st.integers(1, 3),
-        delay_ms=st.integers(0, 50),
-    )
-    return refusals.map(lambda each: broker_up_to(0, each))
+    """Brokers that refuse every version but v0, without a range; some are slow."""
+    delays = st.integers(0, 150)
+    return delays.map(lambda delay: broker_up_to(0, replace(REFUSAL_WITHOUT_RANGE, delay_ms=delay)))
 
 
 def ranges_without_a_lower_version() -> st.SearchStrategy[tuple[tuple[int, int], ...]]:
@@ -193,6 +188,11 @@ def flexible_brokers() -> st.SearchStrategy[Script]:
         answers=st.tuples(answers),
     )
     return connections.map(lambda each: all_connections(each, timeout_ms=SUCCESS_MS))
+
+
+def flexible_versions() -> st.SearchStrategy[Script]:
+    """Healthy brokers that support a flexible version at least: nothing but the header of the response may disturb a client."""
+    return st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION).map(broker_up_to)
 
 
 def table_in_every_refusal(metadata: int) -> Script:
@@ -317,9 +317,9 @@ def unknown_tags() -> st.SearchStrategy[tuple[tuple[int, bytes], ...]]:
 
 
 def features() -> st.SearchStrategy[tuple[tuple[str, int, int], ...]]:
-    """Up to three features with ordered ranges."""
+    """Up to three features with ordered ranges above level 0, which another clause is about."""
     names = st.sampled_from(("metadata.version", "kraft.version", "x", "feature-" * 30))
-    levels = st.integers(0, INT16_MAX)
+    levels = st.integers(1, INT16_MAX)
     ranges = st.tuples(levels, levels).map(sorted)
     return st.dictionaries(names, ranges, max_size=3).map(
         lambda drawn: tuple((name, low, high) for name, (low, high) in drawn.items())

@@ -40,6 +40,16 @@ HEALS_AFTER_CONNECTIONS = 2
 ABSURD_SIZE = 1_000_000_000
 """Bytes of a frame that no client should make room for."""
 DAYS_MS = 1_000_000_000
+TLS_ALERT = bytes.fromhex("15 03 03 00 02 02 46")
+"""What a listener with TLS sends to a client without: a fatal alert. Its first four bytes, read as a size, are 352,518,912."""
+OTHER_PROTOCOLS = (
+    TLS_ALERT,
+    bytes.fromhex("15 03 01 00 02 02 28"),
+    bytes.fromhex("15 03 03 00 02 01 00"),
+    b"HTTP/1.1 400 Bad Request\r\n\r\n",
+    b"SSH-2.0-OpenSSH_9.6\r\n",
+)
+"""What servers of other protocols send first: more alerts of TLS, HTTP, whose first bytes are 1,213,486,160 as a size, and SSH."""
 UNUSABLE_TABLES = (
     Table(changed=((METADATA_KEY, 60, 70),)),
     Table(changed=((METADATA_KEY, -3, -1),)),
@@ -75,12 +85,11 @@ def name_refused_by_an_older_broker(newest: int = FIRST_FLEXIBLE_VERSION) -> Scr
 
 
 def brokers_that_refuse_names() -> st.SearchStrategy[Script]:
-    """Brokers that answer with INVALID_REQUEST, in several pieces, throttled, or with a table that means nothing; some serve v0 to v2."""
+    """Brokers that answer with INVALID_REQUEST, throttled, or with a table that means nothing; some serve v0 to v2."""
     refusing = st.builds(
         refused_for_name,
         table=st.sampled_from((EMPTY, ITSELF, HEALTHY)),
         throttle_time_ms=st.sampled_from((0, 100)),
-        pieces=st.integers(1, 3),
     )
     versions = st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION)
     return one_branch(refusing) | versions.map(name_refused_by_an_older_broker)
@@ -231,6 +240,12 @@ def misframed_answers() -> st.SearchStrategy[Answer]:
     )
 
 
+def other_protocols() -> st.SearchStrategy[Answer]:
+    """Bytes of another protocol in place of the table or after it, and the end of the connection."""
+    data, ends = st.sampled_from(OTHER_PROTOCOLS), st.sampled_from(("close", "reset"))
+    return st.builds(Answer, raw=data, then=ends) | st.builds(Answer, appended=data, then=ends)
+
+
 def nonsense_answers() -> st.SearchStrategy[Answer]:
     """Responses to ApiVersions that no correct broker sends, each over at once or followed by a close.
 
@@ -246,6 +261,7 @@ def nonsense_answers() -> st.SearchStrategy[Answer]:
         one_branch(odd_counts()),
         one_branch(odd_throttle_times()),
         one_branch(repeated_answers()),
+        one_branch(other_protocols()),
         one_branch(other_errors()),
     )
 

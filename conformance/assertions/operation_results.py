@@ -20,6 +20,7 @@ from conformance.assertions.client_moves import (
 )
 from conformance.assertions.client_success import REFUSES_NEEDLESSLY, SAYS_NOTHING
 from conformance.assertions.judging import Unjudged
+from conformance.assertions.messages import message_of
 from conformance.assertions.missing_support import missing_for, names_what_is_missing
 from conformance.assertions.play_summary import OUTSIDE_THE_TABLE, summary
 from fixtures.client_processes.driver_output import ERROR, OK
@@ -61,7 +62,7 @@ def assert_operates(play: TriedPlay, operation: str, *, falls_back: bool = False
         _assert_works_or_says_why(play, OPERATIONS[operation])
         _assert_is_that_operation(play, operation, falls_back=falls_back)
     except AssertionError as error:
-        error.args = (f"{error}\n{summary(play)}",)
+        error.args = (f"{message_of(error)}\n{summary(play)}",)
         raise
 
 
@@ -192,7 +193,7 @@ def assert_survives_rerouting(play: ReroutedPlay, operation: str, *, knows_ids: 
             assert gave_both, "the client never gives the ids of cluster and broker"
         _assert_goes_on(play, operation, uses_ids=knows_ids and not tried.option)
     except (AssertionError, DoesNotKnow) as error:
-        error.args = (f"{error}\n{summary(play)}",)
+        error.args = (f"{message_of(error)}\n{summary(play)}",)
         raise
 
 

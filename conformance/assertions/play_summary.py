@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from conformance.assertions.broker_acts import last_act
 from fixtures.client_processes.driver_output import OK
 from fixtures.client_processes.driver_process import DriverResult
 from fixtures.scripted_broker.playing import Play
@@ -25,6 +26,7 @@ def summary(play: Play) -> str:
     recording, result = play.recording, play.result
     parts = [
         _requests(recording),
+        _resets(recording),
         _names(recording),
         _end(result),
         _recovery(recording),
@@ -49,6 +51,14 @@ def _requests(recording: Recording) -> str:
     connections = counted(recording.all_connections, "connection")
     seen = f"{named or 'no request'}{more if of_all > len(recording.requests) else ''}"
     return f"{rate_of(recording)}: {seen} on {connections}"
+
+
+def _resets(recording: Recording) -> str:
+    """Return how many connections ended with RST; any other one that has ended did so with FIN."""
+    by = Counter(each.closed_by for each in recording.connections if each.was_reset)
+    return ", ".join(
+        f"{counted(times, 'connection')} reset by the {who}" for who, times in by.items()
+    )
 
 
 def _names(recording: Recording) -> str:
@@ -130,7 +140,7 @@ def never_returned(play: Play) -> bool:
 
 
 def cause_of_hang(recording: Recording) -> str:
-    """Return the last request outside a table that got no response, in words that follow "hangs"; empty if there is none."""
+    """Return the last request outside a table that got no response, or else what the broker did last, in words that follow "hangs"."""
     unanswered = {
         (move.request.connection, move.number)
         for move in History(recording).moves
@@ -141,4 +151,5 @@ def cause_of_hang(recording: Recording) -> str:
         for move in forbidden_moves(recording)
         if move.clause in OUTSIDE_THE_TABLE and (move.connection, move.request) in unanswered
     ]
-    return f", after {causes[-1]}" if causes else ""
+    cause = causes[-1] if causes else last_act(recording)
+    return f", after {cause}" if cause else ""

@@ -13,16 +13,18 @@ from conformance.assertions.client_moves import (
     assert_works,
     flexible_tables,
     newest_api_versions,
+    outcome_of,
     played,
 )
+from fixtures.client_processes.driver_output import OK
 from fixtures.under_test.client import ClientUnderTest
-from reference_model.clients.scripts.script import Answer, Script, one_node
+from reference_model.clients.scripts.script import Script
 from strategies.broker_scripts import (
-    SUCCESS_MS,
     broker_up_to,
     broker_with,
     brokers_with_metadata_ranges,
     flexible_brokers,
+    flexible_versions,
     metadata_ranges,
 )
 from strategies.cluster_scripts import (
@@ -33,9 +35,18 @@ from strategies.cluster_scripts import (
     clusters_with_an_old_node,
     two_old_nodes,
 )
+from strategies.unusual_answers import (
+    FEATURES_FROM_0,
+    SINGLE_BYTES,
+    brokers_that_split_responses,
+    brokers_with_features_from_level_0,
+    features_from_level_0,
+    split_response,
+)
+from wire.api_versions import NEWEST_VERSION
 
 
-@pytest.mark.needs("asks_versions")
+@pytest.mark.needs("newest_is_seen")
 @pytest.mark.clause("KIP-511.client-begins-with-newest")
 @given(script=brokers_that_close())
 @example(script=closing_broker(1))
@@ -112,17 +123,50 @@ def test_client_id_keeps_its_old_encoding(client: ClientUnderTest, script: Scrip
 
 @pytest.mark.needs("sends_v3")
 @pytest.mark.clause("KIP-511.client-reads-fixed-header")
-@given(script=flexible_brokers())
+@given(script=flexible_versions())
 @example(script=broker_up_to(5))
 @example(script=broker_up_to(4))
 @example(script=broker_up_to(3))
-@example(script=one_node(Answer(pieces=5, delay_ms=10), timeout_ms=SUCCESS_MS))
-@example(script=one_node(Answer(pieces=2, delay_ms=400), timeout_ms=SUCCESS_MS))
 def test_header_of_the_response_has_no_tags(client: ClientUnderTest, script: Script) -> None:
     """A client that got a table in a flexible version, with a response header without tags, works."""
     with played(client, script) as play:
         assert_allowed(play, "KIP-511.client-reads-fixed-header")
         if flexible_tables(play):
+            assert_works(play)
+
+
+@pytest.mark.needs("asks_versions")
+@pytest.mark.clause("PROTOCOL.split-independent")
+@given(script=brokers_that_split_responses())
+@settings(max_examples=3)
+@example(script=split_response(5, 10))
+@example(script=split_response(2, 400))
+@example(script=split_response(SINGLE_BYTES, 1))
+@example(script=split_response(SINGLE_BYTES, 1, newest=0))
+def test_split_response_is_read(client: ClientUnderTest, script: Script) -> None:
+    """A client works with a table that comes in pieces, down to single bytes, with pauses between them."""
+    if _works_usually(client, script):
+        with played(client, script) as play:
+            assert_works(play)
+
+
+def _works_usually(client: ClientUnderTest, script: Script) -> bool:
+    """Return whether a client works with a broker of the same versions whose responses have the usual form; other clauses judge that."""
+    newest = script.nodes[0].connection(0).newest_version
+    return newest == NEWEST_VERSION or outcome_of(client.play(broker_up_to(newest))) == OK
+
+
+@pytest.mark.needs("sends_v4")
+@pytest.mark.clause("FEATURES.min-zero-only-from-v4")
+@given(script=brokers_with_features_from_level_0())
+@settings(max_examples=3)
+@example(script=features_from_level_0("kraft.version"))
+@example(script=features_from_level_0(*FEATURES_FROM_0))
+@example(script=features_from_level_0("x"))
+def test_feature_from_level_0_is_accepted(client: ClientUnderTest, script: Script) -> None:
+    """A client works with a broker that lists features whose lowest level is 0."""
+    if _works_usually(client, script):
+        with played(client, script) as play:
             assert_works(play)
 
 

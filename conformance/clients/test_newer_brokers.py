@@ -13,10 +13,10 @@ from conformance.assertions.client_moves import (
     assert_sends_none_of,
     assert_works,
     newest_api_versions,
-    newest_versions,
     played,
 )
 from conformance.assertions.client_success import assert_keeps_working
+from conformance.assertions.newest_versions import newest_versions
 from fixtures.scripted_broker.playing import Play
 from fixtures.under_test.client import ClientUnderTest
 from reference_model.clients.scripts.script import Script
@@ -56,7 +56,7 @@ from wire.api_keys import (
 def test_every_api_is_used_in_the_overlap(client: ClientUnderTest, script: Script) -> None:
     """A client sends each API other than Metadata as the broker lists it, and works if its usual versions are listed."""
     table = next(iter(script.answers)).table
-    usual = newest_versions(client.healthy)
+    usual = newest_versions([client.healthy])
     with played(client, script) as play:
         assert_ends_by_itself(client, play)
         assert_bounded(play)

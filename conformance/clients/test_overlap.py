@@ -186,7 +186,7 @@ def test_each_sasl_connection_has_its_own_table(client: ClientUnderTest, script:
 @example(script=one_node(Answer(unknown_tags=((10, b"a"), (300, b""))), timeout_ms=SUCCESS_MS))
 @example(
     script=one_node(
-        Answer(supported_features=(("x", 0, 9),), finalized_features=(("x", 9, 0),)),
+        Answer(supported_features=(("x", 1, 9),), finalized_features=(("x", 9, 1),)),
         timeout_ms=SUCCESS_MS,
     )
 )
@@ -195,4 +195,4 @@ def test_unknown_keys_change_nothing(client: ClientUnderTest, script: Script) ->
     with played(client, script) as play:
         assert_works(play)
         assert_newest_metadata(play, newest_metadata(client.healthy), "as usual")
-        assert_newest_common_versions(play, client.healthy)
+        assert_newest_common_versions(play, newest_versions([client.healthy]))

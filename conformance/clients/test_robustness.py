@@ -9,6 +9,7 @@ from conformance.assertions.client_moves import (
     assert_bounded,
     assert_ends_by_itself,
     assert_forgets_refusals,
+    assert_memory_stays_small,
     assert_refused_name_is_an_error,
     played,
 )
@@ -26,6 +27,7 @@ from strategies.nonsense_scripts import (
     DUPLICATE_TAG,
     ENDLESS_COUNT,
     HUGE_FEATURE_COUNT,
+    TLS_ALERT,
     UNUSABLE_TABLES,
     brokers_before_api_versions,
     brokers_that_heal,
@@ -50,6 +52,8 @@ from wire.api_versions import NEWEST_VERSION
 NULL_TABLE = Answer(table=Table(null=True))
 HUGE_COUNT = Answer(table=Table(claimed_count=2**31 - 1))
 CUT_OFF = Answer(cut_to=20)
+ALERT = Answer(raw=TLS_ALERT, then="close")
+ALERT_AFTER_A_TABLE = Answer(appended=TLS_ALERT, then="close")
 ONLY_CODE_35 = Answer(error_code=35, table=ITSELF, layout=0, cut_to=2)
 
 
@@ -143,10 +147,13 @@ def test_pause_of_seconds_is_survived(client: ClientUnderTest, script: Script) -
 @example(script=always_answering(Answer(table=Table(count_bytes=ENDLESS_COUNT))))
 @example(script=always_answering(Answer(copies=2)))
 @example(script=unasked_response(Answer(correlation_shift=1)))
+@example(script=always_answering(ALERT))
+@example(script=always_answering(ALERT_AFTER_A_TABLE))
 def test_nonsense_is_survived(client: ClientUnderTest, script: Script) -> None:
     """A client that gets nonsense for a table is not aborted, keeps its memory small, and sends no flood."""
     with played(client, script) as play:
         assert_ends_by_itself(client, play)
+        assert_memory_stays_small(client, play)
         assert_bounded(play)
 
 
@@ -165,6 +172,7 @@ def test_nonsense_is_survived(client: ClientUnderTest, script: Script) -> None:
 @example(script=healing(Answer(table=UNUSABLE_TABLES[3])))
 @example(script=healing(Answer(table=UNUSABLE_TABLES[4])))
 @example(script=healing_after_a_huge_frame())
+@example(script=healing(ALERT))
 def test_client_works_again_with_a_healthy_broker(client: ClientUnderTest, script: Script) -> None:
     """A client that got nonsense for a table works without a restart once the broker is healthy."""
     with played(client, script) as play:

@@ -156,7 +156,7 @@ def test_refused_name_is_an_error_with_tls(client: ClientUnderTest, script: Scri
         assert_refused_name_is_an_error(play)
 
 
-@pytest.mark.needs("asks_versions", "option:sasl_plain")
+@pytest.mark.needs("newest_is_seen", "option:sasl_plain")
 @pytest.mark.clause("KIP-511.client-begins-with-newest")
 @given(script=brokers_that_close().map(secured))
 @settings(max_examples=1)

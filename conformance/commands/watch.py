@@ -23,14 +23,7 @@ from conformance.commands.spark_jobs import count_with_spark
 from conformance.watch.carrying import Ways, tls_for_application
 from conformance.watch.prediction import NoSuchRelease, Release, release_named
 from conformance.watch.proxy import CannotListen
-from conformance.watch.report import (
-    EXIT_STATUS,
-    ReportFolder,
-    WatchReport,
-    as_json,
-    show_result,
-    table_of,
-)
+from conformance.watch.report import EXIT_STATUS, ReportFolder, WatchReport, as_json
 from conformance.watch.running import (
     CannotWatch,
     GivenFiles,
@@ -38,6 +31,7 @@ from conformance.watch.running import (
     report_of_files,
     watch_until_ended,
 )
+from conformance.watch.terminal import show_result, table_of
 from fixtures.client.command_config import GivenTls, read_properties
 from fixtures.client.command_config import command_config as config_of
 from fixtures.client.running_broker import Address
@@ -147,7 +141,8 @@ def watch(
 
     Point the application at the listen address, or give a COMMAND that finds it in KAFKA_BOOTSTRAP_SERVERS. It ends on Ctrl-C, after
     --time, or with the command. In place of --bootstrap-server, captures or request logs show what was sent. The exit status is 0 if
-    every client works with every release, 1 if one breaks, and 10 if nothing can be said about one.
+    every client works with every release, 1 if one breaks, and 10 if nothing can be said about one. With several releases it is that
+    of the worst one, and one sentence for each says what is known about it.
     """
     asked_about = [_release(each) for each in dict.fromkeys(releases)]
     if captures or request_logs:
@@ -269,7 +264,7 @@ def _shown_live(
             nonlocal shown
             shown += 1
             if console.is_terminal and has_table:
-                live.update(table_of(report), refresh=True)
+                live.update(table_of(report, console), refresh=True)
             if folder is not None and shown % WRITE_EVERY_REPORTS == 1:
                 folder.write(report)
 

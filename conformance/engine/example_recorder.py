@@ -10,6 +10,7 @@ from typing import Any
 
 from clauses.catalogue import Clause, Level
 from conformance.assertions.judging import Unjudged
+from conformance.assertions.messages import message_of
 from fixtures.client_processes.driver_code import driver_code
 from fixtures.launchers.kafka_home import origin_of
 from fixtures.registry.reported import reported_note
@@ -202,11 +203,6 @@ class ExampleRecorder:
                     failure=failure,
                 )
             )
-
-
-def message_of(error: AssertionError) -> str:
-    """Return the message of a violation, without the expression that pytest adds to it: it says nothing about the target."""
-    return str(error).partition("\nassert ")[0]
 
 
 def _driver_of(judged: JudgedTarget) -> str:

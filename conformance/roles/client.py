@@ -40,6 +40,7 @@ from fixtures.under_test.judged_target import Chosen
 from proposals import provided
 from reference_model.clients.rules.first_reaction import NEVER_ASKED, stops_short
 from reference_model.clients.rules.moves import History
+from reference_model.clients.rules.software_rules import names_nothing
 from reference_model.clients.scripts.recording import Recording
 from reference_model.clients.scripts.script import HEALTHY_SCRIPT, Script
 from reference_model.profiles.listeners import SASL_PLAINTEXT, SSL
@@ -109,6 +110,14 @@ NEEDS: Mapping[str, Need[ClientUnderTest]] = {
         lambda client: not client.client.runs_on,
         "the client runs on, so it may ask again after it gave up, which looks like a repeated version",
         is_of_suite=True,
+    ),
+    "newest_is_seen": Need(
+        lambda client: (
+            _sends(FIRST_FLEXIBLE_VERSION, client)
+            or len({*client.healthy.recording.versions_of_api_versions}) > 1
+        ),
+        "the client sends nothing but one version of ApiVersions without a name, even to a healthy broker that supports newer ones: "
+        "whether it knows a newer one is not seen",
     ),
     "sends_v1": _sends_from(1),
     "sends_v3": _sends_from(FIRST_FLEXIBLE_VERSION),
@@ -191,8 +200,12 @@ class ClientRole(RoleInRun[ClientUnderTest]):
             if judged.works:
                 recording = judged.healthy.recording
                 recorder.stopped_short[judged.target.id] = stops_short(recording)
-                if judged.client.install.kind == FOREIGN:
-                    recorder.named_software[judged.target.id] = software_in_words(recording)
+                remark = names_nothing(recording)
+                # Nobody declared the name of a command, so its user has to see it.
+                if not remark and judged.client.install.kind == FOREIGN:
+                    remark = f"it {software_in_words(recording)}"
+                if remark:
+                    recorder.remarks[judged.target.id] = remark
                 same = [each for each in item.session.items if is_about(each, judged.target)]
                 judged.plays.begin(scripts_of(same, judged, tier=tier_in(self.config)))
         # A client that fails with a healthy broker is not judged; this raises.
@@ -340,6 +353,9 @@ def _seen_lines(name: str, play: Play) -> Iterator[str]:
     short = stops_short(play.recording)
     if short:
         yield f"But {short}."
+    remark = names_nothing(play.recording)
+    if remark:
+        yield f"Note: {remark}."
     for move in History(play.recording).moves:
         ids = "; gives the ids of KIP-1242" if any(move.gives_ids) else ""
         yield f"  {move}{ids}"

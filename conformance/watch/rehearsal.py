@@ -14,6 +14,8 @@ from conformance.watch.request_stream import RequestHead
 from reference_model.broker.rules.api_versions import reactions_of_broker
 from reference_model.broker.rules.reaction import Identity, Reaction
 from reference_model.broker.rules.responses import response_for
+from reference_model.profiles.java_requests import is_sent_by_clients
+from reference_model.profiles.profile import RECORDED_RELEASES, profile_of
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import (
     FIRST_FLEXIBLE_VERSION,
@@ -36,8 +38,8 @@ class Rehearsal:
     """One release, rehearsed on a broker.
 
     Attributes:
-        not_shared: the APIs that both list and of which they serve no version in common, once a client has asked: what a client
-            does with them on the release cannot be rehearsed on this broker.
+        not_shared: the APIs of clients that both list and of which they serve no version in common, once a client has asked: what a
+            client does with them on the release cannot be rehearsed on this broker.
     """
 
     def __init__(self, release: Release, newest: int) -> None:
@@ -98,9 +100,25 @@ class Rehearsal:
 
     def _shares_none(self, listed: ApiVersion) -> bool:
         served = self._release.served(listed.api_key)
-        return served is not None and (
-            listed.max_version < served.lowest or served.highest < listed.min_version
+        if served is None:
+            return False
+        is_apart = listed.max_version < served.lowest or served.highest < listed.min_version
+        return is_apart and _is_sent_by_clients(
+            listed.api_key, up_to=min(listed.max_version, served.highest)
         )
+
+
+def _is_sent_by_clients(api_key: int, *, up_to: int) -> bool:
+    """Return whether clients send an API that know no newer version of it: before 3.0 brokers alone sent WriteTxnMarkers."""
+    until = [
+        release
+        for release in RECORDED_RELEASES
+        if any(
+            each.api_key == api_key and each.max_version <= up_to
+            for each in profile_of(release).api_keys
+        )
+    ]
+    return is_sent_by_clients(api_key, until=until[-1] if until else "")
 
 
 def _shared(listed: tuple[ApiVersion, ...], own: dict[int, ApiVersion]) -> list[ApiVersion]:

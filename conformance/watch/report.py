@@ -1,6 +1,6 @@
 """The result of watching: each client with what it sent, and what becomes of it with each release.
 
-It is shown on a terminal, and as JSON, as Markdown and as a page.
+It is written as JSON, as Markdown and as a page; `terminal.py` shows it on a terminal.
 """
 
 from __future__ import annotations
@@ -9,10 +9,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-
-from rich.console import Console, Group, RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from conformance.watch.prediction import (
     PredictedOutcome,
@@ -42,12 +38,7 @@ _VERDICTS = {
     PredictedOutcome.BREAKS: Verdict.VIOLATES,
     PredictedOutcome.CANNOT_SAY: Verdict.INCONCLUSIVE,
 }
-_STYLES = {
-    PredictedOutcome.WORKS: "green",
-    PredictedOutcome.BREAKS: "bold red",
-    PredictedOutcome.CANNOT_SAY: "yellow",
-}
-_SHOWN_BYTES = 64
+SHOWN_BYTES = 64
 NO_CLIENT = "no client sent a request, so nothing can be said"
 _REHEARSE = (
     "`watch --rehearse` shows whether a client of which nothing can be said copes with a release"
@@ -103,8 +94,30 @@ class WatchReport:
 
     @property
     def outcome(self) -> PredictedOutcome:
-        """The worst outcome of all clients and releases. It is no success if clients were left out, or if the command failed and did not show all that it does."""
-        found = worst([each for row in self.rows for each in row.predictions])
+        """The worst outcome of all clients and releases."""
+        return self._worst([each for row in self.rows for each in row.predictions])
+
+    def outcome_with(self, release: str) -> PredictedOutcome:
+        """Return the worst outcome of all clients with one release."""
+        return self._worst(self._predictions_of(release))
+
+    def words_about(self, release: str) -> str:
+        """Return what is known about all clients with one release, as a sentence without its full stop."""
+        outcome = self.outcome_with(release)
+        concerned = sum(each.outcome is outcome for each in self._predictions_of(release))
+        of_all = f"{concerned} of {counted(len(self.rows), 'client')}"
+        return {
+            PredictedOutcome.WORKS: f"every client works with {release}",
+            PredictedOutcome.BREAKS: f"{of_all} {'breaks' if concerned == 1 else 'break'} with {release}",
+            PredictedOutcome.CANNOT_SAY: f"nothing can be said about {of_all if concerned else 'all clients'} with {release}",
+        }[outcome]
+
+    def _predictions_of(self, release: str) -> list[Prediction]:
+        return [each for row in self.rows for each in row.predictions if each.release == release]
+
+    def _worst(self, predictions: Sequence[Prediction]) -> PredictedOutcome:
+        """Return the worst outcome. It is no success if clients were left out, or if the command failed and did not show all that it does."""
+        found = worst(predictions)
         is_unsure = self.is_incomplete or self.command_status
         return (
             PredictedOutcome.CANNOT_SAY if found is PredictedOutcome.WORKS and is_unsure else found
@@ -203,10 +216,18 @@ def sentences(report: WatchReport, *, without: PredictedOutcome | None = None) -
     return found if report.rows else [f"{NO_CLIENT}."]
 
 
+def sentences_about_releases(report: WatchReport) -> list[str]:
+    """Return what is known about each release, if there are several: the exit status is that of the worst one."""
+    if len(report.releases) < 2 or not report.rows:
+        return []
+    return [f"{report.words_about(each)}." for each in report.releases]
+
+
 def as_json(report: WatchReport) -> dict[str, object]:
     """Return the report for machines."""
     return {
         "outcome": report.outcome.value,
+        "outcomes": {each: report.outcome_with(each).value for each in report.releases},
         "releases": list(report.releases),
         "rehearsed": report.rehearsed or None,
         "clients": [_row_as_json(row) for row in report.rows],
@@ -224,12 +245,15 @@ def as_markdown(report: WatchReport) -> str:
     lines = ["# Will these applications survive the upgrade?", ""]
     if report.rehearsed:
         lines += [f"The cluster was made to look like {report.rehearsed}.", ""]
-    lines += [f"- {markdown_text(each)}" for each in sentences(report)]
+    lines += [
+        f"- {markdown_text(each)}"
+        for each in (*sentences_about_releases(report), *sentences(report))
+    ]
     if any(row.violations for row in report.rows):
         lines += ["", f"{_JUDGED_BY}:", ""]
         lines += [
             f"- {markdown_text(client_name(row.client))}: {markdown_text(each.sentence)} "
-            f"({markdown_text(each.clause)}): `{each.data[:_SHOWN_BYTES].hex(' ')}`"
+            f"({markdown_text(each.clause)}): `{each.data[:SHOWN_BYTES].hex(' ')}`"
             for row in report.rows
             for each in row.violations
         ]
@@ -280,46 +304,10 @@ def _row_as_json(row: ClientRow) -> dict[str, object]:
     }
 
 
-def table_of(report: WatchReport) -> RenderableType:
-    """Return the clients as a table."""
-    if not report.rows:
-        return Text("no client has sent a request yet", style="dim")
-    table = Table(box=None, header_style="dim", pad_edge=False)
-    for name in ("client", "address", "requests", *report.releases):
-        table.add_column(name, overflow="fold")
-    for row in report.rows:
-        table.add_row(
-            Text(printable(client_name(row.client))),
-            Text(_address(row)),
-            Text("\n".join(requests_in_words(row))),
-            *(Text(each.outcome.value, style=_STYLES[each.outcome]) for each in row.predictions),
-        )
-    return table
-
-
-def _address(row: ClientRow) -> str:
+def address_of(row: ClientRow) -> str:
+    """Return the host of a client, with its user if that is known."""
     principal = f" ({row.client.principal})" if row.client.principal else ""
     return printable(f"{row.client.address}{principal}")
-
-
-def show_result(console: Console, report: WatchReport) -> None:
-    """Show the clients, what becomes of them, what they did against the rules, and what could not be seen."""
-    if not report.rows:
-        console.print(NO_CLIENT, style="yellow")
-    else:
-        console.print(table_of(report))
-        console.print()
-        for each in sentences(report, without=PredictedOutcome.WORKS):
-            console.print(printable(each), markup=False, highlight=False)
-    for row in report.rows:
-        for violation in row.violations:
-            text = f"{client_name(row.client)}: {violation.sentence} ({violation.clause}): "
-            console.print(
-                printable(text) + violation.data[:_SHOWN_BYTES].hex(" "),
-                markup=False,
-                highlight=False,
-            )
-    console.print(Group(*(Text(printable(each), style="dim") for each in report.all_remarks)))
 
 
 class ReportFolder:
@@ -358,7 +346,7 @@ def _write_page(folder: Path, report: WatchReport) -> None:
     clients = [
         WatchedClient(
             name=printable(client_name(row.client)),
-            address=_address(row),
+            address=address_of(row),
             requests=requests_in_words(row),
             outcomes=[
                 (
@@ -369,12 +357,11 @@ def _write_page(folder: Path, report: WatchReport) -> None:
                 for each in row.predictions
             ],
             violations=[
-                (each.clause, each.sentence, each.data[:_SHOWN_BYTES].hex(" "))
+                (each.clause, each.sentence, each.data[:SHOWN_BYTES].hex(" "))
                 for each in row.violations
             ],
         )
         for row in report.rows
     ]
-    write_watch_page(
-        folder, report.releases, clients, remarks=report.all_remarks, rehearsed=report.rehearsed
-    )
+    remarks = (*sentences_about_releases(report), *report.all_remarks)
+    write_watch_page(folder, report.releases, clients, remarks=remarks, rehearsed=report.rehearsed)

@@ -32,6 +32,8 @@ _SYMPTOMS = (
     re.compile(r"not decodable as [A-Za-z]+ v\d+"),
     re.compile(r"the response has the error [A-Z_]+, and not [A-Z_]+"),
     re.compile(r"the client loops on one connection"),
+    re.compile(r"the client hangs: it does not return to its application(?=, after the broker)"),
+    re.compile(r"the client's process hangs: it has to be killed(?=, after the broker)"),
     re.compile(r"the error does not say what the broker lacks"),
 )
 """What a target does wrong, however the message goes on; any other message is a symptom of its own."""

@@ -124,7 +124,7 @@ class RunRecorder:
         role: what its targets are judged as: "broker", "client" or "operation".
         client_commands: what a user said about each client that is a command, by its id.
         options_of_replay: options of the command line that `replay` takes as well, with their values.
-        named_software: the software that each client that is a command names to a healthy broker, in words, by the client's id.
+        remarks: what operators should know of a client and no verdict says, by its id.
         stopped_short: what a client never did with a healthy broker, by its id; empty if it did what clauses are about.
     """
 
@@ -140,7 +140,7 @@ class RunRecorder:
         self.tier = tier
         self.client_commands: dict[str, Mapping[str, Any]] = {}
         self.options_of_replay: tuple[str, ...] = ()
-        self.named_software: dict[str, str] = {}
+        self.remarks: dict[str, str] = {}
         self.stopped_short: dict[str, str] = {}
         self._sampled: Counter[tuple[CellKey, str]] = Counter()
 

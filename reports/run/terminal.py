@@ -163,6 +163,12 @@ def shortened(text: str, most: int, *, complete_in: str) -> str:
     return set_cell_size(shown, most - cell_len(end)).rstrip() + end
 
 
+def remarks(recorder: RunRecorder) -> Iterator[Line]:
+    """Yield a line for what operators should know of a client and no verdict says."""
+    for target, remark in recorder.remarks.items():
+        yield Line(printable(f"Note on {target}: {remark}."))
+
+
 def rows_of(text: str, width: int) -> int:
     """Return how many rows a line takes in a terminal of some width."""
     return max(1, math.ceil(cell_len(text) / width))
@@ -209,8 +215,6 @@ def verdict_table(
             if counts[each]
         )
     )
-    for client, software in recorder.named_software.items():
-        yield Line(printable(f"{client} {software}."))
     vacuous = vacuous_clients(recorder)
     for sentence in vacuous.values():
         yield Line(sentence, MARKUP[Verdict.NOT_RUN])
@@ -375,8 +379,8 @@ def summary_markdown(recorder: RunRecorder) -> str:
         lines.append(f"| {clause} | {level} | {' | '.join(texts)} |")
     reasons = [
         *(
-            markdown_text(f"{client} {software}.")
-            for client, software in recorder.named_software.items()
+            markdown_text(f"Note on {target}: {remark}.")
+            for target, remark in recorder.remarks.items()
         ),
         *(markdown_text(sentence) for sentence in vacuous_clients(recorder).values()),
         *_reason_lines(recorder),

@@ -191,7 +191,7 @@ def test_play_is_as_it_has_to_be(check: Callable[[Play], None], play: Play) -> N
         pytest.param(
             ENDS,
             ending(outcome=None, signal="SIGKILL", killed_for="time"),
-            "the client's process hangs: it has to be killed",
+            "the client's process hangs: it has to be killed, after the broker answered Metadata v12",
             id="hang",
         ),
         pytest.param(

@@ -8,8 +8,21 @@ from pathlib import Path
 
 import pytest
 
+from proposals import proposals
+
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("conformance/brokers", "conformance/assertions", "conformance/operations")
+FOLDERS = (
+    "conformance/brokers",
+    "conformance/clients",
+    "conformance/assertions",
+    "conformance/operations",
+    *(
+        str(folder.relative_to(ROOT))
+        for proposal in proposals()
+        for role in ("brokers", "clients")
+        for folder in [proposal.properties(role)]
+    ),
+)
 
 
 def unexplained(source: str) -> Iterator[int]:

@@ -12,7 +12,7 @@ from reports.records import Verdict
 from reports.repeats import Repeats, Tally
 from reports.run.exit_status import ExitStatus, exit_status_of, reason_of
 from reports.run.recorder import NOT_CHOSEN, RunRecorder, vacuous_clients
-from reports.run.terminal import summary_markdown, verdict_table
+from reports.run.terminal import remarks, summary_markdown, verdict_table
 from tests.reports.recorders import (
     SIGNATURE,
     example_of,
@@ -278,6 +278,15 @@ def test_run_without_a_judged_must_is_incomplete(
     assert vacuous_clients(recorder) == {MUST.target: sentence}
     assert list(verdict_table(recorder, width=80))[-1].text == sentence
     assert sentence in summary_markdown(recorder)
+
+
+def test_what_no_verdict_says_has_a_line(tmp_path: Path) -> None:
+    """One line at the end of a run for each client that has such a remark."""
+    recorder = client_run(tmp_path, judged=True)
+    assert list(remarks(recorder)) == []
+    recorder.remarks[MUST.target] = "it has\x1b no name"
+    (line,) = remarks(recorder)
+    assert line.text == rf"Note on {MUST.target}: it has\x1b no name."
 
 
 def test_run_with_a_judged_must_is_whole(tmp_path: Path) -> None:

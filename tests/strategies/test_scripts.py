@@ -80,6 +80,7 @@ from strategies.nonsense_scripts import (
     DUPLICATE_TAG,
     NEWEST_LISTED,
     RECOVERY_MS,
+    REFUSED_NAME,
     brokers_before_api_versions,
     brokers_that_heal,
     brokers_that_refuse_names,
@@ -94,7 +95,6 @@ from strategies.nonsense_scripts import (
     tables_with_errors,
 )
 from strategies.secured_scripts import (
-    REFUSED_NAME,
     broker_with_sasl_ranges,
     brokers_with_sasl_ranges,
     lists_steps,
@@ -235,7 +235,7 @@ def first(script: Script) -> Answer:
         (brokers_up_to_any_version, lambda s: s == two_old_nodes(5)),
         (brokers_with_older_apis, lambda s: range_of_metadata(s) == (3, 9)),
         (brokers_with_older_apis, lambda s: first(s).table.ranges_of(60) == ((0, 1),)),
-        (brokers_before_named_ranges, lambda s: refusals(s)[0].pieces == 3),
+        (brokers_before_named_ranges, lambda s: refusals(s)[0].delay_ms > 50),
         (brokers_with_useless_ranges, lambda s: refusals(s)[0] == REFUSAL_WITHOUT_RANGE),
         (brokers_with_useless_ranges, lambda s: refusals(s)[0] == refusal((-32768, -1))),
         (brokers_with_useless_ranges, lambda s: refusals(s)[0] == refusal((6, 9))),
@@ -258,7 +258,7 @@ def first(script: Script) -> Answer:
         (brokers_that_change, lambda s: len(s.nodes) == 2),
         (brokers_that_change, lambda s: s == changed_versions(NEWEST_VERSION, 1)),
         (brokers_that_change, lambda s: s == changing_broker(connection_of("0.10.0.1"))),
-        (brokers_that_refuse_names, lambda s: first(s).pieces == 3),
+        (brokers_that_refuse_names, lambda s: first(s).throttle_time_ms == 100),
         (brokers_that_talk_nonsense, lambda s: s.nodes[0].connections[0].unasked is not None),
         (flexible_brokers, lambda s: first(s).delay_ms > 400),
         (brokers_before_api_versions, lambda s: first(s).held_back),

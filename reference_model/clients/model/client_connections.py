@@ -86,6 +86,7 @@ class ClientConnections:
         until_ms: when the current operation has to end.
         notes: what a planted fault remembers; a correct client keeps nothing there.
         kept: memory that a planted fault never frees; a correct client keeps none.
+        allocated_mb: the memory that it makes room for without need, in megabytes; only a planted fault does.
     """
 
     def __init__(
@@ -105,6 +106,7 @@ class ClientConnections:
         self.until_ms = 0
         self.notes: dict[Any, Any] = {}
         self.kept: list[bytes] = []
+        self.allocated_mb = 0.0
 
     @property
     def left_ms(self) -> int:

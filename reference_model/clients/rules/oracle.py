@@ -236,7 +236,9 @@ def _goes_down(move: Move, history: History) -> Forbidden:
             f"was sent after v{before} was refused with the range v{named[0]} to v{named[-1]} below it",
         )
     elif move.request.api_version >= before:
-        yield "KIP-35.client-falls-back-on-35", f"was sent after v{before} was refused"
+        is_stuck = min(history.recording.versions_of_api_versions) >= before
+        rest = ", and nothing lower was tried" if is_stuck else ""
+        yield "KIP-35.client-falls-back-on-35", f"was sent after v{before} was refused{rest}"
     elif not refused.response.names_range:
         # KIP-35: after a refusal "the client should revert to version 0". No source says what follows a range that makes no sense.
         yield (

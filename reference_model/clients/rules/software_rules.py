@@ -8,7 +8,7 @@ from reference_model.clients.rules.moves import Forbidden, History, Move, is_kno
 from reference_model.clients.rules.read_response import ResponseKind
 from reference_model.clients.scripts.recording import Recording, SeenRequest
 from wire.api_keys import API_VERSIONS_KEY
-from wire.api_versions import FIRST_FLEXIBLE_VERSION
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
 
 OLD_ENCODING = "PROTOCOL.client-id-old-encoding"
 TAGS_ASCEND = "KIP-482.client-tags-ascending"
@@ -87,6 +87,21 @@ def software_named_in(recording: Recording) -> Software | None:
     """Return the software that the first request with a name names; None if there is none."""
     named = (software_in(request) for request in recording.requests)
     return next((software for software in named if software is not None), None)
+
+
+def names_nothing(recording: Recording) -> str:
+    """Return in words that a client asks a healthy broker only in versions without a name; empty if it does not.
+
+    No clause forbids that. Operators who look for old clients before an upgrade do not find it.
+    """
+    versions = sorted({*recording.versions_of_api_versions})
+    if not versions or versions[-1] >= FIRST_FLEXIBLE_VERSION:
+        return ""
+    asked = " and ".join(f"v{version}" for version in versions)
+    return (
+        f"it sends ApiVersions {asked} alone, which has no name, to a broker that supports v0 to v{NEWEST_VERSION}: "
+        "operators see its software as unknown"
+    )
 
 
 SOFTWARE_RULES = (names_software, names_one_software, names_software_under_sasl)

@@ -28,11 +28,13 @@ def answer_bytes(answer: Answer, *, api_version: int, correlation_id: int) -> by
     Raises:
         EncodeError: a value of the script does not fit its field.
     """
+    if answer.raw is not None:
+        return answer.raw
     body = _body(answer, api_version) if answer.body is None else answer.body
     header = ((correlation_id + answer.correlation_shift) % _UINT32_VALUES).to_bytes(4)
     header += NO_TAGS if answer.flexible_header else b""
     payload = header + body[: answer.cut_to] + answer.trailing
-    return encode_frame(payload, size=answer.claimed_size) * answer.copies
+    return encode_frame(payload, size=answer.claimed_size) * answer.copies + answer.appended
 
 
 @functools.lru_cache(maxsize=64)

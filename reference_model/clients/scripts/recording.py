@@ -81,6 +81,7 @@ class SeenConnection:
         opened_ms: when it was accepted.
         closed_ms: when it ended; None if it was open when the play ended.
         closed_by: who ended it; empty if neither side did.
+        was_reset: whether it ended with a reset (RST), and not with the end of a stream (FIN).
         is_healthy: whether it was opened after the script had healed.
         requests: how many requests came on it, also those that are not recorded.
         api_versions_requests: how many of them were ApiVersions requests.
@@ -93,6 +94,7 @@ class SeenConnection:
     opened_ms: int
     closed_ms: int | None = None
     closed_by: Literal["", "client", "broker"] = ""
+    was_reset: bool = False
     is_healthy: bool = False
     requests: int = 0
     api_versions_requests: int = 0

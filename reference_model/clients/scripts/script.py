@@ -150,6 +150,8 @@ class Answer(_ShortRepr):
         body: bytes that are written instead of the body.
         cut_to: after how many bytes the body ends, inside a frame of the right size; None for all of it.
         trailing: bytes after the body, inside the frame.
+        raw: bytes that are written instead of the frame, such as those of another protocol.
+        appended: bytes that are written after the frame, of which its size says nothing.
         claimed_size: the size prefix, if it is not the right one.
         pieces: into how many pieces the frame is cut; each is a write of its own.
         delay_ms: the wait before each piece.
@@ -174,6 +176,8 @@ class Answer(_ShortRepr):
     body: bytes | None = None
     cut_to: int | None = None
     trailing: bytes = b""
+    raw: bytes | None = None
+    appended: bytes = b""
     claimed_size: int | None = None
     pieces: int = 1
     delay_ms: int = 0
@@ -186,7 +190,7 @@ class Answer(_ShortRepr):
     def gives_table(self) -> bool:
         """Whether it is a success with a well-formed array, by which the broker serves from then on."""
         is_success = self.action == "answer" and self.error_code == ErrorCode.NONE
-        return is_success and self.table.is_readable
+        return is_success and self.raw is None and self.table.is_readable
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -162,18 +162,18 @@ class ScriptedConnection:
         self.seen = dataclasses.replace(self.seen, is_before_tls=True)
         return self._refuse_bytes(data, now_ms)
 
-    def client_closed(self, now_ms: int) -> None:
-        """Note that the client has closed the connection, unless the broker did before, and forget what was not read."""
+    def client_closed(self, now_ms: int, *, was_reset: bool = False) -> None:
+        """Note that the client has closed or reset the connection, unless the broker did before, and forget what was not read."""
         self._closed()
         self._reader = FrameReader(max_frame_bytes=LARGEST_REQUEST_BYTES)
-        self._ends("client", now_ms)
+        self._ends("client", now_ms, was_reset=was_reset)
 
     def seen_until(self, end_ms: int) -> SeenConnection:
         """Return what is recorded of the connection if the play ends at this time."""
         closed_ms = self.seen.closed_ms
         if closed_ms is None or closed_ms <= end_ms:
             return self.seen
-        return dataclasses.replace(self.seen, closed_ms=None, closed_by="")
+        return dataclasses.replace(self.seen, closed_ms=None, closed_by="", was_reset=False)
 
     def _is_read(self, now_ms: int) -> bool:
         """Whether the broker still takes requests from the connection."""
@@ -181,9 +181,13 @@ class ScriptedConnection:
         is_open = seen.closed_ms is None or now_ms < seen.closed_ms
         return is_open and not seen.unreadable and seen.requests < MOST_READ
 
-    def _ends(self, by: Literal["client", "broker"], at_ms: int) -> None:
+    def _ends(
+        self, by: Literal["client", "broker"], at_ms: int, *, was_reset: bool = False
+    ) -> None:
         if self.seen.closed_ms is None or at_ms < self.seen.closed_ms:
-            self.seen = dataclasses.replace(self.seen, closed_ms=at_ms, closed_by=by)
+            self.seen = dataclasses.replace(
+                self.seen, closed_ms=at_ms, closed_by=by, was_reset=was_reset
+            )
 
     def _refuse_bytes(self, data: bytes, now_ms: int) -> list[Write]:
         """Close the connection because of bytes that are no request."""
@@ -205,7 +209,7 @@ class ScriptedConnection:
             at_ms += write.delay_ms
             pieces.append((at_ms, write.data))
             if write.then != "stay":
-                self._ends("broker", at_ms)
+                self._ends("broker", at_ms, was_reset=write.then == "reset")
         self._writes_until_ms = at_ms
         return pieces
 

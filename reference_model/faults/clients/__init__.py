@@ -7,6 +7,7 @@ from proposals import provided
 from reference_model.faults.clients import (
     bodies_and_tags,
     changed_brokers,
+    features,
     frames_and_tables,
     healed_brokers,
     kip_035,

@@ -19,6 +19,8 @@ from wire.headers import CORRELATION_ID_BYTES, NO_ERROR
 
 CLAUSE = "KIP-35.client-survives-nonsense"
 HUGE_SIZE = 2**31 - 1
+TLS_ALERT_SIZE = int.from_bytes(bytes.fromhex("15 03 03 00"))
+"""What the first bytes of an alert of TLS are if they are read as a size: 352,518,912."""
 
 
 def _refused_size(link: Link) -> int | None:
@@ -99,6 +101,45 @@ class HugeFrameEndsTheClient(ModelClient):
         except DecodeError:
             if _refused_size(link) == HUGE_SIZE:
                 self.notes["dead"] = True
+            raise
+
+
+@fault(CLAUSE)
+class TlsAlertIsGivenRoom(ModelClient):
+    """Makes room for the 352,518,912 bytes that an alert of TLS seems to announce, as Java clients do."""
+
+    def next_frame(self, link: Link) -> bytes:
+        try:
+            return super().next_frame(link)
+        except DecodeError:
+            if _refused_size(link) == TLS_ALERT_SIZE:
+                self.allocated_mb = TLS_ALERT_SIZE / 1_000_000
+            raise
+
+
+@fault(CLAUSE)
+class TlsAlertAfterATableAborts(ModelClient):
+    """Aborts the process if an alert of TLS follows a table that it has read."""
+
+    def next_frame(self, link: Link) -> bytes:
+        frame = super().next_frame(link)
+        if _refused_size(link) == TLS_ALERT_SIZE:
+            raise Aborted
+        return frame
+
+
+@fault(CLAUSE)
+class TlsAlertEndsTheClient(ModelClient):
+    """Takes a broker for one with TLS for good once it sent an alert, which may have been that of a proxy before it."""
+
+    def next_frame(self, link: Link) -> bytes:
+        if link.address in self.notes:
+            raise BrokerError("the broker speaks TLS")
+        try:
+            return super().next_frame(link)
+        except DecodeError:
+            if _refused_size(link) == TLS_ALERT_SIZE:
+                self.notes[link.address] = True
             raise
 
 

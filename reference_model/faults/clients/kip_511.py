@@ -15,9 +15,6 @@ from wire.codec import decode_prefix
 from wire.error_codes import ErrorCode
 from wire.headers import ResponseHeader
 
-LEAST_PATIENCE_MS = 450
-
-
 # KIP-511.client-uses-named-range
 
 
@@ -320,14 +317,6 @@ class HeaderOfOlderVersionsIsReadAsFlexibleForNodes(_ReadsHeaderAsFlexible):
 
     def is_misread(self, link: Link, version: int) -> bool:
         return link.node is not None and version in (3, 4)
-
-
-@fault("KIP-511.client-reads-fixed-header")
-class SlowResponsesAreGivenUp(ModelClient):
-    """Waits less than half a second for a response, though it may come in slow pieces."""
-
-    def patience_ms(self, link: Link) -> int:
-        return min(super().patience_ms(link), LEAST_PATIENCE_MS)
 
 
 # KIP-511.client-begins-with-newest

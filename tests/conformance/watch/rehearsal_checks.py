@@ -22,7 +22,7 @@ from tests.conformance.watch.relay import (
     start_broker,
     table,
 )
-from wire.api_keys import DESCRIBE_CONFIGS_KEY
+from wire.api_keys import DESCRIBE_CONFIGS_KEY, WRITE_TXN_MARKERS_KEY
 from wire.api_versions import ApiVersion, ApiVersionsResponse
 from wire.codec import decode, encode
 from wire.error_codes import ErrorCode
@@ -129,13 +129,16 @@ def serving_table(*listed: tuple[int, int, int]) -> Handler:
 serve_older = serving_table((API_VERSIONS, 0, 2))
 """A broker that knows ApiVersions up to v2."""
 serve_old_configs = serving_table(
-    (API_VERSIONS, 0, 1), (METADATA_KEY, 0, 4), (DESCRIBE_CONFIGS_KEY, 0, 0)
+    (API_VERSIONS, 0, 1),
+    (METADATA_KEY, 0, 4),
+    (WRITE_TXN_MARKERS_KEY, 0, 0),
+    (DESCRIBE_CONFIGS_KEY, 0, 0),
 )
-"""List DescribeConfigs as release 0.11 does, whose only version release 4.0 refuses."""
+"""List DescribeConfigs and WriteTxnMarkers as release 0.11 does, whose only versions release 4.0 refuses."""
 
 
 async def what_cannot_be_rehearsed_is_known() -> None:
-    """An API of which the broker and the release serve no version in common is not listed, and remembered."""
+    """An API of which the broker and the release serve no version in common is not listed, and remembered if clients send it."""
     async with relayed(serve_old_configs, release_named("apache-kafka-4.0.2")) as relay:
         (answer,) = await relay.ask(asking(1))
         body = decode(ApiVersionsResponse, answer[8:], version=1)

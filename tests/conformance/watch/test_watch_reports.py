@@ -10,6 +10,7 @@ import html5lib
 import pytest
 from rich.console import Console
 
+from conformance.commands.watch import WIDTH_WHEN_PIPED
 from conformance.watch import sightings
 from conformance.watch.prediction import (
     NoSuchRelease,
@@ -26,9 +27,10 @@ from conformance.watch.report import (
     as_markdown,
     report_of,
     sentences,
-    show_result,
+    sentences_about_releases,
 )
 from conformance.watch.sightings import ClientIdentity, Sightings
+from conformance.watch.terminal import show_result
 from conformance.watch.watcher import Violation
 from reference_model.profiles.known_apis import Range
 
@@ -229,6 +231,60 @@ def test_markdown_and_terminal_show_no_markup_of_a_client(report: WatchReport) -
         assert "something was not read" in text
         assert "a broker cannot be reached" in text.replace("\\", "")
     assert "<b>" not in as_markdown(report)
+
+
+SIX = [f"apache-kafka-{each}" for each in ("3.7.2", "3.9.2", "4.0.2", "4.2.1", "4.3.1", "4.4.0")]
+KNOWN = ClientIdentity("known", "10.0.0.2", software_name="apache-kafka-java")
+
+
+def shown(report: WatchReport, width: int) -> list[str]:
+    """Return the lines that a terminal, or a pipe, of a width shows."""
+    console = Console(width=width, record=True, force_terminal=False)
+    show_result(console, report)
+    return console.export_text().splitlines()
+
+
+@pytest.mark.parametrize("width", [40, 80, WIDTH_WHEN_PIPED, 300])
+def test_releases_stay_whole_at_any_width(width: int) -> None:
+    """Six releases in a pipe, or in a narrow terminal, have a line each; nothing of a name is folded."""
+    seen = Sightings()
+    for client in (OLD, KNOWN):
+        seen.add(client, 3, 12)
+    lines = shown(report_of(seen, OF_3_9, [release_named(each) for each in SIX]), width)
+    text = "\n".join(lines)
+    assert all(each in text for each in SIX)
+    assert max(map(len, lines)) <= width
+    if width < 200:
+        words = [line.split() for line in lines]
+        assert all(words.count([each, "works"]) == 2 for each in SIX)
+
+
+def test_what_is_known_of_each_release_is_said(report: WatchReport) -> None:
+    """One release of which nothing can be said does not hide that every client works with another one."""
+    seen = Sightings()
+    for request in ((18, 3), (3, 12), (68, 0)):
+        seen.add(KNOWN, *request)
+    releases = [release_named("apache-kafka-3.9.2"), release_named("apache-kafka-4.4.0")]
+    found = report_of(seen, {**OF_3_9, 68: Range(0, 0)}, releases)
+    said = [
+        "nothing can be said about 1 of 1 client with apache-kafka-3.9.2.",
+        "every client works with apache-kafka-4.4.0.",
+    ]
+    assert found.outcome is PredictedOutcome.CANNOT_SAY
+    assert sentences_about_releases(found) == said
+    assert as_json(found)["outcomes"] == {
+        "apache-kafka-3.9.2": "cannot say",
+        "apache-kafka-4.4.0": "works",
+    }
+    assert all(each in shown(found, 160) for each in said)
+    assert all(each in as_markdown(found).replace("\\", "") for each in said)
+    assert sentences_about_releases(report)[1] == "1 of 1 client breaks with apache-kafka-4.4.0."
+    alone = report_of(seen, OF_3_9, releases[:1])
+    assert sentences_about_releases(alone) == []
+    failed = report_of(seen, OF_3_9, releases, command_status=1)
+    assert failed.words_about("apache-kafka-4.4.0") == (
+        "nothing can be said about all clients with apache-kafka-4.4.0"
+    )
 
 
 def test_machines_get_everything(report: WatchReport) -> None:

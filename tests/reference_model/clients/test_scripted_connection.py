@@ -122,9 +122,10 @@ def test_answer_can_be_the_end_of_the_connection(action: Any) -> None:
     assert network.send(metadata(9), now_ms=40) == []
     (connection,) = network.recording().connections
     assert (connection.closed_ms, connection.closed_by, connection.requests) == (40, "broker", 2)
+    assert connection.was_reset is (action == "reset")
     assert [request.is_served for request in network.seen()] == [True, False]
     (connection,) = network.recording(39).connections
-    assert (connection.closed_ms, connection.closed_by) == (None, "")
+    assert (connection.closed_ms, connection.closed_by, connection.was_reset) == (None, "", False)
 
 
 def test_client_may_close_before_the_broker_does() -> None:

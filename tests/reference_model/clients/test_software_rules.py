@@ -13,7 +13,7 @@ from reference_model.clients.model.client_errors import BrokerError
 from reference_model.clients.model.model_client import ModelClient
 from reference_model.clients.model.network import HostPort
 from reference_model.clients.rules.oracle import begins_below, forbidden_moves
-from reference_model.clients.rules.software_rules import OLD_ENCODING
+from reference_model.clients.rules.software_rules import OLD_ENCODING, names_nothing
 from reference_model.clients.scripts.reading import read_request
 from reference_model.clients.scripts.recording import Recording, SeenRequest
 from reference_model.clients.scripts.script import Answer, Script
@@ -190,3 +190,18 @@ def test_error_of_the_handshake_is_reported(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(client, "exchange", lambda *_: response)
     with pytest.raises(BrokerError, match="SASL: the broker responded with error 33"):
         client.sasl_step(None, SASL_HANDSHAKE.api_key, mechanism="PLAIN")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("versions", "words"),
+    [((), ""), ((0, 3), ""), ((1,), "v1"), ((0, 1, 0), "v0 and v1")],
+)
+def test_client_without_a_name_is_said(versions: tuple[int, ...], words: str) -> None:
+    """One that asks in old versions alone gives operators no name; one that never asks is another matter."""
+    said = names_nothing(recorded(*map(asked, versions)))
+    assert said == (words and said)
+    if words:
+        assert said == (
+            f"it sends ApiVersions {words} alone, which has no name, to a broker that supports v0 to v5: "
+            "operators see its software as unknown"
+        )
