@@ -47,7 +47,7 @@ def assert_works_or_says_why(client: ClientUnderTest, play: Play) -> None:
     """Fail unless the client's operation succeeds, or its error names what the broker lacks.
 
     Args:
-        client: the client; of a foreign command nobody knows more than what it sends to a healthy broker.
+        client: the client; of a foreign command no more is known than what it sends to a healthy broker.
         play: a play in which the broker has one table.
     """
     outcome, detail = outcome_of(play), play.result.detail
