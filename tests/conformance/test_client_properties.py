@@ -33,10 +33,12 @@ from conformance.clients import (
     test_rebootstrapping,
     test_robustness,
     test_success,
+    test_tls,
 )
 from conformance.roles.client import NEEDS, unmet_need
 from fixtures.client_processes.driver_output import Ask
 from fixtures.client_processes.driver_process import DriverResult
+from fixtures.errors import HarnessError
 from fixtures.scripted_broker.playing import Play
 from proposals import provided
 from reference_model.clients.scripts.recording import Recording, SeenRequest
@@ -48,17 +50,12 @@ from strategies.broker_scripts import (
     refusal_with_metadata,
     table_in_every_refusal,
 )
-from strategies.cluster_scripts import broker_of, changed_versions
+from strategies.cluster_scripts import broker_of, changed_versions, healthy_cluster
 from strategies.hypothesis_adapter import body_of, is_drawn, pinned_examples
 from strategies.newer_broker_scripts import broker_with_other_apis, next_release, raised
-from strategies.nonsense_scripts import (
-    healing,
-    table_with_error,
-    without_answer,
-)
-from strategies.slow_broker_scripts import (
-    slow_broker,
-)
+from strategies.nonsense_scripts import healing, table_with_error, without_answer
+from strategies.secured_scripts import WITH_TLS
+from strategies.slow_broker_scripts import slow_broker
 from tests.conformance.client_plays import (
     FAILED,
     HEALTHY,
@@ -78,6 +75,7 @@ from tests.reference_model.clients.recordings import (
     refused_with,
     sent,
 )
+from wire.api_versions import NEWEST_VERSION
 
 MODULES = (
     test_fallback,
@@ -87,6 +85,7 @@ MODULES = (
     test_rebootstrapping,
     test_robustness,
     test_success,
+    test_tls,
 )
 
 
@@ -204,6 +203,24 @@ LATE_TABLE = asked(4, SLOW)
 CUT_LATE_TABLE = asked(4, SLOW, response=b"\0\0")
 
 
+@pytest.mark.parametrize(("newest", "is_judged"), [(NEWEST_VERSION, True), (4, False)])
+def test_options_are_not_blamed_for_what_fails_without_them(newest: int, is_judged: bool) -> None:
+    """A client that cannot use an older broker at all violates another clause."""
+    script = healthy_cluster(newest=newest, options=("without_rebootstrap",))
+    never = Play(recording=recorded(asked(4), script=script), result=FAILED)
+    found = judge(
+        test_rebootstrapping.test_client_that_cannot_rebootstrap_sends_no_ids, script, never
+    )
+    assert found == ("the client does not get metadata" if is_judged else "")
+
+
+def test_client_without_any_tls_cannot_be_judged_by_it() -> None:
+    """Its green would say nothing."""
+    never = Play(recording=recorded(), result=FAILED)
+    with pytest.raises(HarnessError, match="finished no TLS handshake"):
+        judge(test_tls.test_nothing_is_sent_before_the_tls_handshake, WITH_TLS, never)
+
+
 def test_client_that_pauses_passes() -> None:
     """A healthy play has no connection without a pause."""
     assert_pauses(HEALTHY)
@@ -292,6 +309,7 @@ def test_newer_client_has_to_use_a_changed_broker_if_it_reads_older_tables(
                     "sends_v5",
                     "option:without_cluster_check",
                     "option:without_rebootstrap",
+                    "option:rebootstraps_after_1_s",
                 },
                 *(need for of_one in provided("client_needs") for need in of_one),
             },

@@ -43,6 +43,8 @@ from wire.message_schemas import Api
 
 SCRIPTS = {
     "healthy": Script(),
+    "metadata-with-an-error": all_connections(ConnectionScript(metadata_error=129)),
+    "unlisted-bootstrap-server": Script(nodes=(NodeScript(is_listed=False), NodeScript())),
     "old-broker": all_connections(ConnectionScript(newest_version=2)),
     "oldest-broker": all_connections(ConnectionScript(newest_version=0)),
     "own-refusal": all_connections(
@@ -317,4 +319,4 @@ def test_no_field_of_a_script_is_forgotten(part: type, name: str) -> None:
 def test_fields_of_a_cluster_are_known() -> None:
     """A new field of a script or of a node has to be played by the reproducer, or be named here."""
     assert {each.name for each in dataclasses.fields(Script)} == DRIVEN
-    assert {each.name for each in dataclasses.fields(NodeScript)} == {"connections"}
+    assert {each.name for each in dataclasses.fields(NodeScript)} == {"connections", "is_listed"}

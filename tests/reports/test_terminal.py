@@ -437,6 +437,15 @@ def test_what_a_cell_leaves_out_is_reported_by_listener(tmp_path: Path) -> None:
     ]
 
 
+def test_software_that_a_command_names_is_shown(tmp_path: Path) -> None:
+    """In the terminal and in the summary, and harmless in both."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
+    recorder.named_software["mine"] = "names its software 'a\x1b[1m' to brokers"
+    sentence = "mine names its software 'a\\x1b[1m' to brokers."
+    assert sentence in _table(recorder, complete=False)
+    assert "mine names its software" in summary_markdown(recorder)
+
+
 def test_summary_is_a_markdown_table(tmp_path: Path) -> None:
     """The summary has a column per target and a row per clause."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST", key_of(target="other"): "MUST"})

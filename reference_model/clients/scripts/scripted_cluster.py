@@ -64,8 +64,8 @@ class ScriptedCluster:
         self.addresses = tuple(addresses)
         self._listed = {
             node: address
-            for node, address in enumerate(self.addresses)
-            if script.nodes[node].is_listed
+            for node, (address, each) in enumerate(zip(self.addresses, script.nodes, strict=False))
+            if each.is_listed
         }
         self._unserved: dict[tuple[int, int], None] = {}
         self._all_requests = 0
