@@ -52,8 +52,8 @@ def brokers_that_fail_for_long() -> st.SearchStrategy[Script]:
 
 
 def slow_broker(*, pieces: int = 1, delay_ms: int = LONG_PAUSE_MS, always: bool = True) -> Script:
-    """Return a script of a healthy broker that takes seconds for its table, on each connection or on the first one alone."""
-    slow = ConnectionScript(answers=(Answer(pieces=pieces, delay_ms=delay_ms),))
+    """Return a script of a healthy broker that takes seconds for the first table of a connection, on each or on the first one alone."""
+    slow = ConnectionScript(answers=(Answer(pieces=pieces, delay_ms=delay_ms), Answer()))
     connections = (slow,) if always else (slow, ConnectionScript())
     return all_connections(*connections, timeout_ms=RECOVERY_MS)
 

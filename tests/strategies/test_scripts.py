@@ -70,10 +70,7 @@ from strategies.cluster_scripts import (
 from strategies.newer_broker_scripts import (
     brokers_with_other_apis,
     brokers_without_old_features,
-    changed_keys,
-    next_release,
     next_releases,
-    unknown_keys_of,
 )
 from strategies.nonsense_scripts import (
     DAYS_MS,
@@ -88,7 +85,6 @@ from strategies.nonsense_scripts import (
     foreign_table,
     foreign_tables,
     healing_after_a_huge_frame,
-    name_refused_by_an_older_broker,
     nonsense_answers,
     swapping_broker,
     table_with_error,
@@ -114,10 +110,7 @@ from strategies.secured_scripts import (
 )
 from strategies.slow_broker_scripts import (
     brokers_that_fail_for_long,
-    failing_for_long,
-    late_table,
     late_tables,
-    slow_broker,
     slow_brokers,
 )
 from tests.strategies.search import find_any, unmet
@@ -263,8 +256,6 @@ def first(script: Script) -> Answer:
         (flexible_brokers, lambda s: first(s).delay_ms > 400),
         (brokers_before_api_versions, lambda s: first(s).held_back),
         (brokers_before_api_versions, lambda s: s == swapping_broker()),
-        (slow_brokers, lambda s: s == slow_broker()),
-        (slow_brokers, lambda s: first(s).pieces == 2 and first(s).delay_ms == 1300),
         (brokers_whose_versions_change, lambda s: s == changed_versions(4, 2)),
         (brokers_whose_versions_change, lambda s: s == changed_versions(2, 4)),
         (brokers_that_change, lambda s: s == changed_versions(2, 5)),
@@ -308,23 +299,6 @@ def first(script: Script) -> Answer:
         (foreign_tables, lambda s: s == foreign_table(-1)),
         (foreign_tables, lambda s: s == foreign_table(2**31 - 1, 6)),
         (clusters_with_an_old_node, lambda s: s == cluster_with_an_old_node(2)),
-        (
-            brokers_that_refuse_names,
-            lambda s: s == name_refused_by_an_older_broker(NEWEST_VERSION),
-        ),
-        (slow_brokers, lambda s: s == slow_broker(always=False)),
-        (late_tables, lambda s: s == late_table(0)),
-        (late_tables, lambda s: s.keeps_asking),
-        (brokers_that_fail_for_long, lambda s: len(s.nodes[0].connections) == 3),
-        (brokers_that_fail_for_long, lambda s: s == failing_for_long(first_works=False)),
-        (brokers_that_fail_for_long, lambda s: first(s).error_code != 0),
-        (next_releases, lambda s: s == next_release(6, more=1)),
-        (next_releases, lambda s: first(s).table.ranges_of(API_VERSIONS_KEY) == ((0, 32767),)),
-        (brokers_without_old_features, lambda s: 0 in unknown_keys_of(s)),
-        (brokers_with_other_apis, lambda s: unknown_keys_of(s) == {10}),
-        (brokers_with_other_apis, lambda s: changed_keys(s) - unknown_keys_of(s)),
-        (brokers_with_other_apis, lambda s: 60 in first(s).table.removed),
-        (brokers_with_other_apis, lambda s: len(changed_keys(s)) == 4),
     ],
 )
 def test_extreme_is_drawn(

@@ -8,6 +8,7 @@ from reference_model.clients.model.client_connections import Link, Range
 from reference_model.clients.model.client_errors import BrokerError, NoCommonVersion
 from reference_model.clients.model.model_client import ModelClient
 from reference_model.clients.model.negotiation import OWN_RANGES
+from reference_model.clients.scripts.served_apis import NEWEST_SERVED
 from reference_model.faults.clients.registry import fault
 from wire.api_keys import (
     API_VERSIONS_KEY,
@@ -119,9 +120,9 @@ class _ReadingItsOwnEntry(ModelClient):
     """Compares the newest version of ApiVersions that a table lists with its own one."""
 
     def newer_version(self, table: Mapping[int, Range]) -> int | None:
-        """Return the newest version of ApiVersions that a table lists, if it is later than the client's own."""
+        """Return the newest version of ApiVersions that a table lists, if it is later than any that a client knows, with proposals."""
         listed = table.get(API_VERSIONS_KEY)
-        return None if listed is None or listed[1] <= NEWEST_VERSION else listed[1]
+        return None if listed is None or listed[1] <= NEWEST_SERVED else listed[1]
 
     def api_versions_response(self, link: Link, version: int) -> bytes:
         """Ask in a version with the newest header and body that the client has."""

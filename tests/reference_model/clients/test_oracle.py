@@ -9,7 +9,7 @@ import pytest
 
 from reference_model.clients.rules.moves import IN_FLIGHT_MS
 from reference_model.clients.rules.oracle import ForbiddenMove, begins_below, forbidden_moves
-from reference_model.clients.scripts.recording import Recording, SeenRequest
+from reference_model.clients.scripts.recording import Recording
 from reference_model.clients.scripts.script import (
     EMPTY,
     ERROR_AFTER_MS,
@@ -42,10 +42,6 @@ DECODES = "KIP-35.client-requests-decode"
 NEWEST_NAMED = "KIP-511.client-uses-newest-named-version"
 ONE_SOFTWARE = "KIP-511.client-names-itself-truly"
 
-LATE_TABLE = (
-    "Metadata v12 on connection 1 was sent by the table that came late on connection 0, "
-    "and that of its own connection does not list it"
-)
 CLOSES = Answer(action="close")
 REFUSED_NAME = Answer(error_code=42, table=EMPTY, delay_ms=ERROR_AFTER_MS)
 REFUSED_AT_ONCE = Answer(error_code=42, table=EMPTY)
@@ -55,25 +51,6 @@ AFTER_MS = ERROR_AFTER_MS + 1
 def clauses_of(moves: Iterable[ForbiddenMove]) -> list[str]:
     """Return the clauses of moves, without duplicates."""
     return sorted({move.clause for move in moves})
-
-
-def gone_on(
-    *requests: SeenRequest, own: Answer | None = None, late: Answer | None = None, node: int = 0
-) -> Recording:
-    """Return a recording of a client that went on to a second connection after 10 ms, before the table of the first one came after 30.
-
-    Args:
-        requests: what it sent there besides.
-        own: what it gets there after 50 ms; by default a table with Metadata v0 to v1.
-        late: what came on the first connection; by default the healthy table.
-        node: the node to which the first connection leads.
-    """
-    own = replace(listing((3, 0, 1)), delay_ms=40) if own is None else own
-    late = Answer(delay_ms=30) if late is None else late
-    return recorded(
-        *(asked(4, late), asked(4, own, connection=1, at_ms=10), *requests),
-        connections=(opened(node=node), opened(1, at_ms=10)),
-    )
 
 
 @pytest.mark.parametrize(
@@ -100,9 +77,6 @@ def gone_on(
             ),
             id="no-versions-after-a-table-and-a-close",
         ),
-        pytest.param(gone_on(sent(1, connection=1, at_ms=40)), id="late-table-agrees"),
-        pytest.param(gone_on(sent(12, connection=1, at_ms=20)), id="late-table-has-not-come"),
-        pytest.param(gone_on(sent(12, connection=1, at_ms=40), own=CLOSES), id="own-table-never-comes"),
         pytest.param(recorded(asked(3, listing((3, 0, 1))), sent(1)), id="highest-version-of-the-range"),
         pytest.param(recorded(asked(3, listing((3, 0, 1), (3, 5, 6))), sent(6)), id="second-of-two-ranges"),
         pytest.param(recorded(asked(3, Answer(cut_to=9)), sent(12)), id="no-readable-table"),
@@ -204,36 +178,6 @@ def test_move_is_allowed(recording: Recording) -> None:
             PER_CONNECTION,
             "Metadata v0 on connection 1 was sent before any ApiVersions request on that connection",
             id="no-versions-after-nonsense",
-        ),
-        pytest.param(
-            gone_on(sent(12, connection=1, at_ms=40)),
-            PER_CONNECTION,
-            LATE_TABLE,
-            id="late-table-before-the-own-one",
-        ),
-        pytest.param(
-            gone_on(sent(12, connection=1, at_ms=60)),
-            PER_CONNECTION,
-            LATE_TABLE,
-            id="late-table-after-the-own-one",
-        ),
-        pytest.param(
-            gone_on(sent(12, connection=1, at_ms=60), late=Answer()),
-            OVERLAP,
-            "Metadata v12 on connection 1 was sent although the table of that connection lists v0 to v1",
-            id="table-that-was-waited-for",
-        ),
-        pytest.param(
-            gone_on(sent(12, connection=1, at_ms=60), late=replace(refused(), delay_ms=30)),
-            OVERLAP,
-            "Metadata v12 on connection 1 was sent although the table of that connection lists v0 to v1",
-            id="late-refusal",
-        ),
-        pytest.param(
-            gone_on(sent(12, connection=1, at_ms=60), node=1),
-            OVERLAP,
-            "Metadata v12 on connection 1 was sent although the table of that connection lists v0 to v1",
-            id="late-table-of-another-node",
         ),
         pytest.param(
             recorded(asked(3), sent(12, connection=1)),
