@@ -72,6 +72,7 @@ from strategies.nonsense_scripts import (
     DUPLICATE_TAG,
     NEWEST_LISTED,
     RECOVERY_MS,
+    REFUSED_NAME,
     brokers_before_api_versions,
     brokers_that_heal,
     brokers_that_refuse_names,
@@ -87,7 +88,6 @@ from strategies.nonsense_scripts import (
     tables_with_errors,
 )
 from strategies.secured_scripts import (
-    REFUSED_NAME,
     broker_with_sasl_ranges,
     brokers_with_sasl_ranges,
     lists_steps,
