@@ -81,17 +81,21 @@ from strategies.nonsense_scripts import (
     brokers_before_api_versions,
     brokers_that_heal,
     brokers_that_refuse_names,
+    brokers_that_refuse_names_again_and_again,
     brokers_that_talk_nonsense,
     foreign_table,
     foreign_tables,
     healing_after_a_huge_frame,
     nonsense_answers,
+    refused_again_and_again,
     swapping_broker,
     table_with_error,
     tables_with_errors,
 )
 from strategies.secured_scripts import (
+    broker_that_refuses_login,
     broker_with_sasl_ranges,
+    brokers_that_refuse_login,
     brokers_with_sasl_ranges,
     lists_steps,
     sasl_broker_that_refuses_names,
@@ -114,7 +118,7 @@ from strategies.slow_broker_scripts import (
     slow_brokers,
 )
 from tests.strategies.search import find_any, unmet
-from wire.api_keys import API_VERSIONS_KEY
+from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
 
 STRATEGIES = (
@@ -252,6 +256,14 @@ def first(script: Script) -> Answer:
         (brokers_that_change, lambda s: s == changed_versions(NEWEST_VERSION, 1)),
         (brokers_that_change, lambda s: s == changing_broker(connection_of("0.10.0.1"))),
         (brokers_that_refuse_names, lambda s: first(s).throttle_time_ms == 100),
+        (brokers_that_refuse_names_again_and_again, lambda s: s == refused_again_and_again()),
+        (brokers_that_refuse_login, lambda s: s == broker_that_refuses_login("close", (0, 0))),
+        (
+            brokers_of_the_future,
+            lambda s: any(
+                key > 255 and key & 255 == METADATA_KEY for key, *_ in first(s).table.entries
+            ),
+        ),
         (brokers_that_talk_nonsense, lambda s: s.nodes[0].connections[0].unasked is not None),
         (flexible_brokers, lambda s: first(s).delay_ms > 400),
         (brokers_before_api_versions, lambda s: first(s).held_back),

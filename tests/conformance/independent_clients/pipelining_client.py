@@ -31,15 +31,15 @@ Address = tuple[str, int]
 Table = dict[int, tuple[int, int]]
 
 
-class Unusable(Exception):
+class UnfitBroker(Exception):
     """A broker cannot be used; the message says why."""
 
 
-class Refused(Unusable):
+class RefusedByBroker(UnfitBroker):
     """A broker considers the client itself wrong, so that another attempt is pointless."""
 
 
-class Request(NamedTuple):
+class PlannedRequest(NamedTuple):
     """A request without its correlation id."""
 
     api_key: int
@@ -52,7 +52,7 @@ class Request(NamedTuple):
         return self.version >= FLEXIBLE_FROM.get(self.api_key, 100)
 
 
-class Fields:
+class ResponseFields:
     """Reads the fields of a response one after the other."""
 
     def __init__(self, data: bytes) -> None:
@@ -63,7 +63,7 @@ class Fields:
         """Return the next bytes."""
         end = self.at + count
         if count < 0 or end > len(self.data):
-            raise Unusable("a response ends too early")
+            raise UnfitBroker("a response ends too early")
         self.at, begin = end, self.at
         return self.data[begin:end]
 
@@ -79,7 +79,7 @@ class Fields:
             value |= (byte & 0x7F) << shift
             if byte < 0x80:
                 return value
-        raise Unusable("a varint is too long")
+        raise UnfitBroker("a varint is too long")
 
     def length(self, *, compact: bool, size: int) -> int:
         """Return the next length or count; -1 for null."""
@@ -101,7 +101,7 @@ class Fields:
         compact = version >= 3
         count = self.length(compact=compact, size=4)
         if count < 0:
-            raise Unusable("the table is null")
+            raise UnfitBroker("the table is null")
         ranges = {}
         for _ in range(count):
             key, low, high = self.number(2), self.number(2), self.number(2)
@@ -126,28 +126,30 @@ def compact_text(value: str) -> bytes:
     return bytes([len(value) + 1]) + value.encode()
 
 
-def about_versions(version: int) -> Request:
+def about_versions(version: int) -> PlannedRequest:
     """Return a request for the table."""
     named = compact_text(NAME) + compact_text(VERSION) + b"\0" if version >= 3 else b""
-    return Request(API_VERSIONS, version, named)
+    return PlannedRequest(API_VERSIONS, version, named)
 
 
-def about_brokers(version: int) -> Request:
+def about_brokers(version: int) -> PlannedRequest:
     """Return a request for the brokers of the cluster, and no topic."""
     if version >= 9:
-        return Request(METADATA, version, b"\1\0\0\0\0")
+        return PlannedRequest(METADATA, version, b"\1\0\0\0\0")
     body = struct.pack(">i", 0) + (b"\0" if version >= 4 else b"")
-    return Request(METADATA, version, body + (b"\0\0" if version >= 8 else b""))
+    return PlannedRequest(METADATA, version, body + (b"\0\0" if version >= 8 else b""))
 
 
-def about_coordinator(version: int) -> Request:
+def about_coordinator(version: int) -> PlannedRequest:
     """Return a request for the coordinator of a group."""
     if version >= 3:
-        return Request(FIND_COORDINATOR, version, compact_text("group") + b"\0\0")
-    return Request(FIND_COORDINATOR, version, old_text("group") + (b"\0" if version else b""))
+        return PlannedRequest(FIND_COORDINATOR, version, compact_text("group") + b"\0\0")
+    return PlannedRequest(
+        FIND_COORDINATOR, version, old_text("group") + (b"\0" if version else b"")
+    )
 
 
-def brokers_in(response: Fields, version: int) -> dict[int, Address]:
+def brokers_in(response: ResponseFields, version: int) -> dict[int, Address]:
     """Return the addresses of the brokers that a Metadata response names."""
     compact = version >= 9
     if version >= 3:
@@ -160,11 +162,11 @@ def brokers_in(response: Fields, version: int) -> dict[int, Address]:
             response.skip_tags()
         brokers[node] = host or "", port
     if not brokers:
-        raise Unusable("Metadata names no broker")
+        raise UnfitBroker("Metadata names no broker")
     return brokers
 
 
-class Pipeline:
+class PipelinedConnection:
     """A connection on which requests are written without waiting for the responses to those before."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -178,10 +180,10 @@ class Pipeline:
         async with asyncio.timeout(LONGEST_WAIT_S):
             size = int.from_bytes(await self.reader.readexactly(4), "big", signed=True)
             if not 0 <= size <= LARGEST_FRAME:
-                raise Unusable(f"a response of {size} bytes")
+                raise UnfitBroker(f"a response of {size} bytes")
             return await self.reader.readexactly(size)
 
-    def write(self, request: Request) -> int:
+    def write(self, request: PlannedRequest) -> int:
         """Write a request, and return its correlation id."""
         self.last_id += 1
         header = struct.pack(">hhi", request.api_key, request.version, self.last_id)
@@ -193,16 +195,16 @@ class Pipeline:
         """Write a payload with its size."""
         self.writer.write(struct.pack(">i", len(payload)) + payload)
 
-    async def response(self, request: Request, correlation_id: int) -> Fields:
+    async def response(self, request: PlannedRequest, correlation_id: int) -> ResponseFields:
         """Return the next response without its header; it has to be that to a request."""
-        fields = Fields(await self.frame())
+        fields = ResponseFields(await self.frame())
         if fields.number(4) != correlation_id:
-            raise Unusable("a response to another request")
+            raise UnfitBroker("a response to another request")
         if request.is_flexible and request.api_key != API_VERSIONS:
             fields.skip_tags()
         return fields
 
-    async def all_of(self, *requests: Request) -> list[Fields]:
+    async def all_of(self, *requests: PlannedRequest) -> list[ResponseFields]:
         """Write requests, and return their responses."""
         ids = [self.write(each) for each in requests]
         return [await self.response(*each) for each in zip(requests, ids, strict=True)]
@@ -216,10 +218,12 @@ class Pipeline:
         """Return the newest version of an API that both ends have."""
         version = self.newest(api_key)
         if version < 0:
-            raise Unusable(f"the broker does not support a version of API {api_key} that we know")
+            raise UnfitBroker(
+                f"the broker does not support a version of API {api_key} that we know"
+            )
         return version
 
-    async def negotiate(self, version: int, *following: Request) -> list[Fields]:
+    async def negotiate(self, version: int, *following: PlannedRequest) -> list[ResponseFields]:
         """Get the table, with further requests on their way; return the responses to these."""
         request = about_versions(version)
         ids = [self.write(each) for each in (request, *following)]
@@ -230,25 +234,25 @@ class Pipeline:
             await self.negotiate(code)
         return rest
 
-    async def read_table(self, request: Request, correlation_id: int) -> int | None:
+    async def read_table(self, request: PlannedRequest, correlation_id: int) -> int | None:
         """Read a table; return the version to ask in next if this one was refused, or None."""
         response = await self.response(request, correlation_id)
         error = response.number(2)
         if error == INVALID_REQUEST:
-            raise Refused("ApiVersions got INVALID_REQUEST")
+            raise RefusedByBroker("ApiVersions got INVALID_REQUEST")
         if error not in (0, UNSUPPORTED_VERSION) or (error and request.version == 0):
-            raise Unusable(f"ApiVersions v{request.version} got error {error}")
+            raise UnfitBroker(f"ApiVersions v{request.version} got error {error}")
         ranges = response.table(0 if error else request.version)
         if error:
             low, high = ranges.get(API_VERSIONS, (0, 0))
             named = min(high, request.version - 1)
             return named if named >= low else 0
         if not ranges:
-            raise Unusable("the table has no usable range")
+            raise UnfitBroker("the table has no usable range")
         self.table = ranges
         return None
 
-    def work(self) -> list[Request]:
+    def work(self) -> list[PlannedRequest]:
         """Return what is asked of each broker."""
         requests = [about_brokers(self.common(METADATA))]
         coordinator = self.newest(FIND_COORDINATOR)
@@ -259,20 +263,20 @@ class Pipeline:
         token = b"\0" + username.encode() + b"\0" + password.encode()
         version = self.common(SASL_HANDSHAKE)
         step = self.common(SASL_AUTHENTICATE) if version == 1 else -1
-        (handshake,) = await self.all_of(Request(SASL_HANDSHAKE, version, old_text("PLAIN")))
+        (handshake,) = await self.all_of(PlannedRequest(SASL_HANDSHAKE, version, old_text("PLAIN")))
         if (error := handshake.number(2)) != 0:
-            raise Refused(f"SaslHandshake got error {error}")
+            raise RefusedByBroker(f"SaslHandshake got error {error}")
         if version == 0:
             self.write_frame(token)
             await self.frame()
             return
         body = struct.pack(">i", len(token)) + token
-        (response,) = await self.all_of(Request(SASL_AUTHENTICATE, step, body))
+        (response,) = await self.all_of(PlannedRequest(SASL_AUTHENTICATE, step, body))
         if (error := response.number(2)) != 0:
-            raise Refused(f"SaslAuthenticate got error {error}")
+            raise RefusedByBroker(f"SaslAuthenticate got error {error}")
 
 
-class Client:
+class PipeliningClient:
     """What the client knows of the cluster, and its connections by broker."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
@@ -280,7 +284,7 @@ class Client:
         host, _, port = arguments.bootstrap.rpartition(":")
         self.bootstrap = host, int(port)
         self.brokers: dict[int, Address] = {}
-        self.pipelines: dict[int | None, Pipeline] = {}
+        self.pipelines: dict[int | None, PipelinedConnection] = {}
 
     async def ask(self) -> None:
         """Ask at the bootstrap address if no broker is known, and then at all known brokers side by side."""
@@ -317,13 +321,13 @@ class Client:
         )
         return brokers_in(response, request.version)
 
-    async def opened(self, address: Address) -> Pipeline:
+    async def opened(self, address: Address) -> PipelinedConnection:
         """Open a connection."""
         context = None
         if self.arguments.tls_ca:
             context = ssl.create_default_context(cafile=self.arguments.tls_ca)
             context.check_hostname = False
-        return Pipeline(*await asyncio.open_connection(*address, ssl=context))
+        return PipelinedConnection(*await asyncio.open_connection(*address, ssl=context))
 
     def close(self) -> None:
         """Close all connections."""
@@ -332,7 +336,7 @@ class Client:
         self.pipelines = {}
 
 
-PROBLEMS = (Unusable, OSError, EOFError)
+PROBLEMS = (UnfitBroker, OSError, EOFError)
 
 
 def cause(error: BaseException) -> BaseException:
@@ -342,7 +346,7 @@ def cause(error: BaseException) -> BaseException:
 
 async def run(arguments: argparse.Namespace) -> BaseException | None:
     """Ask until it succeeds or the time is over, or again and again; return the last problem."""
-    client = Client(arguments)
+    client = PipeliningClient(arguments)
     clock = asyncio.get_running_loop().time
     end = clock() + arguments.seconds
     pause, problem, has_worked = FIRST_PAUSE_S, None, False
@@ -355,7 +359,7 @@ async def run(arguments: argparse.Namespace) -> BaseException | None:
             # The end of the time cuts an attempt off, which says nothing about the broker.
             if clock() < end or not has_worked:
                 problem = cause(group)
-        is_over = problem is None or isinstance(problem, Refused)
+        is_over = problem is None or isinstance(problem, RefusedByBroker)
         if (is_over and not arguments.again) or clock() + pause >= end:
             client.close()
             return problem
