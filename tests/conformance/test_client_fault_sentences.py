@@ -226,5 +226,5 @@ def test_memory_is_compared_with_the_healthy_play(peak_mb: float, is_red: bool) 
 def test_which_version_is_the_newest_must_have_been_seen(
     requests: tuple[SeenRequest, ...], is_seen: bool
 ) -> None:
-    """Of a client that sends one old version alone nobody knows whether it begins with its newest."""
+    """A client that sends one old version alone does not show whether it begins with its newest."""
     assert NEEDS["newest_is_seen"].is_met(FakeClient(healthy=worked(*requests))) is is_seen
