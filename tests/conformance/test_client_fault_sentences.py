@@ -17,7 +17,7 @@ from conformance.assertions.client_moves import (
 )
 from conformance.assertions.play_summary import summary
 from conformance.mutation.properties import client_properties
-from conformance.roles.client import NEEDS
+from conformance.roles.client import NEEDS, _seen_lines
 from fixtures.scripted_broker.playing import Play
 from fixtures.under_test.in_memory_client import in_memory_client
 from reference_model.clients.scripts.recording import Recording, SeenRequest
@@ -230,5 +230,14 @@ def test_memory_is_compared_with_the_healthy_play(peak_mb: float, is_red: bool) 
 def test_which_version_is_the_newest_must_have_been_seen(
     requests: tuple[SeenRequest, ...], is_seen: bool
 ) -> None:
-    """Of a client that sends one old version alone nobody knows whether it begins with its newest."""
+    """A client that sends one old version alone does not show whether it begins with its newest."""
     assert NEEDS["newest_is_seen"].is_met(FakeClient(healthy=worked(*requests))) is is_seen
+
+
+def test_check_says_that_a_client_has_no_name() -> None:
+    """What `--client-check` prints has the remark that a run has at its end."""
+    lines = list(_seen_lines("fake", worked(asked(1), sent(4))))
+    assert any(
+        line.startswith("Note: it sends ApiVersions v1 alone, which has no name") for line in lines
+    )
+    assert not any(line.startswith("Note") for line in _seen_lines("fake", worked(asked(3))))

@@ -170,3 +170,13 @@ def test_odd_parts_are_written_as_they_are(answer: Answer, version: int, wanted:
 def test_answer_is_repeated() -> None:
     """Each copy is a frame of its own."""
     assert frame_of(Answer(copies=3), 3) == 3 * frame_of(Answer(), 3)
+
+
+def test_other_bytes_stand_in_place_of_a_frame_or_after_it() -> None:
+    """An alert of TLS replaces the frame, or follows it without a change of its size; only the second one gives a table."""
+    alert = bytes.fromhex("15 03 03 00 02 02 46")
+    healthy = answer_bytes(Answer(), api_version=3, correlation_id=7)
+    raw, appended = Answer(raw=alert), Answer(appended=alert)
+    assert answer_bytes(raw, api_version=3, correlation_id=7) == alert
+    assert answer_bytes(appended, api_version=3, correlation_id=7) == healthy + alert
+    assert (raw.gives_table, appended.gives_table) == (False, True)
