@@ -75,6 +75,8 @@ class SeenConnection:
         opened_ms: when it was accepted.
         closed_ms: when it ended; None if it was open when the play ended.
         closed_by: who ended it; empty if neither side did.
+        left_unread: whether the client ended it and had not read the last response to its end. TCP shows it: what comes after
+            a socket is closed, or lies unread in it then, is answered with a reset (RFC 9293, 3.6.1).
         is_healthy: whether it was opened after the script had healed.
         requests: how many requests came on it, also those that are not recorded.
         api_versions_requests: how many of them were ApiVersions requests.
@@ -86,6 +88,7 @@ class SeenConnection:
     opened_ms: int
     closed_ms: int | None = None
     closed_by: Literal["", "client", "broker"] = ""
+    left_unread: bool = False
     is_healthy: bool = False
     requests: int = 0
     api_versions_requests: int = 0

@@ -141,18 +141,23 @@ class ScriptedConnection:
             writes += self._refuse_bytes(self._reader.unread, now_ms)
         return writes
 
-    def client_closed(self, now_ms: int) -> None:
-        """Note that the client has closed the connection, unless the broker did before, and forget what was not read."""
+    def client_closed(self, now_ms: int, *, left_unread: bool = False) -> None:
+        """Note that the client has closed the connection, unless the broker did before, and forget what was not read.
+
+        Args:
+            now_ms: the time.
+            left_unread: whether the client had not read all that was written to it.
+        """
         self._closed()
         self._reader = FrameReader(max_frame_bytes=LARGEST_REQUEST_BYTES)
-        self._ends("client", now_ms)
+        self._ends("client", now_ms, left_unread=left_unread)
 
     def seen_until(self, end_ms: int) -> SeenConnection:
         """Return what is recorded of the connection if the play ends at this time."""
         closed_ms = self.seen.closed_ms
         if closed_ms is None or closed_ms <= end_ms:
             return self.seen
-        return dataclasses.replace(self.seen, closed_ms=None, closed_by="")
+        return dataclasses.replace(self.seen, closed_ms=None, closed_by="", left_unread=False)
 
     def _is_read(self, now_ms: int) -> bool:
         """Whether the broker still takes requests from the connection."""
@@ -160,9 +165,13 @@ class ScriptedConnection:
         is_open = seen.closed_ms is None or now_ms < seen.closed_ms
         return is_open and not seen.unreadable and seen.requests < MOST_READ
 
-    def _ends(self, by: Literal["client", "broker"], at_ms: int) -> None:
+    def _ends(
+        self, by: Literal["client", "broker"], at_ms: int, *, left_unread: bool = False
+    ) -> None:
         if self.seen.closed_ms is None or at_ms < self.seen.closed_ms:
-            self.seen = dataclasses.replace(self.seen, closed_ms=at_ms, closed_by=by)
+            self.seen = dataclasses.replace(
+                self.seen, closed_ms=at_ms, closed_by=by, left_unread=left_unread
+            )
 
     def _refuse_bytes(self, data: bytes, now_ms: int) -> list[Write]:
         """Close the connection because of bytes that are no request."""
