@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from conformance.assertions.evidence import assert_in_time
 from conformance.assertions.play_summary import (
     cause_of_hang,
     metadata_requests,
@@ -22,7 +23,7 @@ from fixtures.client_processes.driver_process import MEMORY, TIME, DriverResult
 from fixtures.errors import HarnessError
 from fixtures.scripted_broker.playing import Play
 from fixtures.under_test.client import ClientUnderTest
-from reference_model.clients.rules.limits import left_open, loop_in
+from reference_model.clients.rules.limits import left_open, loop_in, loops_on_one_connection
 from reference_model.clients.rules.moves import History
 from reference_model.clients.rules.oracle import begins_below, forbidden_moves
 from reference_model.clients.rules.software_rules import software_named_in
@@ -153,9 +154,9 @@ def assert_sends_what_is_listed(play: Play) -> None:
 def assert_newest_metadata(play: Play, expected: int | None, why: str) -> None:
     """Fail unless a version is the newest of Metadata that the client sends."""
     newest = newest_metadata(play)
-    assert newest == expected, (
-        f"the client sends Metadata up to v{newest}, and not up to v{expected}, {why}"
-    )
+    problem = f"the client sends Metadata up to v{newest}, and not up to v{expected}, {why}"
+    assert_in_time(newest is not None or expected is None, problem)
+    assert newest == expected, problem
 
 
 def assert_newest_common_versions(play: Play, healthy: Play) -> None:
@@ -211,13 +212,14 @@ def assert_begins_with_newest(play: Play, newest: int) -> None:
 def assert_closes_after(play: Play, error: ErrorCode) -> None:
     """Fail if the client keeps a connection on which it got an error that ends its use."""
     connection = left_open(play.recording, error)
-    assert not connection, connection
+    assert_in_time(not connection, connection)
 
 
 def assert_bounded(play: Play) -> None:
     """Fail if a client sends ApiVersions requests in a loop."""
     loop = loop_in(play.recording)
-    assert not loop, loop
+    assert not loops_on_one_connection(play.recording), loop
+    assert_in_time(not loop, loop)
 
 
 def assert_ends_by_itself(client: ClientUnderTest, play: Play) -> None:
@@ -228,11 +230,13 @@ def assert_ends_by_itself(client: ClientUnderTest, play: Play) -> None:
             f"the client's process is aborted by {result.signal}\n{_last_lines(result)}"
         )
     assert result.killed_for != MEMORY, f"{TOO_MUCH_MEMORY}: {result.peak_rss_mb:,.0f} MB"
-    assert result.killed_for != TIME, (
-        f"the client's process hangs: it has to be killed{cause_of_hang(play.recording)}"
+    assert_in_time(
+        result.killed_for != TIME,
+        f"the client's process hangs: it has to be killed{cause_of_hang(play.recording)}",
     )
-    assert not never_returned(play), (
-        f"the client hangs: it does not return to its application{cause_of_hang(play.recording)}"
+    assert_in_time(
+        not never_returned(play),
+        f"the client hangs: it does not return to its application{cause_of_hang(play.recording)}",
     )
     reports = client.healthy.result.outcome is not None
     assert result.outcome is not None or result.killed_for or not reports, (
@@ -260,7 +264,9 @@ def outcome_of(play: Play) -> str | None:
 def assert_works(play: Play) -> None:
     """Fail unless the client's operation succeeds."""
     outcome = outcome_of(play)
-    assert outcome == OK, f"the client does not work: {_saw(outcome)}\n{play.result.detail}"
+    assert_in_time(
+        outcome == OK, f"the client does not work: {_saw(outcome)}\n{play.result.detail}"
+    )
 
 
 NAMES_WHAT_IS_MISSING = re.compile(
@@ -270,16 +276,20 @@ NAMES_WHAT_IS_MISSING = re.compile(
 """What an error says that names what the broker lacks, in the words of the libraries."""
 
 
+_SAYS_TIMEOUT = re.compile(r"time[ds]?[- ]?out|deadline", re.IGNORECASE)
+
+
 def assert_works_or_says_why(play: Play) -> None:
     """Fail unless the client's operation succeeds, or its error names what the broker lacks."""
     outcome, detail = outcome_of(play), play.result.detail
     # A foreign command need not print its error.
     if outcome == OK or (outcome == ERROR and play.result.outcome is None):
         return
-    assert outcome == ERROR, f"the client does not work: {_saw(outcome)}"
-    assert NAMES_WHAT_IS_MISSING.search(detail), (
-        f"the error does not say what the broker lacks: {detail}"
-    )
+    assert_in_time(outcome == ERROR, f"the client does not work: {_saw(outcome)}")
+    problem = f"the error does not say what the broker lacks: {detail}"
+    names_it = bool(NAMES_WHAT_IS_MISSING.search(detail))
+    assert_in_time(names_it or not _SAYS_TIMEOUT.search(detail), problem)
+    assert names_it, problem
 
 
 def assert_no_connection_is_lost(play: Play) -> None:
@@ -293,7 +303,9 @@ def assert_no_connection_is_lost(play: Play) -> None:
 def assert_reports_error(play: Play) -> None:
     """Fail unless an error reaches the application before its time is over."""
     outcome = outcome_of(play)
-    assert outcome == ERROR, f"the application gets no error: {_saw(outcome)}"
+    problem = f"the application gets no error: {_saw(outcome)}"
+    assert_in_time(outcome is not None, problem)
+    assert outcome == ERROR, problem
 
 
 def _saw(outcome: str | None) -> str:
