@@ -27,8 +27,11 @@ from reports.run.run_writer import RunWriter
 from tests.conformance.client_plays import ABORTED, FAILED, HEALTHY, WELL, entry
 
 CLAUSE = catalogue()["KIP-35.client-survives-nonsense"]
-LATE = {"waited_ms": LONGEST_WAIT_MS + 1}
-LATE_AND_FAILED, LATE_AND_ABORTED = replace(FAILED, **LATE), replace(ABORTED, **LATE)
+LATE_MS = LONGEST_WAIT_MS + 1
+LATE_AND_FAILED, LATE_AND_ABORTED = (
+    replace(FAILED, waited_ms=LATE_MS),
+    replace(ABORTED, waited_ms=LATE_MS),
+)
 SCRIPTS = [replace(HEALTHY_SCRIPT, timeout_ms=1000 + number) for number in range(MOST_IN_ALL + 2)]
 
 
@@ -76,7 +79,7 @@ class Run:
     ("ends", "expected"),
     [
         ([LATE_AND_FAILED, WELL], Verdict.CONFORMS),
-        ([LATE_AND_FAILED, replace(WELL, **LATE)], Verdict.CONFORMS),
+        ([LATE_AND_FAILED, replace(WELL, waited_ms=LATE_MS)], Verdict.CONFORMS),
         ([LATE_AND_FAILED, LATE_AND_FAILED, WELL], Verdict.CONFORMS),
         ([LATE_AND_FAILED, FAILED], Verdict.VIOLATES),
         ([LATE_AND_FAILED, ABORTED], Verdict.VIOLATES),
