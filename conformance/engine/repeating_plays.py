@@ -26,6 +26,7 @@ from conformance.engine.repeating import FailingExample, run_again
 from fixtures.errors import HarnessError
 from fixtures.scripted_broker.playing import PLAYS_AT_A_TIME, Play
 from fixtures.under_test.client import ClientUnderTest
+from fixtures.under_test.plays import load_of_machine
 from fixtures.under_test.trial import Trial
 from reference_model.clients.scripts.script import Script
 from reports.repeats import Repeats, ShownBy, Tally
@@ -38,6 +39,8 @@ SIDE_BY_SIDE = PLAYS_AT_A_TIME - 2
 """Failures that are repeated at a time: fewer than are played side by side before they are judged, so that a control has a process."""
 MOST_MISSED = 3
 """Repeats without a result of a failure that bytes show, after which it counts as one that could not be repeated."""
+STARVED_MS = 1000
+"""How long a client may wait for a CPU in a repeat that fails by time, and the repeat still counts: as much longer as a control may take."""
 MOST_PAUSES = 6
 PAUSE_S = 5.0
 """How often, for all failures of a client together, and how long a quieter moment of the machine is waited for."""
@@ -50,10 +53,20 @@ class PlayedAgain:
     Attributes:
         evidence: what shows that it fails again; None if it does not.
         in_time: whether the client had ended, or enough was seen of it, when its time was over.
+        waited_ms: how long the client waited for a CPU.
     """
 
     evidence: ShownBy | None
     in_time: bool
+    waited_ms: int = 0
+
+    @property
+    def too_slow(self) -> str:
+        """Why the machine may be the cause; empty if it is not, or if more than time shows the failure."""
+        if self.evidence is not ShownBy.TIME or self.waited_ms <= STARVED_MS:
+            return ""
+        waited_s = self.waited_ms / 1000
+        return f"the machine is too busy: the client waited for a CPU for {waited_s:.1f} s ({load_of_machine()})"
 
 
 class Pauses:
@@ -135,10 +148,11 @@ def _recurring(
     plays = client.plays.begin_again([script for _, script in failures.values()])
     by_time = any(example.evidence is ShownBy.TIME for example, _ in failures.values())
     was_slow = client.too_slow() if by_time else ""
-    found = {
-        number: _repeat(client, example, play).evidence
+    repeats = {
+        number: _repeat(client, example, play)
         for (number, (example, _)), play in zip(failures.items(), plays, strict=True)
     }
+    found = {number: each.evidence for number, each in repeats.items() if not each.too_slow}
     if ShownBy.TIME in found.values() and (was_slow or client.too_slow()):
         return [number for number, evidence in found.items() if evidence is ShownBy.BYTES]
     return [number for number, evidence in found.items() if evidence is not None]
@@ -158,13 +172,15 @@ def _repeat(
     judged: ClientUnderTest | Trial, example: FailingExample, play: Callable[[], Play]
 ) -> PlayedAgain:
     """Judge an example with another play; one that cannot be judged does not fail, and was not in time."""
+    waited_ms = 0
     try:
         played = play()
+        waited_ms = played.result.waited_ms
         in_time = bool(played.recording.all_requests) and not played.result.has_hung
         with judged.playing(played):
             run_again(judged, example)
     except AssertionError as error:
-        return PlayedAgain(evidence_of(error), in_time)
+        return PlayedAgain(evidence_of(error), in_time, waited_ms)
     except (HarnessError, OSError, UnsatisfiedAssumption):
         return PlayedAgain(None, in_time=False)
     return PlayedAgain(None, in_time)
@@ -202,6 +218,9 @@ def _repeats_in_time(again: Callable[[], PlayedAgain], too_slow: Callable[[], st
     while repeats < (PLAYS_IF_ALL_FAIL if failed == repeats else PLAYS_TO_ESTIMATE):
         if why := too_slow():
             return Repeats(used=Tally(failed, repeats), too_slow=why)
-        failed += again().evidence is not None
+        found = again()
+        if found.too_slow:
+            return Repeats(used=Tally(failed, repeats), too_slow=found.too_slow)
+        failed += found.evidence is not None
         repeats += 1
     return Repeats(used=Tally(failed, repeats), too_slow=too_slow() if failed else "")

@@ -20,6 +20,7 @@ from conformance.engine.repeating_plays import (
     PAUSE_S,
     PLAYS_IF_ALL_FAIL,
     PLAYS_TO_ESTIMATE,
+    STARVED_MS,
     repeat_plays,
     repeat_trial,
 )
@@ -213,6 +214,22 @@ def test_failure_by_time_waits_for_a_quieter_moment(slow: int, pauses: list[floa
     repeats = repeats_of(client_with(*[FAULT] * 3, control=lambda: next(said)))
     assert repeats.failure_class is FailureClass.DETERMINISTIC
     assert pauses == [PAUSE_S] * slow
+
+
+@pytest.mark.parametrize("starved", [1, 3])
+def test_repeat_of_a_starved_client_does_not_count(starved: int, pauses: list[float]) -> None:
+    """The kernel says that it waited for a CPU, although the control was fast."""
+    waits_ms = iter([STARVED_MS + 1] * starved + [STARVED_MS] * 2)
+
+    def submit(script: Script) -> Future[Play]:
+        done: Future[Play] = Future()
+        result = replace(WELL, waited_ms=next(waits_ms))
+        done.set_result(replace(played(script, FAULT), result=result))
+        return done
+
+    client = ClientUnderTest(model_client(), PlayCache(submit), artefacts={}, too_slow=str)
+    assert repeats_of(client) == Repeats(used=Tally(2, 2))
+    assert pauses == [PAUSE_S] * (starved - 1)
 
 
 def test_machine_that_stays_busy_is_not_waited_for_without_end(pauses: list[float]) -> None:
