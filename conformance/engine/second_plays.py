@@ -1,6 +1,6 @@
 """Judges a play again whose client was late on a busy machine, before anything is recorded of it.
 
-Plays come several at a time, and other programs may run beside them. If only time shows a failure, and the client had to wait
+Plays come several at a time, and other programs may run next to them. If only time shows a failure, and the client had to wait
 for a CPU in that play, it is played again alone. What it does then counts, unless it had to wait again.
 """
 

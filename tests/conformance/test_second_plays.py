@@ -42,7 +42,7 @@ def body(client: ClientUnderTest, script: Script) -> None:
     assert_works(play)
 
 
-class Run:
+class RunOfPlays:
     """A property that is judged by plays which end one after the other as a test says."""
 
     def __init__(self, runs: Path, *ends: DriverResult) -> None:
@@ -96,14 +96,14 @@ def test_late_client_is_played_again(
     ends: list[DriverResult], expected: Verdict, tmp_path: Path
 ) -> None:
     """Only if time alone shows its failure, and a few times; the last play counts."""
-    run = Run(tmp_path, *ends)
+    run = RunOfPlays(tmp_path, *ends)
     assert run.judged() is expected
     assert run.left == []
 
 
 def test_failure_has_the_evidence_of_its_last_play(tmp_path: Path) -> None:
     """What a second play shows is recorded in place of the first one."""
-    run = Run(tmp_path, LATE_AND_FAILED, ABORTED)
+    run = RunOfPlays(tmp_path, LATE_AND_FAILED, ABORTED)
     run.judged()
     (failure,) = run.recorder.cells[run.key].failures.values()
     assert (failure.kind, failure.evidence) == ("ClientAborted", ShownBy.BYTES)
@@ -111,7 +111,7 @@ def test_failure_has_the_evidence_of_its_last_play(tmp_path: Path) -> None:
 
 def test_failure_that_stands_has_no_further_second_plays(tmp_path: Path) -> None:
     """Others like it are recorded next to it."""
-    run = Run(tmp_path, LATE_AND_FAILED, FAILED, LATE_AND_FAILED)
+    run = RunOfPlays(tmp_path, LATE_AND_FAILED, FAILED, LATE_AND_FAILED)
     assert run.judged(SCRIPTS[:2]) is Verdict.VIOLATES
     assert run.left == []
 
@@ -119,6 +119,6 @@ def test_failure_that_stands_has_no_further_second_plays(tmp_path: Path) -> None
 def test_second_plays_are_limited(tmp_path: Path) -> None:
     """On a machine that stays busy each of them may take long."""
     ends: list[Any] = [*[LATE_AND_FAILED, WELL] * MOST_IN_ALL, LATE_AND_FAILED]
-    run = Run(tmp_path, *ends)
+    run = RunOfPlays(tmp_path, *ends)
     assert run.judged(SCRIPTS[: MOST_IN_ALL + 1]) is Verdict.VIOLATES
     assert run.left == []

@@ -210,7 +210,7 @@ def test_failure_says_that_the_broker_may_be_at_fault(recorder: RunRecorder) -> 
 
 
 def test_failure_that_only_time_shows_says_so(recorder: RunRecorder) -> None:
-    """Nothing is said of bytes: that is the rule."""
+    """What bytes show has no such line."""
     example = example_of(Verdict.VIOLATES, message="it hangs")
     assert example.failure is not None
     late = dataclasses.replace(example.failure, evidence=ShownBy.TIME)
