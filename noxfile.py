@@ -87,12 +87,12 @@ def mutation(session: nox.Session) -> None:
 
 @nox.session
 def benchmarks(session: nox.Session) -> None:
-    """Measure hostile targets, clients and folders, far targets, the roll-up and `watch`, as ratios of one run.
+    """Measure hostile targets, clients and folders, a busy machine, far targets, the roll-up and `watch`, as ratios of one run.
 
     Without `-- --quick` this takes hours.
     """
     install(session)
-    names = "hostile_targets hostile_clients hostile_folders far_targets roll_up watch"
+    names = "hostile_targets hostile_clients busy_machine hostile_folders far_targets roll_up watch"
     for name in names.split():
         session.run("python", "-m", f"benchmarks.{name}", *session.posargs)
 

@@ -2,7 +2,7 @@
 
 The class says where to look for the cause: the target's bytes, its state, the machine, or chance. A failure counts as
 a violation in every class, with two exceptions, which leave open whether the target is at fault (`Repeats.leaves_open`):
-it recurred in no repeat at all, or a control shows that the machine or the broker was too slow to judge by.
+it recurred in no repeat at all, or only time shows it, and a control that the machine or the broker was too slow to judge by.
 """
 
 from __future__ import annotations
@@ -14,6 +14,13 @@ from statistics import NormalDist
 from typing import Any, TypedDict
 
 from reports.records import FlakeRate
+
+
+class ShownBy(enum.StrEnum):
+    """What shows a failure: bytes that came, which are the same on every machine, or time in which something did not come."""
+
+    BYTES = "bytes"
+    TIME = "time"
 
 
 class FailureClass(enum.StrEnum):
@@ -31,10 +38,14 @@ MEANINGS = {
     FailureClass.DETERMINISTIC: "fails every time",
     FailureClass.ORDER: "fails on the broker that was judged, but not on a fresh one",
     FailureClass.LOAD: "does not fail alone, but fails together with parallel requests",
-    FailureClass.ENVIRONMENT: "could not be repeated: the target or the connection to it failed",
+    FailureClass.ENVIRONMENT: "could not be repeated: the target, the connection to it or the machine failed",
     FailureClass.TOO_SLOW: "says nothing about the target: what it depends on was too slow",
     FailureClass.FLAKY: "fails only sometimes",
 }
+
+
+ONLY_ONE = "fails again in its only repeat"
+"""Said in place of `deterministic`, which one repeat does not show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +163,8 @@ class Repeats:
         seen = ", ".join(f"{tally} {name}" for name, tally in named.items() if tally is not None)
         kind = self.failure_class
         text = f"{kind.value} ({MEANINGS[kind]}): failed {seen}"
+        if kind is FailureClass.DETERMINISTIC and sum(each.repeats for each in self.alone) == 1:
+            text = f"{ONLY_ONE}: failed {seen}"
         if kind is FailureClass.FLAKY:
             rate = self.rate
             text += f"; rate {rate.rate:.2f}, 95 % interval {rate.low:.2f} to {rate.high:.2f}"

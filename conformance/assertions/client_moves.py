@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from conformance.assertions.broker_acts import refused_for_good
+from conformance.assertions.evidence import assert_in_time
 from conformance.assertions.messages import message_of
 from conformance.assertions.play_summary import (
     cause_of_hang,
@@ -24,7 +25,7 @@ from fixtures.client_processes.driver_process import MEMORY, TIME, DriverResult
 from fixtures.errors import HarnessError
 from fixtures.scripted_broker.playing import Play
 from fixtures.under_test.client import ClientUnderTest
-from reference_model.clients.rules.limits import left_open, loop_in
+from reference_model.clients.rules.limits import left_open, loop_in, loops_on_one_connection
 from reference_model.clients.rules.moves import History
 from reference_model.clients.rules.oracle import begins_below, forbidden_moves
 from reference_model.clients.rules.software_rules import software_named_in
@@ -182,9 +183,9 @@ def assert_sends_what_is_listed(play: Play) -> None:
 def assert_newest_metadata(play: Play, expected: int | None, why: str) -> None:
     """Fail unless a version is the newest of Metadata that the client sends."""
     newest = newest_metadata(play)
-    assert newest == expected, (
-        f"the client sends Metadata up to v{newest}, and not up to v{expected}, {why}"
-    )
+    problem = f"the client sends Metadata up to v{newest}, and not up to v{expected}, {why}"
+    assert_in_time(newest is not None or expected is None, problem)
+    assert newest == expected, problem
 
 
 def assert_names_version(play: Play, version: str) -> None:
@@ -217,7 +218,7 @@ def assert_begins_with_newest(play: Play, newest: int) -> None:
 def assert_closes_after(play: Play, error: ErrorCode) -> None:
     """Fail if the client keeps a connection on which it got an error that ends its use."""
     connection = left_open(play.recording, error)
-    assert not connection, connection
+    assert_in_time(not connection, connection)
 
 
 def assert_waits_for_tls(play: Play) -> None:
@@ -238,7 +239,8 @@ def assert_waits_for_tls(play: Play) -> None:
 def assert_bounded(play: Play) -> None:
     """Fail if a client sends ApiVersions requests in a loop."""
     loop = loop_in(play.recording)
-    assert not loop, loop
+    assert not loops_on_one_connection(play.recording), loop
+    assert_in_time(not loop, loop)
 
 
 def assert_forgets_refusals(client: ClientUnderTest, play: Play) -> None:
@@ -261,11 +263,13 @@ def assert_ends_by_itself(client: ClientUnderTest, play: Play) -> None:
             f"the client's process is aborted by {result.signal}\n{_last_lines(result)}"
         )
     assert result.killed_for != MEMORY, f"{TOO_MUCH_MEMORY}: {result.peak_rss_mb:,.0f} MB"
-    assert result.killed_for != TIME, (
-        f"the client's process hangs: it has to be killed{cause_of_hang(play.recording)}"
+    assert_in_time(
+        result.killed_for != TIME,
+        f"the client's process hangs: it has to be killed{cause_of_hang(play.recording)}",
     )
-    assert not never_returned(play), (
-        f"the client hangs: it does not return to its application{cause_of_hang(play.recording)}"
+    assert_in_time(
+        not never_returned(play),
+        f"the client hangs: it does not return to its application{cause_of_hang(play.recording)}",
     )
     reports = client.healthy.result.outcome is not None
     assert result.outcome is not None or result.killed_for or not reports, (
@@ -304,7 +308,7 @@ def assert_works(play: Play) -> None:
     why = saw(outcome)
     if refused is not None:
         why = f"ApiVersions v{refused} was refused, and nothing lower was tried"
-    assert outcome == OK, f"the client does not work: {why}\n{play.result.detail}"
+    assert_in_time(outcome == OK, f"the client does not work: {why}\n{play.result.detail}")
 
 
 def assert_no_connection_is_lost(play: Play) -> None:
@@ -319,7 +323,9 @@ def assert_no_connection_is_lost(play: Play) -> None:
 def assert_reports_error(play: Play) -> None:
     """Fail unless an error reaches the application before its time is over."""
     outcome = outcome_of(play)
-    assert outcome == ERROR, f"the application gets no error: {saw(outcome)}"
+    problem = f"the application gets no error: {saw(outcome)}"
+    assert_in_time(outcome is not None, problem)
+    assert outcome == ERROR, problem
 
 
 def assert_refused_name_is_an_error(play: Play) -> None:

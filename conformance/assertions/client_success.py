@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from clauses.operations import METADATA, NEEDS_OF_SASL, OPERATIONS
 from conformance.assertions.client_moves import assert_works, newest_metadata, outcome_of, saw
+from conformance.assertions.evidence import assert_in_time
 from conformance.assertions.missing_support import missing_in, names_what_is_missing
 from conformance.assertions.newest_versions import newest_versions
 from conformance.assertions.play_summary import metadata_requests, recovered_after_ms
@@ -43,6 +45,9 @@ def _was_answered(play: Play) -> bool:
     return any(each.api_key in CLUSTER_APIS and each.response for each in play.recording.requests)
 
 
+_SAYS_TIMEOUT = re.compile(r"time[ds]?[- ]?out|deadline", re.IGNORECASE)
+
+
 def assert_works_or_says_why(client: ClientUnderTest, play: Play) -> None:
     """Fail unless the client's operation succeeds, or its error names what the broker lacks.
 
@@ -53,7 +58,8 @@ def assert_works_or_says_why(client: ClientUnderTest, play: Play) -> None:
     outcome, detail = outcome_of(play), play.result.detail
     if outcome == OK:
         return
-    assert outcome == ERROR, f"the client does not work: {saw(outcome)}"
+    assert_in_time(outcome == ERROR, f"the client does not work: {saw(outcome)}")
+    assert_in_time(not _SAYS_TIMEOUT.search(detail), f"the client does not work: {detail}")
     table = play.recording.script.nodes[0].connection(0).answer(0).table
     needs = _needs(client, play)
     missing = missing_in({key: table.ranges_of(key) for key in needs}, needs)
@@ -144,33 +150,39 @@ def assert_keeps_working(play: Play, *, after_ms: int = -1) -> None:
         play: a play in which the client keeps asking until it got enough responses.
         after_ms: the time, from the start of the play.
     """
-    assert any(
-        each.response and each.at_ms > after_ms for each in metadata_requests(play.recording)
-    ), "the client does not get metadata" + (" any more" if after_ms >= 0 else "")
+    assert_in_time(
+        any(each.response and each.at_ms > after_ms for each in metadata_requests(play.recording)),
+        "the client does not get metadata" + (" any more" if after_ms >= 0 else ""),
+    )
     asks = play.result.asks
     failed = [ask for ask in asks if not ask.ok]
     closed = sum(each.closed_by == "broker" for each in play.recording.connections)
     # The last ask of a client that was not stopped may have had no time left, and a client may report
     # each connection that the broker closes.
     stopped_in_failure = play.recording.cut_short and failed and asks[-1] is failed[-1]
-    assert not stopped_in_failure or len(failed) <= closed, (
-        f"the client got metadata but does not work\n{failed[-1].detail}"
+    works = not stopped_in_failure or len(failed) <= closed
+    assert_in_time(
+        works, f"the client got metadata but does not work\n{'' if works else failed[-1].detail}"
     )
 
 
 def assert_uses_later_connections(play: Play) -> None:
     """Fail unless the client gets a response on a connection after its first one, other than about versions and to SASL."""
-    assert any(
-        each.response and each.connection > 0
-        for each in play.recording.requests
-        if not each.is_about_versions and each.api_key not in SASL_KEYS
-    ), "the client uses none of its later connections"
+    assert_in_time(
+        any(
+            each.response and each.connection > 0
+            for each in play.recording.requests
+            if not each.is_about_versions and each.api_key not in SASL_KEYS
+        ),
+        "the client uses none of its later connections",
+    )
 
 
 def assert_recovers(play: Play) -> None:
     """Fail unless the client gets metadata once the broker has healed."""
-    assert recovered_after_ms(play.recording) is not None, (
-        "the client does not work again after the broker healed"
+    assert_in_time(
+        recovered_after_ms(play.recording) is not None,
+        "the client does not work again after the broker healed",
     )
 
 
@@ -183,7 +195,7 @@ def assert_recovers_if_asked_again(client: ClientUnderTest, play: Play) -> None:
 def assert_pauses(play: Play) -> None:
     """Fail if a client connects again and again without a pause."""
     reconnects = reconnects_in(play.recording)
-    assert not reconnects, reconnects
+    assert_in_time(not reconnects, reconnects)
 
 
 def assert_uses_late_table(play: Play) -> None:

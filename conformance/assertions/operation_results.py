@@ -19,6 +19,7 @@ from conformance.assertions.client_moves import (
     check_environment,
 )
 from conformance.assertions.client_success import REFUSES_NEEDLESSLY, SAYS_NOTHING
+from conformance.assertions.evidence import ShownByTime, assert_in_time
 from conformance.assertions.judging import Unjudged
 from conformance.assertions.messages import message_of
 from conformance.assertions.missing_support import missing_for, names_what_is_missing
@@ -57,7 +58,9 @@ def assert_operates(play: TriedPlay, operation: str, *, falls_back: bool = False
     try:
         assert_not_aborted(play.result)
         _check_way(play)
-        assert not play.result.has_hung, "the operation neither succeeds nor fails: it hangs"
+        assert_in_time(
+            not play.result.has_hung, "the operation neither succeeds nor fails: it hangs"
+        )
         _assert_sends_nothing_unsupported(play)
         _assert_works_or_says_why(play, OPERATIONS[operation])
         _assert_is_that_operation(play, operation, falls_back=falls_back)
@@ -135,7 +138,8 @@ def _assert_works_or_says_why(play: Play, operation: Operation) -> None:
     assert outcome == ERROR, f"the client ends without a result\n{play.result.output[-500:]}"
     wrong = detail.removeprefix(WRONG_RESULT)
     assert wrong == detail, f"the operation reports success, but {wrong}"
-    assert names_what_is_missing(detail), f"{SAYS_NOTHING}: {detail}"
+    # A real broker that is slow is the cause of many errors.
+    assert_in_time(names_what_is_missing(detail), f"{SAYS_NOTHING}: {detail}")
     missing = missing_for(operation, play.recording, detail)
     # Of a broker whose table the client never got nothing is known, and one that refuses what it lists lacks more than it says.
     is_known = missing is not None and not refused_though_listed(play.recording)
@@ -211,7 +215,8 @@ def _assert_goes_on(play: ReroutedPlay, operation: str, *, uses_ids: bool) -> No
     if not found:
         return
     if uses_ids:
-        raise AssertionError("\n".join(found))
+        error = AssertionError if stray else ShownByTime
+        raise error("\n".join(found))
     raise DoesNotKnow(f"without the ids of KIP-1242 {'; '.join(found)}")
 
 

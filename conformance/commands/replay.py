@@ -16,6 +16,7 @@ from clauses import marks
 from clauses.catalogue import CatalogueError
 from clauses.operations import clause_or_row
 from conformance.assertions.contradictions import contradicted_must, is_of_model
+from conformance.assertions.evidence import evidence_of
 from conformance.assertions.judging import NotSeen, Unjudged
 from conformance.commands.errors import InvalidFile, UnknownName, reported_as
 from conformance.commands.output_console import status_line
@@ -42,9 +43,12 @@ from fixtures.launchers.given_broker import GivenListener, given_listener
 from fixtures.registry.likeness import LIKE_HELP
 from fixtures.registry.targets import Target
 from fixtures.under_test.broker import Broker
+from fixtures.under_test.client import ClientUnderTest
 from fixtures.under_test.judged_target import JudgedTarget
+from fixtures.under_test.trial import Trial
 from reports.escaping import printable
 from reports.records import HEADER_FILE, Verdict
+from reports.repeats import ShownBy
 from reports.run.exit_status import ExitStatus
 from reports.verdict_labels import with_doubts
 from strategies.histories import ALONE
@@ -197,6 +201,9 @@ def _given_upstream(address: str | None) -> Address | None:
         raise click.UsageError(f"--upstream {error}") from error
 
 
+BY_TIME_ALONE = ": only time showed it in its run, so the machine may have been too busy then"
+
+
 def _found(failure: StoredFailure, judged: JudgedTarget) -> tuple[str, int]:
     """Judge the failure again; return a sentence and the exit status."""
     where = f"{failure.clause} on {judged.target.id}"
@@ -207,9 +214,21 @@ def _found(failure: StoredFailure, judged: JudgedTarget) -> tuple[str, int]:
     except Unjudged as note:
         return f"no longer fails: {where}: {note.args[0]}", 0
     if error is None:
-        return f"no longer fails: {where}", 0
+        by_time = failure.evidence == ShownBy.TIME
+        return f"no longer fails: {where}{BY_TIME_ALONE if by_time else ''}", 0
     # Without pytest, a bare assertion has no message.
-    return f"still fails: {where}: {with_doubts(str(error) or failure.first_line)}", 1
+    seen = f"{where}: {with_doubts(str(error) or failure.first_line)}"
+    too_slow = _too_slow(judged) if evidence_of(error) is ShownBy.TIME else ""
+    if too_slow:
+        return f"inconclusive: {seen}\nonly time shows it, and {too_slow}", ExitStatus.HARNESS_ERROR
+    return f"still fails: {seen}", 1
+
+
+def _too_slow(judged: JudgedTarget) -> str:
+    """Return why the machine is too slow to judge a client by time at this moment; "" if it is not, or the target is no client."""
+    if isinstance(judged, Trial):
+        return judged.trials.too_slow()
+    return judged.too_slow() if isinstance(judged, ClientUnderTest) else ""
 
 
 class NoLongerApplies(Exception):

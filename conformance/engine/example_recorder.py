@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from clauses.catalogue import Clause, Level
+from conformance.assertions.evidence import evidence_of, kind_of
 from conformance.assertions.judging import Unjudged
 from conformance.assertions.messages import message_of
 from fixtures.client_processes.driver_code import driver_code
@@ -131,7 +132,7 @@ class ExampleRecorder:
             target=key.target,
             listener=key.listener,
             property_name=self._name,
-            kind=type(error).__name__,
+            kind=kind_of(error),
             message=message_of(error),
         )
 
@@ -180,7 +181,8 @@ class ExampleRecorder:
                     target=key.target,
                     listener=key.listener,
                     verdict=verdict.value,
-                    kind=type(error).__name__,
+                    kind=kind_of(error),
+                    evidence=evidence_of(error),
                     message=message_of(error),
                     example=drawn,
                     steps=steps,

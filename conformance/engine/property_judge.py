@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any
 
 from hypothesis.errors import UnsatisfiedAssumption
 
 from clauses.catalogue import Clause, catalogue
 from clauses.tiers import Tier
+from conformance.assertions.evidence import evidence_of
 from conformance.assertions.judging import JudgedElsewhere, TargetEnded, Unjudged
 from conformance.assertions.violated_musts import ViolatesAnother
 from conformance.engine.crashes import CrashJudge
@@ -23,8 +25,10 @@ from conformance.engine.example_recorder import Difference, ExampleRecorder
 from conformance.engine.failing_examples import FailingExamples, FurtherKinds, Repeat
 from conformance.engine.judge import Judge
 from conformance.engine.repeating import FailingExample
+from conformance.engine.second_plays import SecondPlays
 from fixtures.client.patience import Patience
 from fixtures.errors import BrokerGone, HarnessError, NoCredentials, OutOfPatience
+from fixtures.under_test.client import ClientUnderTest
 from fixtures.under_test.judged_target import JudgedTarget
 from reports.records import Phase
 from reports.run.recorder import RunRecorder
@@ -56,6 +60,7 @@ class PropertyJudge(Judge):
         pinned: int = 0,
         further_kinds: FurtherKinds | None = None,
         failing: FailingExamples | None = None,
+        second_plays: SecondPlays | None = None,
     ) -> None:
         """Start without examples.
 
@@ -69,6 +74,7 @@ class PropertyJudge(Judge):
             pinned: the number of pinned examples; they come first, and all of them run.
             further_kinds: finds further kinds of failures; None if the property ends with the first one.
             failing: keeps the failures of this property and others, to be repeated together; None to keep its own.
+            second_plays: judges plays of a client again in which it was late; None if it is judged by no plays.
         """
         super().__init__(judged, [clause.id for clause in clauses])
         self.keep_machine = recorder.keep_machine
@@ -82,6 +88,7 @@ class PropertyJudge(Judge):
         self._contradicted: set[str] = set()
         self._failing = failing or FailingExamples(recorder)
         self._further = further_kinds
+        self._second_plays = second_plays
         self._has_found = False
         self._harness_error: HarnessError | None = None
         self._lack: NoCredentials | None = None
@@ -290,7 +297,8 @@ class PropertyJudge(Judge):
             # A crash has already been repeated on a fresh target.
             self.crashes.blame(error, steps, example.values)
         elif difference.is_binding:
-            self._failing.keep(self._examples.signatures(error), example, is_shrunk=is_shrunk)
+            known = replace(example, evidence=evidence_of(error))
+            self._failing.keep(self._examples.signatures(error), known, is_shrunk=is_shrunk)
         return difference.is_binding or contradicts
 
     def _blame_contradicted(
@@ -334,12 +342,22 @@ class PropertyJudge(Judge):
 
     def _run_or_blame(self, body: Body, values: Mapping[str, Any]) -> None:
         try:
-            self.crashes.run(body, values)
+            self._run_or_play_again(body, values)
         except (AssertionError, HarnessError) as error:
             reason = self.elsewhere(error)
             if reason is None or self._stands(error, reason):
                 raise
             raise reason from error
+
+    def _run_or_play_again(self, body: Body, values: Mapping[str, Any]) -> None:
+        try:
+            self.crashes.run(body, values)
+        except AssertionError as error:
+            client, second_plays = self._judged, self._second_plays
+            if second_plays is None or not isinstance(client, ClientUnderTest):
+                raise
+            signatures = self._examples.signatures(error)
+            second_plays.judge(client, FailingExample(body, values), error, signatures)
 
     def _stands(self, error: Exception, reason: JudgedElsewhere) -> bool:
         """Return whether an error counts although a fault of another clause explains it."""

@@ -21,7 +21,7 @@ from conformance.engine.drawing import Body, run_body
 from fixtures.errors import HarnessError, OutOfPatience
 from fixtures.under_test.broker import Broker, SpareTarget
 from fixtures.under_test.judged_target import JudgedTarget
-from reports.repeats import Repeats, Tally
+from reports.repeats import Repeats, ShownBy, Tally
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 from wire.exchange import probe_request
 
@@ -49,10 +49,12 @@ class FailingExample:
     Attributes:
         body: the body.
         values: the values, by name.
+        evidence: what shows the failure.
     """
 
     body: Body
     values: Mapping[str, Any]
+    evidence: ShownBy = ShownBy.BYTES
 
     def on(self, used: Broker, other: Broker) -> FailingExample:
         """Return the same example on another broker."""

@@ -40,6 +40,7 @@ class StoredFailure:
         client_command: what a user said about a client that is a command; empty for any other target.
         origin: where a target without a file came from (see `fixtures.launchers.kafka_home.origin_of`).
         leaves_open: whether its repeats leave open whether the target is at fault.
+        evidence: what shows it, a value of `ShownBy`; empty for one of an older suite, which did not record it.
     """
 
     signature: str
@@ -56,6 +57,7 @@ class StoredFailure:
     client_command: Mapping[str, Any] = field(default_factory=dict)
     origin: Mapping[str, str] = field(default_factory=dict)
     leaves_open: bool = False
+    evidence: str = ""
 
     @property
     def first_line(self) -> str:
@@ -94,6 +96,7 @@ def read_failure(path: Path) -> StoredFailure:
             client_command=dict(facts.get("client_command", {})),
             origin={key: str(value) for key, value in facts.get("origin", {}).items()},
             leaves_open=stored_leave_open(facts.get("repeats")),
+            evidence=str(facts.get("evidence", "")),
             **{name: str(facts[name]) for name in _TEXTS},
         )
     except OSError as error:

@@ -25,6 +25,7 @@ from conformance.engine.planning import is_about, note_started
 from conformance.engine.property_judge import JUDGE, PropertyJudge
 from conformance.engine.repeating import FailingExample
 from conformance.engine.repeating_plays import repeat_plays
+from conformance.engine.second_plays import SecondPlays
 from conformance.failures.stored_failures import StoredFailure
 from conformance.roles.role import Need, RoleInRun, unmet_by_suite
 from conformance.roles.stored_targets import Wanted, client_for
@@ -166,6 +167,7 @@ class ClientRole(RoleInRun[ClientUnderTest]):
         super().__init__(config)
         self._client: ClientUnderTest | None = None
         self._failing: FailingExamples | None = None
+        self._second_plays: SecondPlays | None = None
 
     def choose(self) -> Sequence[ChosenClient]:
         """Return the chosen clients, unless they are to work with real brokers."""
@@ -196,7 +198,7 @@ class ClientRole(RoleInRun[ClientUnderTest]):
         self._client, recorder = judged, self.recorder
         if note_started(recorder, judged.target, LAUNCHER, judged.artefacts):
             recorder.client_commands[judged.target.id] = judged.client.given
-            self._failing = FailingExamples(recorder)
+            self._failing, self._second_plays = FailingExamples(recorder), SecondPlays()
             if judged.works:
                 recording = judged.healthy.recording
                 recorder.stopped_short[judged.target.id] = stops_short(recording)
@@ -230,6 +232,7 @@ class ClientRole(RoleInRun[ClientUnderTest]):
             pinned=pinned,
             further_kinds=FurtherKinds(pinned=pinned),
             failing=self._failing,
+            second_plays=self._second_plays,
         )
         JUDGE.set(judge)
         count = partial(client_examples, tier=tier_in(self.config))

@@ -26,7 +26,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from clauses.catalogue import Role
 from reference_model.clients.scripts.script import Script
 from reports.records import CAPTURE_FILE, DUMP_FILE, FACTS_FILE, OPERATION, REPRODUCER_FILE
-from reports.repeats import Repeats, repeat_facts
+from reports.repeats import Repeats, ShownBy, repeat_facts
 from reports.run.client_reproducer import play_data, render_client_reproducer
 from reports.run.hex_dump import layout_of_answer, render_exchange, render_play, sentinel_word
 from reports.run.hidden_token_steps import A_TOKEN, hidden_tokens
@@ -96,6 +96,7 @@ class Failure:
         property_name: the test function's name.
         verdict: the verdict of its example: `violates` or `informational`.
         kind: class of the exception.
+        evidence: what shows it.
         example: the drawn values.
         steps: what was done on the connections, in order.
         repeats: how often it recurred when repeated alone; None if it was not repeated.
@@ -119,6 +120,7 @@ class Failure:
     message: str
     example: str
     steps: tuple[Step, ...]
+    evidence: ShownBy = ShownBy.BYTES
     repeats: Repeats | None = None
     known_violation: str = ""
     role: str = Role.BROKER.value

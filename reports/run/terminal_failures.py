@@ -22,6 +22,7 @@ from reports.records import (
     WORST_FIRST,
     Verdict,
 )
+from reports.repeats import ShownBy
 from reports.run.failures import Failure
 from reports.run.recorder import Cell, RunRecorder
 from reports.run.terminal import ADDRESS, MARKUP, Line, rows_of, shortened
@@ -163,6 +164,7 @@ def _lines_of(recorder: RunRecorder, shown: _ShownFailure, head: str, width: int
         "known because": failure.known_violation,
         "the clause": failure.statement,
         "seen": failure.first_line,
+        "shown by": "time alone" if failure.evidence is ShownBy.TIME else "",
         "but": "; ".join(doubts_in(failure.message)),
         "repeated": "" if failure.repeats is None else str(failure.repeats),
     }

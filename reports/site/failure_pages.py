@@ -19,9 +19,10 @@ from reports.exports.issues import driver_of, replay_command, script_files
 from reports.grid import addresses
 from reports.grid.grid_tables import GridCell, GridClause, GridTarget
 from reports.grid.grid_view import TargetColumn
-from reports.grid.history_tables import KeptFailure, Neighbour, leaves_open
+from reports.grid.history_tables import KeptFailure, Neighbour, leaves_open, stored_facts
 from reports.grid.products import owner_of
 from reports.records import CAPTURE_FILE, DUMP_FILE, FACTS_FILE, OPERATION, REPRODUCER_FILE, Verdict
+from reports.repeats import ShownBy
 from reports.run.failures import READS_FACTS
 from reports.run.hex_dump import BARE_ANSWER
 from reports.site.byte_tables import (
@@ -166,6 +167,7 @@ def _write_failure(
         is_operation=is_operation,
         owner=_owner(site, clause, column, role),
         driver=driver_of(failure),
+        is_shown_by_time=stored_facts(failure).get("evidence") == ShownBy.TIME,
         again=replay_command(failure),
         requests=outline(parts) if is_client else [],
         longest_shown=_MOST_ROWS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
@@ -11,11 +12,15 @@ from typing import Any
 
 import pytest
 
+from conformance.assertions.evidence import assert_in_time
 from conformance.engine import repeating_plays
 from conformance.engine.repeating import FailingExample
 from conformance.engine.repeating_plays import (
+    MOST_PAUSES,
+    PAUSE_S,
     PLAYS_IF_ALL_FAIL,
     PLAYS_TO_ESTIMATE,
+    STARVED_MS,
     repeat_plays,
     repeat_trial,
 )
@@ -29,7 +34,7 @@ from fixtures.under_test.in_memory_client import play_in_memory
 from fixtures.under_test.plays import PlayCache
 from fixtures.under_test.trial import ChosenTrial, Trial
 from reference_model.clients.scripts.script import HEALTHY_SCRIPT, Answer, Script, one_node
-from reports.repeats import FailureClass, Repeats, Tally
+from reports.repeats import FailureClass, Repeats, ShownBy, Tally
 from tests.conformance.client_plays import FAILED, WELL
 from tests.conformance.test_brokers_at_fault import SLOW, recording_of
 
@@ -80,21 +85,38 @@ def test_client_is_judged_unless_it_fails_twice_with_a_healthy_broker(
 
 
 def body(client: ClientUnderTest, script: Script) -> None:
-    """Fail if the client sends more than one request."""
+    """Fail by time if the client sends more than one request."""
+    requests = client.play(script).recording.requests
+    assert_in_time(len(requests) == 1, f"{len(requests)} requests")
+
+
+def body_of_bytes(client: ClientUnderTest, script: Script) -> None:
+    """Fail by bytes if the client sends more than one request."""
     requests = client.play(script).recording.requests
     assert len(requests) == 1, f"{len(requests)} requests"
 
 
-def failure_of(client: ClientUnderTest, script: Script = SCRIPT) -> FailingExample:
+def failure_of(
+    client: ClientUnderTest, script: Script = SCRIPT, *, evidence: ShownBy = ShownBy.TIME
+) -> FailingExample:
     """Return a failure of a client."""
-    return FailingExample(body, {"client": client, "script": script})
+    fails = body if evidence is ShownBy.TIME else body_of_bytes
+    return FailingExample(fails, {"client": client, "script": script}, evidence)
 
 
-def repeats_of(client: ClientUnderTest) -> Repeats:
+def repeats_of(client: ClientUnderTest, evidence: ShownBy = ShownBy.TIME) -> Repeats:
     """Return the repeats of a failure of a client."""
-    (repeats,) = repeat_plays(client, [failure_of(client)])
+    (repeats,) = repeat_plays(client, [failure_of(client, evidence=evidence)])
     assert repeats is not None
     return repeats
+
+
+@pytest.fixture(autouse=True)
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Return the pauses that repeats make, which take no time."""
+    made: list[float] = []
+    monkeypatch.setattr(time, "sleep", made.append)
+    return made
 
 
 @pytest.mark.parametrize(
@@ -173,13 +195,112 @@ def test_slow_control_of_a_round_has_the_failure_repeated_alone(slow: int) -> No
 
 
 @pytest.mark.parametrize("slow", range(PLAYS_IF_ALL_FAIL + 1))
-def test_failure_that_recurs_with_a_slow_control_proves_nothing(slow: int) -> None:
+def test_failure_that_recurs_with_a_slow_control_proves_nothing(
+    slow: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A machine that is too slow before, between or after the repeats that a failure has alone may be to blame for each."""
-    said = iter([BUSY] + [""] * slow + [BUSY])
+    said = iter([BUSY, *([""] * slow + [BUSY])])
+    monkeypatch.setattr(repeating_plays, "MOST_PAUSES", 0)
     repeats = repeats_of(client_with(FAULT, FAULT, FAULT, control=lambda: next(said)))
     assert repeats.failure_class is FailureClass.TOO_SLOW
     assert repeats.leaves_open == BUSY
     assert repeats.used == Tally(slow, slow)
+
+
+@pytest.mark.parametrize("slow", [1, MOST_PAUSES])
+def test_failure_by_time_waits_for_a_quieter_moment(slow: int, pauses: list[float]) -> None:
+    """Its repeats alone begin again after a pause, a few times; then it counts."""
+    said = iter([*[BUSY] * (1 + slow), *[""] * (PLAYS_IF_ALL_FAIL + 1)])
+    repeats = repeats_of(client_with(*[FAULT] * 3, control=lambda: next(said)))
+    assert repeats.failure_class is FailureClass.DETERMINISTIC
+    assert pauses == [PAUSE_S] * slow
+
+
+@pytest.mark.parametrize("starved", [1, 3])
+def test_repeat_of_a_starved_client_does_not_count(starved: int, pauses: list[float]) -> None:
+    """The kernel says that it waited for a CPU, although the control was fast."""
+    waits_ms = iter([STARVED_MS + 1] * starved + [STARVED_MS] * 2)
+
+    def submit(script: Script) -> Future[Play]:
+        done: Future[Play] = Future()
+        result = replace(WELL, waited_ms=next(waits_ms))
+        done.set_result(replace(played(script, FAULT), result=result))
+        return done
+
+    client = ClientUnderTest(model_client(), PlayCache(submit), artefacts={}, too_slow=str)
+    assert repeats_of(client) == Repeats(used=Tally(2, 2))
+    assert pauses == [PAUSE_S] * (starved - 1)
+
+
+def test_machine_that_stays_busy_is_not_waited_for_without_end(pauses: list[float]) -> None:
+    """All failures of a client share the pauses."""
+    client = client_with(*[FAULT] * 2, control=lambda: BUSY)
+    examples = [failure_of(client), failure_of(client, replace(SCRIPT, timeout_ms=2001))]
+    found = repeat_plays(client, examples)
+    assert [each and each.leaves_open for each in found] == [BUSY, BUSY]
+    assert pauses == [PAUSE_S] * MOST_PAUSES
+
+
+def never_asked() -> str:
+    """Raise if a control is played."""
+    raise AssertionError("a control is played")
+
+
+def test_failure_by_bytes_needs_no_control() -> None:
+    """Bytes are the same on a busy machine."""
+    repeats = repeats_of(client_with(FAULT, FAULT, control=never_asked), ShownBy.BYTES)
+    assert (repeats.failure_class, repeats.used) == (FailureClass.DETERMINISTIC, Tally(2, 2))
+
+
+def test_failures_by_bytes_recur_next_to_one_by_time() -> None:
+    """A slow control sets aside what time shows, and nothing else of the round."""
+    client = client_with(*[FAULT] * 4, control=lambda: BUSY)
+    longer = replace(SCRIPT, timeout_ms=9000)
+    examples = [failure_of(client, evidence=ShownBy.BYTES), failure_of(client, longer)]
+    by_bytes, by_time = repeat_plays(client, examples)
+    assert by_bytes is not None
+    assert (by_bytes.used, by_bytes.leaves_open) == (Tally(2, 2), "")
+    assert by_time is not None
+    assert by_time.leaves_open == BUSY
+
+
+HUNG = "hung"
+
+
+def playing(*ends: str, control: str) -> ClientUnderTest:
+    """Return a client whose plays end like this: with a fault, without for "", or `HUNG` before it showed anything."""
+    left = iter(ends)
+
+    def submit(script: Script) -> Future[Play]:
+        done: Future[Play] = Future()
+        end = next(left)
+        result = replace(WELL, killed_for="time" if end == HUNG else "")
+        done.set_result(replace(played(script, "" if end == HUNG else end), result=result))
+        return done
+
+    return ClientUnderTest(
+        model_client(), PlayCache(submit), artefacts={}, too_slow=lambda: control
+    )
+
+
+@pytest.mark.parametrize(
+    ("ends", "control", "expected"),
+    [
+        ((HUNG, HUNG, FAULT, HUNG, FAULT), BUSY, Repeats(used=Tally(2, 2))),
+        ((HUNG, FAULT, HUNG, HUNG, HUNG), BUSY, Repeats(used=Tally(1, 1))),
+        ((HUNG, HUNG, HUNG, HUNG), BUSY, Repeats(used=Tally(0, 0), trouble=BUSY)),
+        ((HUNG, HUNG, HUNG, HUNG), "", Repeats(used=Tally(0, 3))),
+        ((HUNG, "", "", ""), BUSY, Repeats(used=Tally(0, 3))),
+    ],
+    ids=["recurs-later", "recurs-once", "never-in-time", "hangs-by-itself", "is-in-time"],
+)
+def test_repeat_out_of_its_time_says_nothing_about_bytes(
+    ends: tuple[str, ...], control: str, expected: Repeats
+) -> None:
+    """A busy machine keeps the client from what it did before; the failure that was seen then counts all the same."""
+    repeats = repeats_of(playing(*ends, control=control), ShownBy.BYTES)
+    assert repeats == expected
+    assert bool(repeats.leaves_open) is (repeats.used == Tally(0, 3))
 
 
 def test_failure_that_never_recurs_needs_no_last_control() -> None:
@@ -231,13 +352,12 @@ def repeats_of_hangs(*plays: tuple[int, bool]) -> Repeats:
         )
     )
     trial = Trial(ChosenTrial(release, client, "produce"), trials)
-    return repeat_trial(trial, FailingExample(hangs, {"trial": trial}))
+    return repeat_trial(trial, FailingExample(hangs, {"trial": trial}, ShownBy.TIME))
 
 
 def hangs(trial: Trial) -> None:
     """Fail, as an operation that hangs."""
-    if trial.play().result.has_hung:
-        raise AssertionError("the operation neither succeeds nor fails: it hangs")
+    assert_in_time(not trial.play().result.has_hung, "the operation hangs")
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,22 @@ def test_class_follows_from_the_tallies(repeats: Repeats, expected: FailureClass
     assert repeat_facts(repeats)["class"] == expected.value
 
 
+@pytest.mark.parametrize(
+    ("repeats", "said"),
+    [
+        (Repeats(used=Tally(1, 1)), "fails again in its only repeat: failed 1 of 1 again"),
+        (Repeats(used=Tally(2, 2)), "deterministic (fails every time): failed 2 of 2 again"),
+        (
+            Repeats(used=Tally(1, 1), fresh=Tally(1, 1)),
+            "deterministic (fails every time): failed 1 of 1 again, 1 of 1 on a fresh broker",
+        ),
+    ],
+)
+def test_one_repeat_is_not_every_time(repeats: Repeats, said: str) -> None:
+    """The sentence says how many repeats there were."""
+    assert str(repeats) == said
+
+
 def test_rate_is_of_both_brokers() -> None:
     """The rate counts only repeats, on the used broker and on the fresh one."""
     rate = Repeats(used=SOME, fresh=SOME, loaded=ALL).rate

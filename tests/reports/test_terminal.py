@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from reference_model.profiles.listeners import USUAL_LISTENERS
 from reports.records import Verdict
-from reports.repeats import Repeats, Tally
+from reports.repeats import Repeats, ShownBy, Tally
 from reports.run.judged_examples import CellKey
 from reports.run.recorder import RunRecorder
 from reports.run.terminal import MARKUP, MOST_UNSETTLED, summary_markdown, verdict_table
@@ -207,6 +207,15 @@ def test_failure_says_that_the_broker_may_be_at_fault(recorder: RunRecorder) -> 
     seen, but = [line for line in _failures(recorder, 200) if line.startswith(("  seen", "  but"))]
     assert seen == "  seen: it hangs"
     assert but == f"  but: {doubts.replace(chr(10), '; ')}"
+
+
+def test_failure_that_only_time_shows_says_so(recorder: RunRecorder) -> None:
+    """What bytes show has no such line."""
+    example = example_of(Verdict.VIOLATES, message="it hangs")
+    assert example.failure is not None
+    late = dataclasses.replace(example.failure, evidence=ShownBy.TIME)
+    recorder.judged(dataclasses.replace(example, failure=late))
+    assert "  shown by: time alone" in _failures(recorder)
 
 
 def test_listeners_that_fail_alike_are_reported_once(tmp_path: Path) -> None:

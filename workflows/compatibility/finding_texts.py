@@ -19,7 +19,7 @@ from reports.exports.issues import driver_of, reported_of
 from reports.grid.bugs import Evidence, request_of
 from reports.grid.history_tables import KeptFailure
 from reports.records import FACTS_FILE, REPRODUCER_FILE
-from reports.repeats import FailureClass
+from reports.repeats import ONLY_ONE, FailureClass
 from reports.verdict_labels import CRASH_KINDS, counted
 from wire.foreign_json import read_foreign_json
 from workflows.compatibility.collecting import PLAYER
@@ -196,7 +196,7 @@ def _against_the_broker(
         "It ends with 1 if the broker does the same again, and with 2 if the responses differ from the recorded ones: whether "
         "these are right, only the suite can say."
     )
-    if sentence and not sentence.startswith(FailureClass.DETERMINISTIC):
+    if sentence and not sentence.startswith((FailureClass.DETERMINISTIC, ONLY_ONE)):
         yield (
             "It does not happen each time. Until the script sees it: "
             f"`until python3 {REPRODUCER_FILE} localhost:{_PORT}; [ $? = 1 ]; do :; done`."

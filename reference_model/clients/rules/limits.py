@@ -67,13 +67,16 @@ def reconnects_in(recording: Recording) -> str:
     return f"the client connects again at once, {most} times in a row, each less than {SHORTEST_PAUSE_MS} ms after the broker closed"
 
 
+def loops_on_one_connection(recording: Recording) -> bool:
+    """Return whether a client asks more often on one connection than any number of refusals explains, however long that takes."""
+    return any(
+        each.api_versions_requests > MOST_ON_ONE_CONNECTION for each in recording.connections
+    )
+
+
 def loop_in(recording: Recording) -> str:
     """Return how a client floods the broker with ApiVersions requests, in words; empty if it does not."""
-    busiest = max(
-        (each.api_versions_requests for each in recording.connections),
-        default=0,
-    )
-    if busiest > MOST_ON_ONE_CONNECTION:
+    if loops_on_one_connection(recording):
         return f"the client loops on one connection: {rate_of(recording)}"
     times = [each.at_ms for each in recording.requests if each.is_about_versions]
     if _is_crowded(times, MOST_IN_WINDOW, WINDOW_MS):

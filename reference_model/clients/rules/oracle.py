@@ -276,6 +276,7 @@ def _refusal_before(move: Move, history: History) -> Move | None:
         latest is None
         or latest.response_kind is not ResponseKind.REFUSAL
         or latest.request.api_version == 0
+        or not history.was_read(latest)
     ):
         return None
     return latest
@@ -321,7 +322,9 @@ def _table_before(move: Move, history: History) -> Move | None:
     if move.number == 0 and history.recording.script.listener not in SASL_LISTENERS:
         last_moves = _moves_on_connection_before(move, history)
         latest = last_moves[-1] if last_moves else None
-    return latest if latest is not None and latest.response_kind is ResponseKind.TABLE else None
+    if latest is None or latest.response_kind is not ResponseKind.TABLE:
+        return None
+    return latest if history.was_read(latest) else None
 
 
 def _decodes(move: Move, history: History) -> Forbidden:

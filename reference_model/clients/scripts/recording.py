@@ -81,7 +81,9 @@ class SeenConnection:
         opened_ms: when it was accepted.
         closed_ms: when it ended; None if it was open when the play ended.
         closed_by: who ended it; empty if neither side did.
-        was_reset: whether it ended with a reset (RST), and not with the end of a stream (FIN).
+        was_reset: whether it ended with a reset (RST), and not with the end of a stream (FIN). That of a client shows that it
+            had not read the last response to its end: what comes after a socket is closed, or lies unread in it then, is
+            answered with a reset (RFC 9293, 3.6.1).
         is_healthy: whether it was opened after the script had healed.
         requests: how many requests came on it, also those that are not recorded.
         api_versions_requests: how many of them were ApiVersions requests.

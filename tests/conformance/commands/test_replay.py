@@ -19,9 +19,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from conformance.assertions.evidence import ShownByTime
 from conformance.commands import replay as replay_module
-from conformance.commands.replay import replay, runs_of
-from conformance.failures.stored_failures import NoStoredFailure
+from conformance.commands.replay import BY_TIME_ALONE, replay, runs_of
+from conformance.failures.stored_failures import NoStoredFailure, read_failure
 from conformance.roles import operation as operation_module
 from fixtures.client.running_broker import Address, RunningBroker, RunningCluster
 from fixtures.client_processes.driver_process import DriverResult
@@ -31,9 +32,10 @@ from reference_model.clients.scripts.recording import Recording, SeenConnection
 from reference_model.clients.scripts.steps import steps_of
 from reference_model.profiles.listeners import PLAINTEXT
 from reports.records import OPERATION
+from reports.repeats import ShownBy
 from strategies.api_versions import build_request
 from strategies.broker_scripts import REFUSAL_WITHOUT_RANGE, always_answering
-from tests.conformance.client_plays import FAILED, HEALTHY, STOPPED, WELL
+from tests.conformance.client_plays import ABORTED, FAILED, HEALTHY, STOPPED, WELL, FakeClient
 from tests.conformance.test_operation_results import ROUTES, SILENT_AT_HOME, SWAP, led, on
 from tests.programs import needs_landlock
 from tests.reports.recorders import failure_of, key_of
@@ -61,7 +63,7 @@ TOUCHES = "import pathlib; pathlib.Path(__file__).with_name('touched').write_tex
 FALLS_BACK = "answer = ask(V0) if answer[5] == 35 else answer; sys.exit(answer[5] != 0)"
 
 
-def stored_failure(folder: Path) -> Path:
+def stored_failure(folder: Path, evidence: ShownBy = ShownBy.BYTES) -> Path:
     """Store a failure of a client that is not in the registry."""
     connection = SeenConnection(number=0, node=0, opened_ms=0)
     failure = replace(
@@ -71,6 +73,7 @@ def stored_failure(folder: Path) -> Path:
         steps=steps_of(Recording(script=SCRIPT, connections=(connection,))),
         role="client",
         script=SCRIPT,
+        evidence=evidence,
     )
     return write_failure(folder, failure)
 
@@ -245,9 +248,14 @@ def running(target: Any, _: str) -> Iterator[RunningBroker]:
 
 
 def tried_again(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, play: Any, operation: str, *options: str
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    play: Any,
+    operation: str,
+    *options: str,
+    control: str = "",
 ) -> Result:
-    """Replay a failure; whatever is tried becomes this play."""
+    """Replay a failure; whatever is tried becomes this play, and the control says this."""
     failure = replace(
         failure_of(key_of(f"{TRIED}.{operation}", CLUSTER), "the operation fails"),
         property_name="test_operation_works_or_is_refused",
@@ -258,6 +266,7 @@ def tried_again(
     monkeypatch.setattr(trial_module, "installed", lambda client: client.id)
     monkeypatch.setattr(operation_module, "PlayPool", lambda _: Prepared(play))
     monkeypatch.setattr(operation_module, "launch", running)
+    monkeypatch.setattr(trial_module, "too_slow", lambda _: control)
     path = write_failure(folder, failure)
     return CliRunner().invoke(replay, [str(path), *options])
 
@@ -287,6 +296,47 @@ def test_operation_is_judged_as_in_a_run(
     result = tried_again(tmp_path, monkeypatch, play, operation, "--client", client)
     assert result.exit_code == status, result.output
     assert said in result.output
+
+
+def test_operation_that_fails_by_time_on_a_busy_machine_is_not_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The control says so; that an operation fails by its bytes needs none."""
+    options = ("describe-groups", "--client", TRIED)
+    for play, status, said in (
+        (tried(FAILED), 10, "only time shows it, and the machine is too busy"),
+        (tried(ABORTED), 1, "still fails"),
+    ):
+        result = tried_again(
+            tmp_path, monkeypatch, play, *options, control="the machine is too busy"
+        )
+        assert (result.exit_code, said in result.output) == (status, True), result.output
+
+
+@pytest.mark.parametrize(("evidence", "said"), [(ShownBy.TIME, BY_TIME_ALONE), (ShownBy.BYTES, "")])
+def test_failure_that_only_time_showed_says_so_when_it_is_gone(
+    evidence: ShownBy, said: str, tmp_path: Path
+) -> None:
+    """The machine of its run may have been too busy."""
+    folder = stored_failure(tmp_path, evidence)
+    program = write_program(tmp_path, FALLS_BACK)
+    command = shlex.join([sys.executable, str(program), "{bootstrap}"])
+    result = CliRunner().invoke(replay, [str(folder), "--client-cmd", command])
+    assert result.exit_code == 0, result.output
+    assert (BY_TIME_ALONE in result.output) is bool(said)
+
+
+def test_client_that_fails_by_time_on_a_busy_machine_is_not_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A failure of bytes needs no control."""
+    client, stored = FakeClient(), read_failure(stored_failure(tmp_path))
+    monkeypatch.setattr(client, "too_slow", lambda: "the machine is too busy")
+    for error, status in ((ShownByTime("it hangs"), 10), (AssertionError("it is wrong"), 1)):
+        monkeypatch.setattr(replay_module, "still_fails", lambda *_, error=error: error)
+        sentence, found = replay_module._found(stored, client)
+        assert found == status
+        assert ("only time shows it, and the machine is too busy" in sentence) is (status == 10)
 
 
 def test_operation_that_a_target_does_not_have_is_wrong_usage(

@@ -108,6 +108,30 @@ def clauses_of(moves: Iterable[ForbiddenMove]) -> list[str]:
         ),
         pytest.param(
             recorded(
+                asked(4, refused((0, 2))),
+                asked(4, at_ms=2, connection=1),
+                connections=(opened(closed_ms=1, closed_by="client", was_reset=True), opened(1, at_ms=2)),
+            ),
+            id="refusal-that-was-not-read-on-the-connection-before",
+        ),
+        pytest.param(
+            recorded(
+                asked(4),
+                asked(0, at_ms=2, connection=1),
+                connections=(opened(closed_ms=1, closed_by="client", was_reset=True), opened(1, at_ms=2)),
+            ),
+            id="table-that-was-not-read-on-the-connection-before",
+        ),
+        pytest.param(
+            recorded(
+                asked(4),
+                sent(0, at_ms=2, connection=1),
+                connections=(opened(closed_ms=1, closed_by="client", was_reset=True), opened(1, at_ms=2)),
+            ),
+            id="no-versions-after-a-response-that-was-not-read",
+        ),
+        pytest.param(
+            recorded(
                 asked(4, at_ms=2, connection=1),
                 connections=(opened(closed_ms=1), opened(1, at_ms=2)),
             ),
@@ -270,6 +294,19 @@ def test_move_is_allowed(recording: Recording) -> None:
             NAMED_RANGE,
             "ApiVersions v3 on connection 1 was sent after v4 was refused with the range v0 to v2 below it",
             id="above-the-range-on-the-next-connection",
+        ),
+        pytest.param(
+            recorded(
+                *(asked(4, refused((0, 2))), asked(2, at_ms=1), asked(4, refused((0, 2)), at_ms=1)),
+                *(asked(4, at_ms=2), asked(4, at_ms=4, connection=1)),
+                connections=(
+                    opened(closed_ms=3, closed_by="client", was_reset=True),
+                    opened(1, at_ms=4),
+                ),
+            ),
+            NAMED_RANGE,
+            "ApiVersions v4 on connection 0 was sent after v4 was refused with the range v0 to v2 below it",
+            id="refusal-before-the-one-that-was-not-read",
         ),
         pytest.param(
             recorded(asked(4, refused()), asked(3, at_ms=1)),

@@ -58,6 +58,15 @@ def _rows(page: Element, caption: str) -> list[list[str]]:
     raise LookupError(caption)
 
 
+@pytest.mark.parametrize(("evidence", "is_said"), [("time", True), ("bytes", False), (7, False)])
+def test_page_says_that_only_time_shows_a_failure(
+    evidence: Any, is_said: bool, tmp_path: Path
+) -> None:
+    """A machine that was too busy may be the cause; bytes need no word."""
+    page = _page_with(tmp_path, facts=json.dumps({"evidence": evidence}))
+    assert ("Only time shows this" in text_of(page)) is is_said
+
+
 def test_bytes_are_a_table(page: Element) -> None:
     """The table has offset, bytes, field path and value of everything that was sent."""
     rows = _rows(page, "sent, 36 bytes")

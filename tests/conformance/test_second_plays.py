@@ -1,0 +1,124 @@
+"""A client that was late because it had no CPU is played again before its failure is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clauses.catalogue import catalogue
+from conformance.assertions.client_moves import assert_ends_by_itself, assert_works
+from conformance.engine.property_judge import PropertyJudge
+from conformance.engine.second_plays import LONGEST_WAIT_MS, MOST_IN_ALL, SecondPlays
+from fixtures.client_processes.driver_process import DriverResult
+from fixtures.scripted_broker.playing import Play
+from fixtures.under_test.client import ClientUnderTest
+from fixtures.under_test.plays import PlayCache
+from reference_model.clients.scripts.script import HEALTHY_SCRIPT, Script
+from reports.records import PlannedCell, Verdict
+from reports.repeats import ShownBy
+from reports.run.judged_examples import CellKey
+from reports.run.recorder import RunRecorder
+from reports.run.run_writer import RunWriter
+from tests.conformance.client_plays import ABORTED, FAILED, HEALTHY, WELL, entry
+
+CLAUSE = catalogue()["KIP-35.client-survives-nonsense"]
+LATE_MS = LONGEST_WAIT_MS + 1
+LATE_AND_FAILED, LATE_AND_ABORTED = (
+    replace(FAILED, waited_ms=LATE_MS),
+    replace(ABORTED, waited_ms=LATE_MS),
+)
+SCRIPTS = [replace(HEALTHY_SCRIPT, timeout_ms=1000 + number) for number in range(MOST_IN_ALL + 2)]
+
+
+def body(client: ClientUnderTest, script: Script) -> None:
+    """Fail by what was seen if the client is aborted, and by time if it does not work."""
+    play = client.play(script)
+    assert_ends_by_itself(client, play)
+    assert_works(play)
+
+
+class RunOfPlays:
+    """A property that is judged by plays which end one after the other as a test says."""
+
+    def __init__(self, runs: Path, *ends: DriverResult) -> None:
+        self.left = list(ends)
+        self.client = ClientUnderTest(entry(), PlayCache(self._submit), artefacts={}, too_slow=str)
+        self.client.healthy = HEALTHY
+        self.recorder = RunRecorder(
+            RunWriter(runs, catalogue=catalogue(), tier="smoke", seed=None), tier="smoke"
+        )
+        self.key = CellKey(CLAUSE.id, self.client.target.id, self.client.listener)
+        planned = PlannedCell(clause=CLAUSE.id, target=self.key.target, listener=self.key.listener)
+        self.recorder.plan([(planned, "MUST")], [])
+        self.judge = PropertyJudge(
+            self.recorder, self.client, (CLAUSE,), "test_something", second_plays=SecondPlays()
+        )
+
+    def _submit(self, script: Script) -> Future[Play]:
+        done: Future[Play] = Future()
+        recording = replace(HEALTHY.recording, script=script)
+        done.set_result(Play(recording=recording, result=self.left.pop(0)))
+        return done
+
+    def judged(self, scripts: Sequence[Script] = SCRIPTS[:1]) -> Verdict:
+        """Judge these scripts; return the verdict."""
+        for script in scripts:
+            try:
+                self.judge.judge(body, {"client": self.client, "script": script})
+            except AssertionError:
+                continue
+        return self.recorder.cells[self.key].verdict
+
+
+@pytest.mark.parametrize(
+    ("ends", "expected"),
+    [
+        ([LATE_AND_FAILED, WELL], Verdict.CONFORMS),
+        ([LATE_AND_FAILED, replace(WELL, waited_ms=LATE_MS)], Verdict.CONFORMS),
+        ([LATE_AND_FAILED, LATE_AND_FAILED, WELL], Verdict.CONFORMS),
+        ([LATE_AND_FAILED, FAILED], Verdict.VIOLATES),
+        ([LATE_AND_FAILED, ABORTED], Verdict.VIOLATES),
+        ([LATE_AND_FAILED] * 3, Verdict.VIOLATES),
+        ([FAILED], Verdict.VIOLATES),
+        ([LATE_AND_ABORTED], Verdict.VIOLATES),
+    ],
+    ids=[
+        *("once-late", "late-and-works", "late-twice", "fails-in-time", "fails-otherwise"),
+        *("always-late", "not-late", "late-but-aborted"),
+    ],
+)
+def test_late_client_is_played_again(
+    ends: list[DriverResult], expected: Verdict, tmp_path: Path
+) -> None:
+    """Only if time alone shows its failure, and a few times; the last play counts."""
+    run = RunOfPlays(tmp_path, *ends)
+    assert run.judged() is expected
+    assert run.left == []
+
+
+def test_failure_has_the_evidence_of_its_last_play(tmp_path: Path) -> None:
+    """What a second play shows is recorded in place of the first one."""
+    run = RunOfPlays(tmp_path, LATE_AND_FAILED, ABORTED)
+    run.judged()
+    (failure,) = run.recorder.cells[run.key].failures.values()
+    assert (failure.kind, failure.evidence) == ("ClientAborted", ShownBy.BYTES)
+
+
+def test_failure_that_stands_has_no_further_second_plays(tmp_path: Path) -> None:
+    """Others like it are recorded next to it."""
+    run = RunOfPlays(tmp_path, LATE_AND_FAILED, FAILED, LATE_AND_FAILED)
+    assert run.judged(SCRIPTS[:2]) is Verdict.VIOLATES
+    assert run.left == []
+
+
+def test_second_plays_are_limited(tmp_path: Path) -> None:
+    """On a machine that stays busy each of them may take long."""
+    ends: list[Any] = [*[LATE_AND_FAILED, WELL] * MOST_IN_ALL, LATE_AND_FAILED]
+    run = RunOfPlays(tmp_path, *ends)
+    assert run.judged(SCRIPTS[: MOST_IN_ALL + 1]) is Verdict.VIOLATES
+    assert run.left == []
