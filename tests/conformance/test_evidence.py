@@ -17,7 +17,6 @@ from conformance.assertions.client_moves import (
     assert_newest_metadata,
     assert_reports_error,
     assert_works,
-    assert_works_or_says_why,
 )
 from conformance.assertions.client_success import (
     assert_keeps_working,
@@ -25,6 +24,7 @@ from conformance.assertions.client_success import (
     assert_recovers,
     assert_success_is_earned,
     assert_uses_later_connections,
+    assert_works_or_says_why,
 )
 from conformance.assertions.evidence import evidence_of, kind_of
 from conformance.assertions.judging import MalformedAnswer
@@ -83,9 +83,9 @@ def ended(result: Any) -> Play:
     [
         (partial(assert_works, ended(FAILED)), TIME),
         (partial(assert_works, ended(HUNG)), TIME),
-        (partial(assert_works_or_says_why, ended(HUNG)), TIME),
-        (partial(assert_works_or_says_why, ended(FAILED)), TIME),
-        (partial(assert_works_or_says_why, ended(UNKNOWN_WORDS)), BYTES),
+        (partial(assert_works_or_says_why, FakeClient(), ended(HUNG)), TIME),
+        (partial(assert_works_or_says_why, FakeClient(), ended(FAILED)), TIME),
+        (partial(assert_works_or_says_why, FakeClient(), ended(UNKNOWN_WORDS)), BYTES),
         (partial(assert_reports_error, ended(WELL)), BYTES),
         (partial(assert_reports_error, ended(HUNG)), TIME),
         (partial(ENDS, ended(ABORTED)), BYTES),

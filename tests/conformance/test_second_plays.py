@@ -42,13 +42,22 @@ def body(client: ClientUnderTest, script: Script) -> None:
     assert_works(play)
 
 
+class WorkingClient(ClientUnderTest):
+    """A client that works with a healthy broker."""
+
+    @property
+    def healthy(self) -> Play:
+        """The play of a healthy broker."""
+        return HEALTHY
+
+
 class RunOfPlays:
     """A property that is judged by plays which end one after the other as a test says."""
 
     def __init__(self, runs: Path, *ends: DriverResult) -> None:
         self.left = list(ends)
-        self.client = ClientUnderTest(entry(), PlayCache(self._submit), artefacts={}, too_slow=str)
-        self.client.healthy = HEALTHY
+        plays = PlayCache(self._submit)
+        self.client = WorkingClient(entry(), plays, artefacts={}, too_slow=str)
         self.recorder = RunRecorder(
             RunWriter(runs, catalogue=catalogue(), tier="smoke", seed=None), tier="smoke"
         )

@@ -446,13 +446,13 @@ def test_what_a_cell_leaves_out_is_reported_by_listener(tmp_path: Path) -> None:
     ]
 
 
-def test_software_that_a_command_names_is_shown(tmp_path: Path) -> None:
-    """In the terminal and in the summary, and harmless in both."""
+def test_remarks_about_a_client_stand_in_the_summary(tmp_path: Path) -> None:
+    """They are harmless there, whatever a client names itself."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
-    recorder.named_software["mine"] = "names its software 'a\x1b[1m' to brokers"
-    sentence = "mine names its software 'a\\x1b[1m' to brokers."
-    assert sentence in _table(recorder, complete=False)
-    assert "mine names its software" in summary_markdown(recorder)
+    recorder.remarks["mine"] = "it names its software 'a\x1b[1m' to brokers"
+    summary = summary_markdown(recorder)
+    assert "Note on mine: it names its software" in summary
+    assert "\x1b" not in summary
 
 
 def test_summary_is_a_markdown_table(tmp_path: Path) -> None:

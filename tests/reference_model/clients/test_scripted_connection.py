@@ -133,13 +133,13 @@ def test_client_may_close_before_the_broker_does() -> None:
     network = ScriptedNetwork(one_node(Answer(pieces=2, delay_ms=50, then="close")))
     first, _ = network.send(about_versions(3))
     assert network.cluster.has_open_connections is False
-    network.connection.client_closed(60, left_unread=True)
+    network.connection.client_closed(60, was_reset=True)
     network.connection.client_closed(70)
     (connection,) = network.recording().connections
     assert (connection.closed_ms, connection.closed_by) == (60, "client")
-    assert connection.left_unread
+    assert connection.was_reset
     (before,) = network.recording(59).connections
-    assert (before.closed_ms, before.closed_by, before.left_unread) == (None, "", False)
+    assert (before.closed_ms, before.closed_by, before.was_reset) == (None, "", False)
     (request,) = network.seen()
     assert request.response == first.data
 
