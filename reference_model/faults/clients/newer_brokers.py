@@ -126,7 +126,7 @@ class _ReadingItsOwnEntry(ModelClient):
 
     def api_versions_response(self, link: Link, version: int) -> bytes:
         """Ask in a version with the newest header and body that the client has."""
-        if version <= NEWEST_VERSION:
+        if version <= NEWEST_SERVED:
             return super().api_versions_response(link, version)
         body = self.api_versions_body(link, NEWEST_VERSION)
         header_version = self._header_of_api_versions(NEWEST_VERSION)
