@@ -45,7 +45,7 @@ def brokers_that_split_responses() -> st.SearchStrategy[Script]:
         st.integers(0, NEWEST_VERSION),
     )
     return few | st.integers(0, NEWEST_VERSION).map(
-        lambda newest: split_response(SINGLE_BYTES, 1, newest=newest)
+        lambda newest: split_response(SINGLE_BYTES, newest=newest)
     )
 
 

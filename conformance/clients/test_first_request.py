@@ -141,8 +141,8 @@ def test_header_of_the_response_has_no_tags(client: ClientUnderTest, script: Scr
 @settings(max_examples=3)
 @example(script=split_response(5, 10))
 @example(script=split_response(2, 400))
-@example(script=split_response(SINGLE_BYTES, 1))
-@example(script=split_response(SINGLE_BYTES, 1, newest=0))
+@example(script=split_response(SINGLE_BYTES))
+@example(script=split_response(SINGLE_BYTES, newest=0))
 def test_split_response_is_read(client: ClientUnderTest, script: Script) -> None:
     """A client works with a table that comes in pieces, down to single bytes, with pauses between them."""
     if _works_usually(client, script):

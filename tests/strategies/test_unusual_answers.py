@@ -33,7 +33,7 @@ def first(script: Script) -> Answer:
     ("strategy", "is_it"),
     [
         (flexible_versions, lambda s: s == broker_up_to(3)),
-        (brokers_that_split_responses, lambda s: s == split_response(SINGLE_BYTES, 1, newest=2)),
+        (brokers_that_split_responses, lambda s: s == split_response(SINGLE_BYTES, newest=2)),
         (brokers_that_split_responses, lambda s: first(s).pieces == 2 and first(s).delay_ms > 400),
         (
             brokers_with_features_from_level_0,
