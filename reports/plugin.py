@@ -21,8 +21,9 @@ from reports.record_paths import fault_of_runs
 from reports.records import VERDICTS_WITH_FAILURES, Verdict
 from reports.run.exit_status import ENDED_EARLY, ExitStatus, exit_status_of, reason_of
 from reports.run.recorder import RunRecorder
+from reports.run.run_summary import summary_markdown
 from reports.run.run_writer import load
-from reports.run.terminal import MARKUP, remarks, summary_markdown, verdict_table
+from reports.run.terminal import MARKUP, Line, remarks, verdict_table
 from reports.run.terminal_failures import failure_lines
 from reports.verdict_labels import SYMBOLS, WORDS
 
@@ -236,7 +237,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for line in (
         *failure_lines(recorder, width=width, complete=complete),
         *verdict_table(recorder, width=width, complete=complete, status=status, reason=reason),
-        *remarks(recorder),
+        *map(Line, remarks(recorder)),
     ):
         terminalreporter.write_line(line.text, **line.markup)
     terminalreporter.write_line("")

@@ -39,7 +39,8 @@ from strategies.cluster_scripts import (
     healthy_clusters,
     rebootstrapping,
 )
-from strategies.nonsense_scripts import REFUSED_NAME, nonsense_answers, refused_for_name
+from strategies.nonsense_scripts import nonsense_answers
+from strategies.refused_name_scripts import REFUSED_NAME, refused_for_name
 from wire.api_keys import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.api_versions import (
     FIRST_FLEXIBLE_VERSION,
@@ -187,7 +188,7 @@ def secured_brokers_that_demand_rebootstrapping(listener: str) -> st.SearchStrat
 
 
 def broker_that_refuses_login(how: LoginRefusal, handshake: tuple[int, int] = (0, 1)) -> Script:
-    """Return a script of a broker with SASL that authenticates nobody.
+    """Return a script of a broker with SASL that authenticates no client.
 
     Args:
         how: how it refuses; see `ConnectionScript.refused_login`.

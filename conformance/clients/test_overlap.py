@@ -49,10 +49,7 @@ from strategies.cluster_scripts import (
     two_nodes_with,
     with_table,
 )
-from strategies.nonsense_scripts import (
-    brokers_that_heal,
-    healing,
-)
+from strategies.nonsense_scripts import brokers_that_heal, healing
 from strategies.slow_broker_scripts import (
     late_table,
     late_tables,

@@ -31,17 +31,19 @@ from strategies.nonsense_scripts import (
     UNUSABLE_TABLES,
     brokers_before_api_versions,
     brokers_that_heal,
-    brokers_that_refuse_names,
-    brokers_that_refuse_names_again_and_again,
     brokers_that_talk_nonsense,
     healing,
     healing_after_a_huge_frame,
-    name_refused_by_an_older_broker,
-    refused_again_and_again,
-    refused_for_name,
     swapping_broker,
     unasked_response,
     without_answer,
+)
+from strategies.refused_name_scripts import (
+    brokers_that_refuse_names,
+    brokers_that_refuse_names_again_and_again,
+    name_refused_by_an_older_broker,
+    refused_again_and_again,
+    refused_for_name,
 )
 from strategies.slow_broker_scripts import (
     slow_broker,

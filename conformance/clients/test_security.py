@@ -44,8 +44,8 @@ from strategies.cluster_scripts import (
     healthy_cluster,
     healthy_clusters,
 )
-from strategies.nonsense_scripts import (
-    ABSURD_SIZE,
+from strategies.nonsense_scripts import ABSURD_SIZE
+from strategies.refused_name_scripts import (
     REFUSED_NAME,
     brokers_that_refuse_names_again_and_again,
     refused_again_and_again,

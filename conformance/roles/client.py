@@ -203,7 +203,7 @@ class ClientRole(RoleInRun[ClientUnderTest]):
                 recording = judged.healthy.recording
                 recorder.stopped_short[judged.target.id] = stops_short(recording)
                 remark = names_nothing(recording)
-                # Nobody declared the name of a command, so its user has to see it.
+                # The registry declares no name of a command, so its user has to see it.
                 if not remark and judged.client.install.kind == FOREIGN:
                     remark = f"it {software_in_words(recording)}"
                 if remark:

@@ -18,7 +18,7 @@ from reference_model.clients.scripts.script import (
     Script,
     Table,
 )
-from reference_model.clients.scripts.scripted_cluster import served_table
+from reference_model.clients.scripts.served_apis import served_table
 from reference_model.profiles.listeners import SASL_LISTENERS, TLS_LISTENERS
 from wire.api_keys import API_VERSIONS_KEY
 from wire.error_codes import ErrorCode

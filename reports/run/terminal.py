@@ -1,7 +1,6 @@
-"""The verdicts of a run: in the terminal as a compact table with the page's words, readable in 80 columns, and in `summary.md`.
+"""The verdicts of a run in the terminal, as a compact table with the page's words, readable in 80 columns.
 
-`terminal_failures` has what is above the table. What conforms or does not apply is only counted, unless all is asked for. `summary.md` of
-the run folder has all verdicts as a table, and below it why cells could not be judged.
+`terminal_failures` has what is above the table. What conforms or does not apply is only counted, unless all is asked for.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.table import Table
 
-from reference_model.profiles.listeners import CONTROLLER_LISTENERS, PLAINTEXT
-from reports.escaping import markdown_text, printable
+from reference_model.profiles.listeners import CONTROLLER_LISTENERS
+from reports.escaping import printable
 from reports.grid.grid_summary import summarise
 from reports.grid.grid_tables import (
     CellFailure,
@@ -30,7 +29,7 @@ from reports.grid.grid_tables import (
     violations_first,
 )
 from reports.grid.grid_view import WITHOUT_FINDING, FoldedCell, FoldedGrid, verdict_text
-from reports.records import HEADER_FILE, UNSETTLED_VERDICTS, WORST_FIRST, Verdict
+from reports.records import UNSETTLED_VERDICTS, WORST_FIRST, Verdict
 from reports.run.judged_examples import CellKey
 from reports.run.last_line import last_line
 from reports.run.recorder import Cell, RunRecorder, vacuous_clients
@@ -126,8 +125,6 @@ BESIDE_VERDICTS = 51
 WIDEST_VERDICT = 14
 MOST_UNSETTLED = 10
 """Most clauses that could not be judged and have a row of their own, unless all is asked for."""
-_LONGEST_REASON = 500
-"""Characters; `run.json` has the complete reason of each cell."""
 MARKUP: Mapping[Verdict, Mapping[str, bool]] = {
     Verdict.VIOLATES: {"red": True, "bold": True},
     Verdict.UNEXPECTED_PASS: {"red": True},
@@ -163,10 +160,10 @@ def shortened(text: str, most: int, *, complete_in: str) -> str:
     return set_cell_size(shown, most - cell_len(end)).rstrip() + end
 
 
-def remarks(recorder: RunRecorder) -> Iterator[Line]:
-    """Yield a line for what operators should know of a client and no verdict says."""
+def remarks(recorder: RunRecorder) -> Iterator[str]:
+    """Yield what operators should know of a client and no verdict says."""
     for target, remark in recorder.remarks.items():
-        yield Line(printable(f"Note on {target}: {remark}."))
+        yield printable(f"Note on {target}: {remark}.")
 
 
 def rows_of(text: str, width: int) -> int:
@@ -353,52 +350,3 @@ def _table_lines(
         console.print(table)
     for line in captured.get().splitlines():
         yield Line(line.rstrip(), markup.get(line.partition(" ")[0], {}))
-
-
-def summary_markdown(recorder: RunRecorder) -> str:
-    """Return the verdict table as Markdown, with one line per reason why cells are inconclusive."""
-    columns = list(dict.fromkeys((key.target, key.listener) for key in recorder.cells))
-    names = [_column_name(*column) for column in columns]
-    lines = [
-        f"# Run {recorder.writer.run_id}",
-        "",
-        "| clause | level | " + " | ".join(names) + " |",
-        "|---|---|" + "---|" * len(names),
-    ]
-    for clause in dict.fromkeys(key.clause for key in recorder.cells):
-        cells = [recorder.cells.get(CellKey(clause, *column)) for column in columns]
-        level = next((cell.level for cell in cells if cell is not None), "")
-        texts = (
-            ""
-            if cell is None
-            else verdict_text(
-                cell.verdict, len(cell.violations), crashes=cell.crashes, role=recorder.role
-            )
-            for cell in cells
-        )
-        lines.append(f"| {clause} | {level} | {' | '.join(texts)} |")
-    reasons = [
-        *(
-            markdown_text(f"Note on {target}: {remark}.")
-            for target, remark in recorder.remarks.items()
-        ),
-        *(markdown_text(sentence) for sentence in vacuous_clients(recorder).values()),
-        *_reason_lines(recorder),
-    ]
-    load = f"Load of the machine: {recorder.writer.load_words}."
-    return "\n".join([*lines, *([""] if reasons else []), *reasons, "", load]) + "\n"
-
-
-def _reason_lines(recorder: RunRecorder) -> Iterator[str]:
-    for reason, affected in recorder.problems.items():
-        keys = [key for key in affected if recorder.cells[key].verdict is Verdict.INCONCLUSIVE]
-        if keys:
-            clauses = ", ".join(dict.fromkeys(key.clause for key in keys))
-            targets = ", ".join(dict.fromkeys(key.target for key in keys))
-            text = markdown_text(shortened(reason, _LONGEST_REASON, complete_in=HEADER_FILE))
-            yield f"- {SYMBOLS[Verdict.INCONCLUSIVE]} {clauses} on {targets}: {text}"
-
-
-def _column_name(target: str, listener: str) -> str:
-    """Give the name of a column; one that a pipe or a line end would break cannot be a target's or HOST:PORT."""
-    return target if listener == PLAINTEXT else f"{target} {listener}"

@@ -12,7 +12,8 @@ from reports.records import Verdict
 from reports.repeats import Repeats, Tally
 from reports.run.exit_status import ExitStatus, exit_status_of, reason_of
 from reports.run.recorder import NOT_CHOSEN, RunRecorder, vacuous_clients
-from reports.run.terminal import remarks, summary_markdown, verdict_table
+from reports.run.run_summary import summary_markdown
+from reports.run.terminal import remarks, verdict_table
 from tests.reports.recorders import (
     SIGNATURE,
     example_of,
@@ -286,7 +287,7 @@ def test_what_no_verdict_says_has_a_line(tmp_path: Path) -> None:
     assert list(remarks(recorder)) == []
     recorder.remarks[MUST.target] = "it has\x1b no name"
     (line,) = remarks(recorder)
-    assert line.text == rf"Note on {MUST.target}: it has\x1b no name."
+    assert line == rf"Note on {MUST.target}: it has\x1b no name."
 
 
 def test_run_with_a_judged_must_is_whole(tmp_path: Path) -> None:

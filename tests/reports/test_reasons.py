@@ -15,7 +15,7 @@ from reports.grid import addresses
 from reports.grid.addresses import ALLURE_RESULTS, JUNIT, SUMMARY
 from reports.grid.history_tables import HistoryTables
 from reports.records import Verdict
-from reports.run.terminal import summary_markdown
+from reports.run.run_summary import summary_markdown
 from reports.run.terminal_failures import failure_lines
 from reports.site.whole_site import render_site
 from tests.reports.recorders import CLAUSE, TARGET, example_of, facts_of, key_of, recorder_for

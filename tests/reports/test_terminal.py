@@ -14,7 +14,8 @@ from reports.records import Verdict
 from reports.repeats import Repeats, ShownBy, Tally
 from reports.run.judged_examples import CellKey
 from reports.run.recorder import RunRecorder
-from reports.run.terminal import MARKUP, MOST_UNSETTLED, summary_markdown, verdict_table
+from reports.run.run_summary import summary_markdown
+from reports.run.terminal import MARKUP, MOST_UNSETTLED, verdict_table
 from reports.run.terminal_failures import MOST_SHOWN, failure_lines
 from reports.verdict_labels import BROKER_DOUBT
 from tests.reports.recorders import (

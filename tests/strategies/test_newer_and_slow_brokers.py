@@ -16,7 +16,7 @@ from strategies.newer_broker_scripts import (
     next_releases,
     unknown_keys_of,
 )
-from strategies.nonsense_scripts import (
+from strategies.refused_name_scripts import (
     brokers_that_refuse_names,
     name_refused_by_an_older_broker,
 )

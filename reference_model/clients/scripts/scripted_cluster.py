@@ -21,7 +21,6 @@ from reference_model.clients.scripts.scripted_connection import (
     Answered,
     ScriptedConnection,
     Write,
-    served_table,
 )
 from reference_model.profiles.listeners import SASL_LISTENERS
 from wire.api_keys import FETCH_KEY, JOIN_GROUP_KEY, METADATA_KEY
@@ -31,7 +30,6 @@ __all__ = [
     "ScriptedCluster",
     "ScriptedConnection",
     "Write",
-    "served_table",
 ]
 
 MOST_ON_ONE_CONNECTION = 20

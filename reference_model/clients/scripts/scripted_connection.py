@@ -27,9 +27,9 @@ from reference_model.clients.scripts.script import (
     ConnectionScript,
     Table,
 )
-from reference_model.clients.scripts.served_apis import CLIENT_APIS, NEWEST_SERVED
+from reference_model.clients.scripts.served_apis import CLIENT_APIS, NEWEST_SERVED, served_table
 from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY, SASL_AUTHENTICATE_KEY
-from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
+from wire.api_versions import ApiVersionsRequest
 from wire.described_messages import (
     CLUSTER_APIS,
     FIRST_METADATA_WITH_AN_ERROR,
@@ -379,15 +379,6 @@ class ScriptedConnection:
             for index, (host, port) in self._addresses.items()
         ]
         return cluster_response(api, message, nodes=nodes, cluster_id=self._script.cluster_id)
-
-
-def served_table(table: Table, newest_version: int) -> Table:
-    """Return the table that a broker writes: one that says nothing else of ApiVersions lists what it supports."""
-    own = set(table.ranges_of(API_VERSIONS_KEY))
-    if newest_version == NEWEST_VERSION or own != {(0, NEWEST_VERSION)}:
-        return table
-    changed = (*table.changed, (API_VERSIONS_KEY, 0, newest_version))
-    return dataclasses.replace(table, changed=changed)
 
 
 def _lies_in(ranges: Sequence[tuple[int, int]], version: int) -> bool:

@@ -8,7 +8,7 @@ import pytest
 
 from reference_model.clients.rules.oracle import forbidden_moves
 from reference_model.clients.scripts.recording import Recording, SeenRequest
-from reference_model.clients.scripts.script import Answer
+from reference_model.clients.scripts.script import Answer, NodeScript, Script
 from tests.reference_model.clients.recordings import (
     asked,
     listing,
@@ -43,6 +43,7 @@ def gone_on(
     return recorded(
         *(asked(4, late), asked(4, own, connection=1, at_ms=10), *requests),
         connections=(opened(node=node), opened(1, at_ms=10)),
+        script=Script(nodes=(NodeScript(), NodeScript())),
     )
 
 

@@ -1,4 +1,4 @@
-"""A scripted broker that authenticates nobody: it answers a step of SASL with an error, or closes in its place."""
+"""A scripted broker that authenticates no client: it answers a step of SASL with an error, or closes in its place."""
 
 from __future__ import annotations
 
