@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -13,6 +13,7 @@ from reference_model.clients.scripts.script import (
     ITSELF,
     Answer,
     ConnectionScript,
+    LoginRefusal,
     NodeScript,
     Script,
     Table,
@@ -126,6 +127,14 @@ SCRIPTS = {
         nodes=(NodeScript(connections=(ConnectionScript(node_ids=(7, 1)),)), NodeScript())
     ),
     "sasl": Script(listener="sasl_plaintext"),
+    **{
+        f"login-refused-by-{how}": all_connections(
+            ConnectionScript(refused_login=how), listener="sasl_plaintext"
+        )
+        for how in get_args(LoginRefusal)
+        if how
+    },
+    "other-protocol": one_node(Answer(raw=b"\x15\3\3\0\2\2F"), Answer(appended=b"HTTP")),
     "sasl-of-an-old-release": broker_of("0.10.2.2", listener="sasl_plaintext"),
     "sasl-of-a-release": broker_of("3.8.1", listener="sasl_plaintext"),
     "release": broker_of("3.8.1"),
