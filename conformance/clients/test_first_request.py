@@ -164,6 +164,7 @@ def _works_usually(client: ClientUnderTest, script: Script) -> bool:
 @example(script=features_from_level_0("kraft.version"))
 @example(script=features_from_level_0(*FEATURES_FROM_0))
 @example(script=features_from_level_0("x"))
+@example(script=features_from_level_0("group.version", is_finalized=True))
 def test_feature_from_level_0_is_accepted(client: ClientUnderTest, script: Script) -> None:
     """A client works with a broker that lists features whose lowest level is 0."""
     if _works_usually(client, script):
