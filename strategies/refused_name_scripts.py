@@ -38,9 +38,7 @@ def name_refused_by_an_older_broker(newest: int = FIRST_FLEXIBLE_VERSION) -> Scr
     Args:
         newest: the newest version of ApiVersions that it supports; it refuses a newer one with its range.
     """
-    answer = Answer(
-        error_code=int(ErrorCode.INVALID_REQUEST), table=EMPTY, from_version=FIRST_FLEXIBLE_VERSION
-    )
+    answer = replace(REFUSED_NAME, from_version=FIRST_FLEXIBLE_VERSION)
     connection = ConnectionScript(newest_version=newest, answers=(answer,))
     return all_connections(connection, timeout_ms=FAILURE_MS)
 

@@ -9,7 +9,6 @@ from reference_model.clients.scripts.script import (
     ConnectionScript,
     Script,
     all_connections,
-    one_node,
 )
 from strategies.broker_scripts import LONGEST_DELAY_MS, SUCCESS_MS
 from wire.api_versions import FIRST_VERSION_WITH_ZERO_MINIMUM, NEWEST_VERSION
@@ -49,26 +48,33 @@ def brokers_that_split_responses() -> st.SearchStrategy[Script]:
     )
 
 
-def features_from_level_0(*names: str) -> Script:
-    """Return a script of a healthy broker that lists features whose lowest level is 0 and whose highest is 1."""
-    listed = tuple((name, 0, 1) for name in names)
-    return one_node(Answer(supported_features=listed), timeout_ms=SUCCESS_MS)
+def features_from_level_0(
+    *names: str, highest: int = 1, is_finalized: bool = False, newest: int = NEWEST_VERSION
+) -> Script:
+    """Return a script of a healthy broker that lists features whose lowest level is 0.
+
+    Args:
+        names: the features.
+        highest: their highest level.
+        is_finalized: whether that is their level in the cluster.
+        newest: the newest version of ApiVersions that the broker supports.
+    """
+    levels = tuple((name, highest, highest) for name in names)
+    answer = Answer(
+        supported_features=tuple((name, 0, highest) for name in names),
+        finalized_features=levels if is_finalized else (),
+        finalized_features_epoch=7 if is_finalized else -1,
+    )
+    connection = ConnectionScript(newest_version=newest, answers=(answer,))
+    return all_connections(connection, timeout_ms=SUCCESS_MS)
 
 
 def brokers_with_features_from_level_0() -> st.SearchStrategy[Script]:
-    """Healthy brokers that list one to four features of Kafka from level 0 on, finalized or not, in v4 or v5."""
-    names = st.sets(st.sampled_from(FEATURES_FROM_0), min_size=1).map(sorted)
-
-    def listing(names: list[str], highest: int, is_finalized: bool, newest: int) -> Script:
-        answer = Answer(
-            supported_features=tuple((name, 0, highest) for name in names),
-            finalized_features=tuple((name, highest, highest) for name in names)
-            if is_finalized
-            else (),
-            finalized_features_epoch=7 if is_finalized else -1,
-        )
-        connection = ConnectionScript(newest_version=newest, answers=(answer,))
-        return all_connections(connection, timeout_ms=SUCCESS_MS)
-
-    newest = st.integers(FIRST_VERSION_WITH_ZERO_MINIMUM, NEWEST_VERSION)
-    return st.builds(listing, names, st.integers(1, 3), st.booleans(), newest)
+    """Healthy brokers that list features of Kafka from level 0 on, finalized or not, in v4 or v5."""
+    return st.builds(
+        lambda names, **others: features_from_level_0(*sorted(names), **others),
+        st.sets(st.sampled_from(FEATURES_FROM_0), min_size=1),
+        highest=st.integers(1, 3),
+        is_finalized=st.booleans(),
+        newest=st.integers(FIRST_VERSION_WITH_ZERO_MINIMUM, NEWEST_VERSION),
+    )

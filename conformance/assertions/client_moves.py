@@ -45,7 +45,7 @@ FROM_OUTSIDE = frozenset({"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"})
 TOO_MUCH_MEMORY = "the client's process uses more memory than it may"
 """The start of the message about a client whose processes use more than `Client.memory_mb`."""
 MOST_KEPT_MB = 100
-"""Less than the memory of any client, and more than what the clients of the registry need for attempts that fail."""
+"""Less than any client may use, and more than what the clients of the registry need for attempts that fail."""
 MOST_GROWTH_MB = 256
 """Far more than any healthy client needs for a few requests, and less than the 352,518,912 bytes that an alert of TLS announces as a size."""
 _MOST_MOVES = 5

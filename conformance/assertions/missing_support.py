@@ -33,7 +33,9 @@ _LACKS = re.compile(
 """Words that say that something is missing, but not what: "SASL mechanism GSSAPI is not supported" has them as well."""
 _VERSIONS = re.compile(
     r"\bAPI \d+\b|\b[Bb]rokers?(?:'s)? (?:version|(?:is|are) too old)|\b[Vv]ersion of the broker"
-    r"|(?:\b[Bb]rokers?|\bKafka)[^.:;]{0,20}\b\d+\.\d+|(?<!IP )(?<!SSL )(?<!TLS )\bv\d+\b(?!\.)"
+    # No version has four numbers of which the first is not 0; an address does.
+    r"|(?:\b[Bb]rokers?|\bKafka)[^.:;]{0,20}\b(?!0\.0\.0\.0|[1-9]\d*(?:\.\d+){3})\d+\.\d+"
+    r"|(?<!IP )(?<!SSL )(?<!TLS )\bv\d+\b(?!\.)"
 )
 """The name of an API without a name, the version of a broker, or a version of an API."""
 

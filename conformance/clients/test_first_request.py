@@ -100,9 +100,10 @@ def test_request_has_the_layout_of_its_version(client: ClientUnderTest, script: 
 
 @pytest.mark.needs("sends_v3")
 @pytest.mark.clause("KIP-482.client-tags-ascending")
-@given(script=brokers_up_to_any_version())
+@given(script=brokers_up_to_any_version() | brokers_with_metadata_ranges())
 @example(script=broker_up_to(5))
 @example(script=broker_up_to(3))
+@example(script=broker_with(metadata_ranges(0, 10)))
 @example(script=two_old_nodes(4))
 def test_tags_of_requests_ascend(client: ClientUnderTest, script: Script) -> None:
     """The tags in each tag section of a client's requests ascend, each at most once."""
@@ -163,6 +164,7 @@ def _works_usually(client: ClientUnderTest, script: Script) -> bool:
 @example(script=features_from_level_0("kraft.version"))
 @example(script=features_from_level_0(*FEATURES_FROM_0))
 @example(script=features_from_level_0("x"))
+@example(script=features_from_level_0("group.version", is_finalized=True))
 def test_feature_from_level_0_is_accepted(client: ClientUnderTest, script: Script) -> None:
     """A client works with a broker that lists features whose lowest level is 0."""
     if _works_usually(client, script):

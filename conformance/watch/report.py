@@ -104,12 +104,16 @@ class WatchReport:
     def words_about(self, release: str) -> str:
         """Return what is known about all clients with one release, as a sentence without its full stop."""
         outcome = self.outcome_with(release)
+        if outcome is not worst(self._predictions_of(release)):
+            return (
+                f"every client that came works with {release}, as far as was seen, which is not all"
+            )
         concerned = sum(each.outcome is outcome for each in self._predictions_of(release))
         of_all = f"{concerned} of {counted(len(self.rows), 'client')}"
         return {
             PredictedOutcome.WORKS: f"every client works with {release}",
             PredictedOutcome.BREAKS: f"{of_all} {'breaks' if concerned == 1 else 'break'} with {release}",
-            PredictedOutcome.CANNOT_SAY: f"nothing can be said about {of_all if concerned else 'all clients'} with {release}",
+            PredictedOutcome.CANNOT_SAY: f"nothing can be said about {of_all} with {release}",
         }[outcome]
 
     def _predictions_of(self, release: str) -> list[Prediction]:

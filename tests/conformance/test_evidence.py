@@ -41,6 +41,7 @@ from tests.conformance.client_plays import (
     WELL,
     FakeClient,
     asks,
+    entry,
     worked,
 )
 from tests.reference_model.clients.recordings import asked, listing, opened, sent
@@ -50,7 +51,10 @@ from wire.exchange import Exchange, Outcome
 BYTES, TIME = ShownBy.BYTES, ShownBy.TIME
 HUNG = replace(STOPPED, killed_for="time")
 NO_METADATA = worked(asked(4))
-UNKNOWN_WORDS = replace(FAILED, detail="KafkaError: Broker: Unknown error")
+UNKNOWN_WORDS = replace(FAILED, detail="NoBrokersAvailable")
+REFUSES = replace(FAILED, detail="UnsupportedVersionException: the broker is too old")
+SAYS_NOTHING = replace(FAILED, outcome=None, detail="")
+COMMAND = FakeClient(client=entry(can_ask_again=False))
 ENDS = partial(assert_ends_by_itself, FakeClient())
 MANY = [asked(3, at_ms=n) for n in range(30)]
 ON_ONE_CONNECTION = worked(*MANY, connections=(opened(api_versions_requests=30),))
@@ -85,7 +89,9 @@ def ended(result: Any) -> Play:
         (partial(assert_works, ended(HUNG)), TIME),
         (partial(assert_works_or_says_why, FakeClient(), ended(HUNG)), TIME),
         (partial(assert_works_or_says_why, FakeClient(), ended(FAILED)), TIME),
-        (partial(assert_works_or_says_why, FakeClient(), ended(UNKNOWN_WORDS)), BYTES),
+        (partial(assert_works_or_says_why, FakeClient(), ended(UNKNOWN_WORDS)), TIME),
+        (partial(assert_works_or_says_why, FakeClient(), ended(REFUSES)), BYTES),
+        (partial(assert_works_or_says_why, COMMAND, ended(SAYS_NOTHING)), TIME),
         (partial(assert_reports_error, ended(WELL)), BYTES),
         (partial(assert_reports_error, ended(HUNG)), TIME),
         (partial(ENDS, ended(ABORTED)), BYTES),

@@ -47,6 +47,8 @@ from wire.api_keys import (
         "share groups need share.version 1, which is not supported",
         "an idempotent producer requires Kafka 0.11 or newer",
         "the broker is too old",
+        "broker 0.10.2.1 does not support it",
+        "not supported by Kafka 2.4",
     ],
 )
 def test_type_or_name_says_what_is_missing(detail: str) -> None:
@@ -65,6 +67,9 @@ def test_type_or_name_says_what_is_missing(detail: str) -> None:
         "TLS v1 is not supported",
         "unsupported protocol TLSv1.3",
         "java.lang.UnsupportedOperationException",
+        "SASL mechanism GSSAPI is not supported by broker 127.0.0.1:9092",
+        "Kafka at 10.0.0.7:9092: unsupported compression type zstd",
+        "broker 0.0.0.0: unsupported security protocol",
         "TimeoutException: no answer to InitProducerId v0",
         "Fetched nothing: not supported",
         "",

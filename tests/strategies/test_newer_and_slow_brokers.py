@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import strategies as st
 
-from reference_model.clients.scripts.script import Script
+from reference_model.clients.scripts.script import ERROR_AFTER_MS, Script
 from strategies.newer_broker_scripts import (
     brokers_with_other_apis,
     brokers_without_old_features,
@@ -19,6 +19,7 @@ from strategies.newer_broker_scripts import (
 from strategies.refused_name_scripts import (
     brokers_that_refuse_names,
     name_refused_by_an_older_broker,
+    refused_for_name,
 )
 from strategies.slow_broker_scripts import (
     brokers_that_fail_for_long,
@@ -63,3 +64,9 @@ def test_rare_script_is_drawn(
 ) -> None:
     """Each end of what a strategy varies is reached."""
     assert find_any(strategy(), extreme)
+
+
+@pytest.mark.parametrize("script", [refused_for_name(), name_refused_by_an_older_broker()])
+def test_what_follows_a_refused_name_is_a_reaction(script: Script) -> None:
+    """A broker waits with INVALID_REQUEST: what a client sends after it was not on its way before."""
+    assert first(script).delay_ms == ERROR_AFTER_MS

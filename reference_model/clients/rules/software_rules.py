@@ -21,9 +21,9 @@ def client_id_is_old(move: Move, history: History) -> Forbidden:
 
 
 def tags_ascend(move: Move, history: History) -> Forbidden:
-    """The tags of each tag section of a request ascend."""
+    """The tags of each tag section of a request ascend, each at most once."""
     if move.request.tags_descend:
-        yield TAGS_ASCEND, "has tagged fields that are not in ascending order"
+        yield TAGS_ASCEND, "has tagged fields that do not ascend, or of which one comes twice"
 
 
 HEADER_RULES = (client_id_is_old, tags_ascend)

@@ -12,7 +12,7 @@ from reference_model.clients.scripts.served_apis import API_VERSIONS_HEADERS, CL
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import decode, decode_prefix
-from wire.errors import DecodeError
+from wire.errors import DecodeError, DuplicateTag
 from wire.frames import encode_frame
 from wire.headers import (
     FLEXIBLE_REQUEST_HEADER,
@@ -86,7 +86,7 @@ def _named(request: SeenRequest, payload: bytes) -> SeenRequest:
     try:
         header, message = read_message(api, payload, request.api_version)
     except DecodeError as error:
-        return dataclasses.replace(request, problem=str(error))
+        return _unreadable(request, error)
     return dataclasses.replace(request, tags_descend=_tags_descend(header, message))
 
 
@@ -102,10 +102,16 @@ def read_message(api: Api, payload: bytes, version: int) -> tuple[RequestHeader,
     return header, message
 
 
+def _unreadable(request: SeenRequest, error: DecodeError) -> SeenRequest:
+    """Return a request that cannot be decoded, with the reason."""
+    is_twice = isinstance(error, DuplicateTag)
+    return dataclasses.replace(request, problem=str(error), tags_descend=is_twice)
+
+
 def _tags_descend(header: RequestHeader, message: Any) -> bool:
-    """Return whether a tag section of a request, at any depth, has a tag that is not higher than the one before (KIP-482, Tagged Fields)."""
+    """Return whether a tag section of a request, at any depth, has a tag that is lower than the one before (KIP-482, Tagged Fields)."""
     return any(
-        later <= earlier
+        later < earlier
         for order in (header.tag_order, *_tag_orders(message))
         for earlier, later in pairwise(order)
     )
@@ -132,13 +138,13 @@ def _decoded(request: SeenRequest, payload: bytes) -> SeenRequest:
     try:
         header, body = _read_with(InstanceIdHeader, payload, header_version, version)
     except DecodeError as error:
-        problem = str(error)
+        unreadable = _unreadable(request, error)
     else:
         return dataclasses.replace(request, body=body, tags_descend=_tags_descend(header, body))
     try:
         header, body = _read_with(_CompactHeader, payload, header_version, version)
     except DecodeError:
-        return dataclasses.replace(request, problem=problem)
+        return unreadable
     return dataclasses.replace(
         request, client_id=header.client_id, has_compact_client_id=True, body=body
     )

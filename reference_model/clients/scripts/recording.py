@@ -27,7 +27,7 @@ class SeenRequest:
         has_compact_client_id: whether its bytes make sense only with a client id of compact length, which no header has.
         body: the body, decoded exactly; None for another API, or if it cannot be decoded.
         problem: why a request of a described API cannot be decoded; empty if it can.
-        tags_descend: whether the tags of a tag section, in its header or its body, are not in ascending order.
+        tags_descend: whether the tags of a tag section, in its header or its body, are not in ascending order, or one comes twice.
         read: which read of its connection completed it, counted from 0: no response to a request of the same read can
             have been known when it was sent. None if that was not noted.
         answer: what the script, or the healthy broker after it, does with an ApiVersions request; None for another API,

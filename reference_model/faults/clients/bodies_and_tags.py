@@ -19,6 +19,8 @@ _FLEXIBLE_VERSION = 10
 """Versions of Metadata that are the newest ones of no release."""
 _DESCENDING = bytes.fromhex("02 650161 640162")
 """A section of two tagged fields, which no release knows: tag 101, then tag 100."""
+_TWICE = bytes.fromhex("02 640161 640162")
+"""A section in which tag 100 comes twice."""
 
 
 # KIP-35.client-requests-decode
@@ -102,4 +104,16 @@ class TagsOfMetadataDescend(ModelClient):
     ) -> bytes:
         if api_key == METADATA_KEY and header_version == FLEXIBLE_REQUEST_HEADER:
             body = body.removesuffix(NO_TAGS) + _DESCENDING
+        return super().exchange(link, api_key, version, body, header_version)
+
+
+@fault(TAGS_ASCEND)
+class TagOfMetadataComesTwice(ModelClient):
+    """Writes one tagged field of its own twice into the body of Metadata v10."""
+
+    def exchange(
+        self, link: Link, api_key: int, version: int, body: bytes, header_version: int
+    ) -> bytes:
+        if (api_key, version) == (METADATA_KEY, _FLEXIBLE_VERSION):
+            body = body.removesuffix(NO_TAGS) + _TWICE
         return super().exchange(link, api_key, version, body, header_version)

@@ -54,3 +54,16 @@ class KraftVersionFromLevel0IsRefusedOfNodes(_RefusingFeatures):
 
     def is_refused(self, link: Link, feature: SupportedFeatureKey) -> bool:
         return link.node is not None and feature.name == KRAFT_VERSION
+
+
+@refuses_features_of_kafka
+class FinalizedFeatureFromLevel0IsRefused(ModelClient):
+    """Expects that of features that are finalized in the cluster."""
+
+    def decoded_response(self, link: Link, version: int, body: bytes) -> ApiVersionsResponse:
+        response = super().decoded_response(link, version, body)
+        finalized = {each.name for each in response.finalized_features}
+        for each in response.supported_features:
+            if each.min_version == 0 and each.name in finalized:
+                raise Nonsense(f"the level of {each.name} lies in a range that begins with 0")
+        return response

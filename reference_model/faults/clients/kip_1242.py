@@ -40,7 +40,7 @@ def _is_first_call(client: ModelClient, name: str) -> bool:
     return True
 
 
-class _AskingWith(ModelClient):
+class AskingWith(ModelClient):
     """Asks with one id alone; the refusal counts as a passing error, because the client could not work otherwise."""
 
     def table_with(self, link: Link, ids: Ids) -> Mapping[int, Range]:
@@ -70,7 +70,7 @@ class IdsOfAnEarlierRunAreSentFirst(ModelClient):
 
 
 @fault("KIP-1242.bootstrap-sends-nothing", "KIP-1242.then-sends-both")
-class ConfiguredClusterIsSentFirst(_AskingWith):
+class ConfiguredClusterIsSentFirst(AskingWith):
     """Sends a cluster id from its configuration on its first connection, without a node id."""
 
     def negotiated_table(self, link: Link) -> Mapping[int, Range]:
@@ -80,7 +80,7 @@ class ConfiguredClusterIsSentFirst(_AskingWith):
 
 
 @fault("KIP-1242.bootstrap-sends-nothing", "KIP-1242.then-sends-both")
-class Node0IsExpectedFirst(_AskingWith):
+class Node0IsExpectedFirst(AskingWith):
     """Sends node id 0 instead of -1 on its first connection."""
 
     def negotiated_table(self, link: Link) -> Mapping[int, Range]:
@@ -101,7 +101,7 @@ class IdsAreNeverSent(ModelClient):
 
 
 @fault("KIP-1242.then-sends-both")
-class ClusterIdIsFirstSentAlone(_AskingWith):
+class ClusterIdIsFirstSentAlone(AskingWith):
     """Leaves out the node id on its first connection to a node."""
 
     def negotiated_table(self, link: Link) -> Mapping[int, Range]:

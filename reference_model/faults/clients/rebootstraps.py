@@ -6,19 +6,16 @@ from collections.abc import Mapping
 
 from reference_model.clients.model.client_connections import Link, Range
 from reference_model.clients.model.client_errors import (
-    BrokerError,
     ClientError,
     ConnectionLost,
     RebootstrapRequired,
-    RequestRefused,
 )
-from reference_model.clients.model.model_client import ModelClient
 from reference_model.clients.model.negotiation import REBOOTSTRAPS_AFTER_1_S
-from reference_model.faults.clients.kip_1242 import Ids
+from reference_model.faults.clients.kip_1242 import AskingWith, Ids
 from reference_model.faults.clients.registry import fault
 
 
-class _RemembersIds(ModelClient):
+class _RemembersIds(AskingWith):
     """Gives ids once to the bootstrap server when it begins again there, if no metadata named that server."""
 
     def is_remembered_after(self, error: ClientError) -> bool:
@@ -39,13 +36,7 @@ class _RemembersIds(ModelClient):
         if ids is None:
             return super().negotiated_table(link)
         self.notes["old"] = None
-        vars(self)["expected_ids"] = lambda _: ids
-        try:
-            return super().negotiated_table(link)
-        except RequestRefused as error:
-            raise BrokerError("the broker refused the ids") from error
-        finally:
-            del vars(self)["expected_ids"]
+        return self.table_with(link, ids)
 
 
 @fault("KIP-1242.rebootstrap-forgets-ids")

@@ -26,7 +26,7 @@ class _Masking(ModelClient):
         ranges = dict(super().ranges_in(link, response))
         for entry in response.api_keys:
             # Keys from 0 to 255 are the same in fewer bits.
-            if entry.api_key not in range(_BYTE) and self.key_of(entry.api_key) == METADATA_KEY:
+            if entry.api_key not in range(_BYTE + 1) and self.key_of(entry.api_key) == METADATA_KEY:
                 ranges[METADATA_KEY] = (entry.min_version, entry.max_version)
         return ranges
 

@@ -66,6 +66,10 @@ def test_tags_have_to_ascend(frame: bytes, descends: bool) -> None:
     assert any(move.clause == "KIP-482.client-tags-ascending" for move in moves) is descends
 
 
-def test_tag_that_comes_twice_cannot_be_decoded() -> None:
-    """The codec refuses a section with a tag that occurs twice."""
-    assert "twice" in read(about_versions(4)[:-1] + TWICE).problem
+@pytest.mark.parametrize("frame", [about_versions(4), metadata(10)], ids=["body", "metadata"])
+def test_tag_that_comes_twice_does_not_ascend(frame: bytes) -> None:
+    """Such a section cannot be decoded, and the clause about tags forbids it alone."""
+    seen = read(frame[:-1] + TWICE)
+    assert "twice" in seen.problem
+    clauses = {move.clause for move in forbidden_moves(recorded(asked(4), seen))}
+    assert clauses == {"KIP-482.client-tags-ascending"}
