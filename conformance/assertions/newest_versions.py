@@ -11,6 +11,8 @@ from wire.api_keys import (
     ADD_PARTITIONS_TO_TXN_KEY,
     END_TXN_KEY,
     FETCH_KEY,
+    OFFSET_COMMIT_KEY,
+    OFFSET_FETCH_KEY,
     PRODUCE_KEY,
     SASL_KEYS,
     TXN_OFFSET_COMMIT_KEY,
@@ -19,6 +21,8 @@ from wire.api_keys import (
 NEWEST_FOR_ALL: Mapping[int, int] = {
     PRODUCE_KEY: 11,
     FETCH_KEY: 12,
+    OFFSET_COMMIT_KEY: 9,
+    OFFSET_FETCH_KEY: 9,
     ADD_PARTITIONS_TO_TXN_KEY: 3,
     END_TXN_KEY: 4,
     TXN_OFFSET_COMMIT_KEY: 4,
@@ -26,8 +30,8 @@ NEWEST_FOR_ALL: Mapping[int, int] = {
 """The newest versions that every client can always use, by API key, if there are newer ones.
 
 Those of AddPartitionsToTxn after it are for brokers. Those of Produce, EndTxn and TxnOffsetCommit have a use in a transaction
-only if transaction.version 2 is finalized. Those of Fetch name topics by ids, which a client need not know of each topic. So
-Kafka's schemas say.
+only if transaction.version 2 is finalized. Those of Fetch, OffsetCommit and OffsetFetch name topics by ids, which a client need
+not know of each topic. So Kafka's schemas say.
 """
 
 

@@ -15,6 +15,8 @@ from wire.api_keys import (
     END_TXN_KEY,
     FETCH_KEY,
     METADATA_KEY,
+    OFFSET_COMMIT_KEY,
+    OFFSET_FETCH_KEY,
     PRODUCE_KEY,
     SASL_HANDSHAKE_KEY,
     TXN_OFFSET_COMMIT_KEY,
@@ -25,6 +27,8 @@ TABLE = listing((METADATA_KEY, 2, 6), (DESCRIBE_CLUSTER_KEY, 0, 1), (10, 0, 9))
 NEWER = {
     PRODUCE_KEY: 13,
     FETCH_KEY: 18,
+    OFFSET_COMMIT_KEY: 10,
+    OFFSET_FETCH_KEY: 10,
     ADD_PARTITIONS_TO_TXN_KEY: 5,
     END_TXN_KEY: 5,
     TXN_OFFSET_COMMIT_KEY: 6,
@@ -95,6 +99,8 @@ def test_each_request_counts(play: Play, message: str) -> None:
         pytest.param(END_TXN_KEY, 4, id="end-needs-a-feature"),
         pytest.param(TXN_OFFSET_COMMIT_KEY, 4, id="offsets-need-a-feature"),
         pytest.param(FETCH_KEY, 12, id="fetch-needs-ids-of-topics"),
+        pytest.param(OFFSET_COMMIT_KEY, 9, id="commit-needs-ids-of-topics"),
+        pytest.param(OFFSET_FETCH_KEY, 9, id="offsets-need-ids-of-topics"),
     ],
 )
 def test_version_that_a_client_need_not_use_is_none_of_both(
