@@ -59,7 +59,6 @@ def assert_works_or_says_why(client: ClientUnderTest, play: Play) -> None:
     if outcome == OK:
         return
     assert_in_time(outcome == ERROR, f"the client does not work: {saw(outcome)}")
-    assert_in_time(not _SAYS_TIMEOUT.search(detail), f"the client does not work: {detail}")
     table = play.recording.script.nodes[0].connection(0).answer(0).table
     needs = _needs(client, play)
     missing = missing_in({key: table.ranges_of(key) for key in needs}, needs)
@@ -100,7 +99,8 @@ def assert_every_success_is_earned(client: ClientUnderTest, play: Play) -> None:
     ):
         return
     unearned = _unearned_asks(play)
-    if any(_unearned_asks(client.play(healthy_cluster()))):
+    # The latest play of the client stays the one that is judged.
+    if any(_unearned_asks(client.plays.of(healthy_cluster()))):
         first_ms = min(_answers_ms(play), default=play.recording.duration_ms)
         unearned = [ask for ask in unearned if _latest_ms(ask, play) < first_ms]
     assert not unearned, (

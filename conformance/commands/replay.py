@@ -15,6 +15,7 @@ from hypothesis.errors import UnsatisfiedAssumption
 from clauses import marks
 from clauses.catalogue import CatalogueError
 from clauses.operations import clause_or_row
+from conformance.assertions.brokers_at_fault import slow_answers
 from conformance.assertions.contradictions import contradicted_must, is_of_model
 from conformance.assertions.evidence import evidence_of
 from conformance.assertions.judging import NotSeen, Unjudged
@@ -23,6 +24,7 @@ from conformance.commands.output_console import status_line
 from conformance.commands.selection import command_config_option
 from conformance.engine.planning import checks_of
 from conformance.engine.repeating import FailingExample, run_again
+from conformance.engine.repeating_plays import starved
 from conformance.failures.drawn_values import UnreadableValues, read_values
 from conformance.failures.stored_failures import NoStoredFailure, StoredFailure, read_failure
 from conformance.roles.registry import roles_named
@@ -225,10 +227,15 @@ def _found(failure: StoredFailure, judged: JudgedTarget) -> tuple[str, int]:
 
 
 def _too_slow(judged: JudgedTarget) -> str:
-    """Return why the machine is too slow to judge a client by time at this moment; "" if it is not, or the target is no client."""
-    if isinstance(judged, Trial):
-        return judged.trials.too_slow()
-    return judged.too_slow() if isinstance(judged, ClientUnderTest) else ""
+    """Return why a client that was just tried cannot be judged by time, as in a run; "" if it can, or the target is no client."""
+    if not isinstance(judged, Trial | ClientUnderTest):
+        return ""
+    latest = judged.latest
+    if latest is not None and (why := starved(latest.result.waited_ms)):
+        return why
+    if isinstance(judged, ClientUnderTest):
+        return judged.too_slow()
+    return judged.trials.too_slow() or ("" if latest is None else slow_answers(latest.recording))
 
 
 class NoLongerApplies(Exception):

@@ -63,10 +63,14 @@ class PlayedAgain:
     @property
     def too_slow(self) -> str:
         """Why the machine may be the cause; empty if it is not, or if more than time shows the failure."""
-        if self.evidence is not ShownBy.TIME or self.waited_ms <= STARVED_MS:
-            return ""
-        waited_s = self.waited_ms / 1000
-        return f"the machine is too busy: the client waited for a CPU for {waited_s:.1f} s ({load_of_machine()})"
+        return starved(self.waited_ms) if self.evidence is ShownBy.TIME else ""
+
+
+def starved(waited_ms: int) -> str:
+    """Return that a client waited for a CPU for too long to be judged by time, in words; empty if it did not."""
+    if waited_ms <= STARVED_MS:
+        return ""
+    return f"the machine is too busy: the client waited for a CPU for {waited_ms / 1000:.1f} s ({load_of_machine()})"
 
 
 class Pauses:

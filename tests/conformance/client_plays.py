@@ -78,12 +78,15 @@ class FakeClient(ClientUnderTest):
     def __init__(
         self, *, prepared: Play = HEALTHY, healthy: Play = HEALTHY, client: Client | None = None
     ) -> None:
-        super().__init__(
-            client or entry(), PlayCache(lambda _: Future()), artefacts={}, too_slow=str
-        )
+        super().__init__(client or entry(), PlayCache(self._submit), artefacts={}, too_slow=str)
         self.prepared = prepared
         self._healthy = dict.fromkeys((PLAINTEXT, SASL_PLAINTEXT, SSL), healthy)
 
     def play(self, script: Script) -> Play:
         """Return the prepared play, whatever the script is."""
         return self.prepared
+
+    def _submit(self, _: Script) -> Future[Play]:
+        done: Future[Play] = Future()
+        done.set_result(self.prepared)
+        return done

@@ -203,6 +203,9 @@ COMMAND = FakeClient(
     [
         pytest.param(READER, worked(asked(4), script=OLD), id="works"),
         pytest.param(READER, ending(OLD_WITH_SASL, NAMED), id="too-old-to-authenticate"),
+        pytest.param(
+            READER, ending(OLD_WITH_SASL, f"{NAMED}, deadlineMs=30000"), id="deadline-is-named-too"
+        ),
         pytest.param(COMMAND, ending(OLD, NAMED), id="too-old-for-a-command"),
         pytest.param(COMMAND, ending(OLD, "", None), id="command-prints-nothing"),
     ],

@@ -10,8 +10,11 @@ from conformance.assertions.client_success import assert_every_success_is_earned
 from conformance.clients import test_newer_brokers
 from fixtures.client_processes.driver_output import Ask
 from fixtures.scripted_broker.playing import Play
+from fixtures.under_test.in_memory_client import in_memory_client
 from reference_model.clients.scripts.script import Script
+from reference_model.clients.scripts.steps import steps_of
 from strategies.newer_broker_scripts import broker_with_other_apis, next_release, raised
+from strategies.slow_broker_scripts import failing_for_long
 from tests.conformance.client_plays import FAILED, STOPPED, FakeClient, ended_well, worked
 from tests.conformance.test_client_properties import (
     DESCRIBE_CLUSTER_KEY,
@@ -76,6 +79,17 @@ def test_later_success_without_an_answer_is_found() -> None:
     with pytest.raises(AssertionError, match="reports success after 220 ms, although no broker"):
         assert_every_success_is_earned(OfTwoPlays(knows=False), play)
     assert_every_success_is_earned(OfTwoPlays(knows=True), play)
+
+
+def test_unearned_success_is_recorded_with_its_own_play() -> None:
+    """The play of a healthy cluster only shows whether the client asks each time."""
+    client = in_memory_client("second-failure-in-a-row-is-a-success")
+    script = failing_for_long(first_works=True)
+    play = client.play(script)
+    with pytest.raises(AssertionError, match="reports success after"):
+        assert_every_success_is_earned(client, play)
+    assert client.script == script
+    assert client.journal == steps_of(play.recording)
 
 
 def test_success_is_not_looked_at_if_not_all_was_seen() -> None:

@@ -149,7 +149,8 @@ def on_two_connections(*requests: SeenRequest, node: int = 0) -> TriedPlay:
     """Return a play whose second connection, to a node, has these requests, and no ApiVersions request."""
     connections = (opened(0), opened(1, node=node))
     asking = (asked(3, TABLE), sent(12))
-    return ended(recorded(*asking, *requests, connections=connections))
+    script = Script(nodes=(NodeScript(), NodeScript()))
+    return ended(recorded(*asking, *requests, connections=connections, script=script))
 
 
 @pytest.mark.parametrize(

@@ -35,9 +35,10 @@ from reports.records import OPERATION
 from reports.repeats import ShownBy
 from strategies.api_versions import build_request
 from strategies.broker_scripts import REFUSAL_WITHOUT_RANGE, always_answering
-from tests.conformance.client_plays import ABORTED, FAILED, HEALTHY, STOPPED, WELL, FakeClient
+from tests.conformance.client_plays import ABORTED, FAILED, STOPPED, WELL, FakeClient
 from tests.conformance.test_operation_results import ROUTES, SILENT_AT_HOME, SWAP, led, on
 from tests.programs import needs_landlock
+from tests.reference_model.clients.recordings import asked, recorded, sent
 from tests.reports.recorders import failure_of, key_of
 from tests.written_failures import write_failure
 
@@ -210,9 +211,12 @@ def rerouted(*later: Any) -> ReroutedPlay:
     return ReroutedPlay(recording=recording, result=STOPPED, routes=ROUTES)
 
 
-def tried(result: DriverResult) -> TriedPlay:
+QUICK = recorded(asked(4, answered_ms=1), sent(12, answered_ms=2))
+
+
+def tried(result: DriverResult, recording: Recording = QUICK) -> TriedPlay:
     """Return a play of an operation with this end."""
-    return TriedPlay(recording=HEALTHY.recording, result=result)
+    return TriedPlay(recording=recording, result=result)
 
 
 GOES_ON = rerouted(*on(OTHER, connection=2))
@@ -311,6 +315,24 @@ def test_operation_that_fails_by_time_on_a_busy_machine_is_not_judged(
             tmp_path, monkeypatch, play, *options, control="the machine is too busy"
         )
         assert (result.exit_code, said in result.output) == (status, True), result.output
+
+
+@pytest.mark.parametrize(
+    ("waited_ms", "is_slow", "said"),
+    [
+        (4000, False, "the client waited for a CPU for 4.0 s"),
+        (0, True, "the broker was too slow: the client waited 9.0 s"),
+    ],
+    ids=["client-without-a-cpu", "slow-broker"],
+)
+def test_lateness_of_another_is_not_judged_next_to_a_fast_control(
+    waited_ms: int, is_slow: bool, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in the repeats of a run."""
+    recording = recorded(asked(3, answered_ms=1), sent(12, answered_ms=9001))
+    play = tried(replace(FAILED, waited_ms=waited_ms), recording if is_slow else QUICK)
+    result = tried_again(tmp_path, monkeypatch, play, "describe-groups", "--client", TRIED)
+    assert (result.exit_code, said in result.output) == (10, True), result.output
 
 
 @pytest.mark.parametrize(("evidence", "said"), [(ShownBy.TIME, BY_TIME_ALONE), (ShownBy.BYTES, "")])
