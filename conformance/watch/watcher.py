@@ -301,4 +301,7 @@ def _seen(head: RequestHead, connection: int, at_ms: int, *, response: bytes = b
     """Return a request for the oracle: its data is what was read of it."""
     payload = head.data[SIZE_BYTES:].ljust(SHORTEST_REQUEST_BYTES, b"\0")
     seen = read_request(payload, connection=connection, at_ms=at_ms)
+    if not seen.is_about_versions:
+        # The body of another API is not read, so it cannot be judged.
+        seen = replace(seen, problem="", tags_descend=False)
     return replace(seen, data=head.data, response=response)

@@ -27,6 +27,7 @@ from reference_model.broker.model.stages import Stage, Tampering
 from reference_model.faults.broker import DEFECTS
 from strategies.api_versions import build_request
 from strategies.field_values import Software
+from strategies.histories import ALONE
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 from tests.conformance.in_memory_runs import broker_with
 from wire.api_keys import API_VERSIONS_KEY
@@ -416,5 +417,5 @@ def test_another_fault_of_the_clause_is_red_in_versions_that_can_be_read() -> No
     (judged,) = (each for each in all_properties().values() if each.clauses == (OWN,))
     with assumptions_outside_hypothesis():
         with pytest.raises(JudgedElsewhere):
-            holds(judged, broker, {"sent": PLAIN_V0})
-        assert not holds(judged, broker, {"sent": PLAIN_V3})
+            holds(judged, broker, {"sent": PLAIN_V0, "history": ALONE})
+        assert not holds(judged, broker, {"sent": PLAIN_V3, "history": ALONE})
