@@ -45,6 +45,15 @@ def newest_versions(plays: Iterable[Play]) -> Mapping[int, int]:
     return newest
 
 
+def assert_as_new_as_usual(play: Play, healthy: Play) -> None:
+    """Fail if the newest version of an API that the client sends is older than that to a healthy broker, whose ranges are the same."""
+    sent, usual = newest_versions([play]), newest_versions([healthy])
+    for key in sent.keys() & usual.keys():
+        assert sent[key] >= usual[key], (
+            f"the client sends {label_of(key)} up to v{sent[key]}, and up to v{usual[key]} to a healthy broker"
+        )
+
+
 def assert_newest_common_versions(play: Play, known: Mapping[int, int]) -> None:
     """Fail unless each request has the newest version that the client and the table of its connection have in common.
 

@@ -180,6 +180,7 @@ def test_punctuation_at_an_edge_is_refused(
     history=histories(),
 )
 @example(sent=build_request(version=3, software=Software("", "")), history=ALONE)
+@example(sent=build_request(version=3, software=Software("\u00e9", "1")), history=ALONE)
 @example(sent=build_request(version=3, software=Software("", "")), history=after(Earlier.NEWEST))
 def test_refusal_is_written_in_the_request_version(
     broker: Broker, sent: Request, history: ConnectionHistory

@@ -19,7 +19,7 @@ from wire.primitives import write_int32
 ID_ECHOED = "PROTOCOL.correlation-id-echoed"
 IN_ORDER = "PROTOCOL.answers-in-order"
 SIZE_EXACT = "PROTOCOL.size-prefix-exact"
-MANY = 6
+MANY = 7
 """Number of requests in one read from which a response has a wrong id."""
 
 
@@ -78,21 +78,21 @@ def pipelined_tables_come_twice(context: RequestContext) -> None:
 
 @defect(Stage.READ, IN_ORDER)
 def first_of_many_answers_comes_twice(answers: list[bytes]) -> None:
-    """Of six or more requests that arrive together, the first gets two responses."""
+    """Of seven or more requests that arrive together, the first gets two responses."""
     if len(answers) >= MANY:
         answers.insert(0, answers[0])
 
 
 @defect(Stage.READ, IN_ORDER)
 def second_of_many_answers_has_a_wrong_id(answers: list[bytes]) -> None:
-    """Of six or more requests that arrive together, the second gets a response with the correlation id 99."""
+    """Of seven or more requests that arrive together, the second gets a response with the correlation id 99."""
     if len(answers) >= MANY:
         answers[1] = _with_id(answers[1], 99)
 
 
 @defect(Stage.READ, IN_ORDER)
 def many_answers_share_an_id(answers: list[bytes]) -> None:
-    """Six or more requests that arrive together get responses with the correlation id of the first."""
+    """Seven or more requests that arrive together get responses with the correlation id of the first."""
     if len(answers) >= MANY:
         first = answers[0][CORRELATION_ID]
         answers[:] = [_with_id(each, int.from_bytes(first, signed=True)) for each in answers]
