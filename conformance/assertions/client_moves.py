@@ -24,7 +24,7 @@ from fixtures.client_processes.driver_output import ERROR, OK
 from fixtures.client_processes.driver_process import MEMORY, TIME, DriverResult
 from fixtures.errors import HarnessError
 from fixtures.scripted_broker.playing import Play
-from fixtures.under_test.client import ClientUnderTest
+from fixtures.under_test.client import COULD_NOT_START, ClientUnderTest
 from reference_model.clients.rules.limits import left_open, loop_in, loops_on_one_connection
 from reference_model.clients.rules.moves import History
 from reference_model.clients.rules.oracle import begins_below, forbidden_moves
@@ -38,8 +38,6 @@ from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
 from wire.sasl import BARE_TOKEN
 
-NOT_STARTED = (126, 127)
-"""Exit statuses of a shell that cannot start a program."""
 FROM_OUTSIDE = frozenset({"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"})
 """Signals that a process does not send itself: somebody or the system ended it."""
 TOO_MUCH_MEMORY = "the client's process uses more memory than it may"
@@ -77,7 +75,7 @@ def check_environment(result: DriverResult) -> None:
         return
     if result.signal in FROM_OUTSIDE:
         raise HarnessError(f"the client's process was ended from outside by {result.signal}")
-    if result.outcome is None and result.exit_status in NOT_STARTED:
+    if result.outcome is None and result.exit_status in COULD_NOT_START:
         raise HarnessError(
             f"the client could not be started (exit status {result.exit_status}): {result.output.strip()}"
         )
