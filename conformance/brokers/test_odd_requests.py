@@ -64,6 +64,9 @@ def assert_handled_as_pinned(broker: Broker, sent: Request, history: ConnectionH
     assume(not (history.earlier and broker.asks_for_authentication))
     allowed = reactions(sent.data[SIZE_BYTES:], broker.profile, broker.identity)
     exchange = exchange_after(broker, history, sent)
+    if exchange.outcome is not Outcome.ANSWER:
+        # Whether a plain request is answered is judged by separate clauses.
+        assume(broker.exchange_apart(plain_like(sent)).outcome is Outcome.ANSWER)
     explained = unless_explained_by_earlier(broker, exchange, plain_like(sent))
     with violation_context(sent.broken, sent.data[:MOST_SHOWN_BYTES].hex()), explained:
         seen = (exchange.outcome, ErrorCode.NONE)

@@ -117,12 +117,19 @@ def _of_broker(
             return found
         return (PLAINTEXT,) if PLAINTEXT in found else found[:1]
 
+    @functools.cache
+    def at(fault: str, listener: str) -> Broker:
+        # As in a run, a broker is asked before its first property: what is asked inside one is a connection more in its example.
+        broker = with_fault(fault).sibling(listener)
+        broker.ask_for_table()
+        return broker
+
     return Subject(
         name=name,
         faults=faults,
         properties=properties,
         listeners=listeners,
-        at=lambda fault, listener: with_fault(fault).sibling(listener),
+        at=at,
         applies=lambda judged, _: bool(listeners(judged)),
         is_judged_over_tcp=is_judged_over_tcp,
     )

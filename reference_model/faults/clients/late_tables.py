@@ -32,8 +32,14 @@ class _NotWaiting(ModelClient):
         return min(usual, SHORT_PATIENCE_MS) if self.is_impatient(link) else usual
 
     def is_impatient(self, link: Link) -> bool:
-        """Return whether a response is not waited for."""
-        return link.number == 0 and link.table is None
+        """Return whether a response is not waited for: the first one on the first connection."""
+        return link.number == 0 and "answered" not in self.notes
+
+    def next_frame(self, link: Link) -> bytes:
+        frame = super().next_frame(link)
+        if link.number == 0:
+            self.notes["answered"] = True
+        return frame
 
     def close(self, link: Link) -> None:
         if self.is_impatient(link) and not link.reader.unread:

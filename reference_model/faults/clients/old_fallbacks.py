@@ -34,14 +34,18 @@ class OldClientGoesDownByOne(ModelClient):
 
 @fault(FALLS_BACK)
 class OldClientGoesDownByOneOnItsNextConnection(ModelClient):
-    """Knows ApiVersions up to v2, closes a connection on which that is refused without a range, and asks in v1 on the next one."""
+    """Knows ApiVersions up to v2, closes a connection on which that is refused without a range, and begins with v1 from then on."""
 
     def newest_version(self, link: Link) -> int:
         return NEWEST_OLD_VERSION
 
+    def first_version(self, link: Link) -> int:
+        kept: int | None = self.notes.get(link.address)
+        return super().first_version(link) if kept is None else kept
+
     def version_after_refusal(self, link: Link, refused: int, named: Range | None) -> int:
         if _goes_down_by_one(refused, named):
-            self._version_to_go_on_with[link.address] = refused - 1
+            self.notes[link.address] = refused - 1
             raise BrokerError("the broker does not support the version")
         return super().version_after_refusal(link, refused, named)
 

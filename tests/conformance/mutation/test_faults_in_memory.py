@@ -35,10 +35,11 @@ from conformance.mutation.tried_faults import (
 from fixtures.errors import ConnectionFailed, HarnessError
 from fixtures.registry.model_clients import MODEL
 from fixtures.under_test.broker import Broker
-from fixtures.under_test.in_memory import MODEL_PROXY
+from fixtures.under_test.in_memory import MODEL_PROXY, InMemoryBroker
 from reference_model.faults.broker import DEFECTS
 from reference_model.faults.clients import FAULTS
 from reference_model.faults.proxies import FAULTS as PROXY_FAULTS
+from reference_model.profiles.listeners import PLAINTEXT
 from reference_model.profiles.profile import REFERENCE
 
 BROKER = SUBJECTS[REFERENCE]
@@ -177,3 +178,41 @@ def test_a_defect_that_cannot_be_judged_has_not_survived() -> None:
 def test_listeners_are_those_without_tls(name: str, listeners: tuple[str, ...]) -> None:
     """A property runs in memory on its listeners without TLS, unless it needs a separate process."""
     assert listeners_in_memory(all_properties()[name]) == listeners
+
+
+@pytest.mark.parametrize(
+    ("name", "judging", "fault"),
+    [
+        (
+            MODEL,
+            "test_refusals_leave_nothing_behind",
+            "late-table-replaces-those-of-open-connections",
+        ),
+        (
+            MODEL,
+            "test_older_broker_is_served_or_refused",
+            "old-client-goes-down-by-one-on-its-next-connection",
+        ),
+        (
+            REFERENCE,
+            "test_odd_varints_go_as_pinned",
+            "flexible-versions-close-before-authentication",
+        ),
+        (
+            REFERENCE,
+            "test_tags_out_of_order_go_as_pinned",
+            "flexible-versions-close-before-authentication",
+        ),
+        (REFERENCE, "test_idle_connection_is_kept", "a-connection-that-spoke-late-is-not-served"),
+    ],
+)
+def test_a_property_blames_no_fault_of_another_clause(name: str, judging: str, fault: str) -> None:
+    """Pairs that a quick measurement met, or not, by the number of faults that there are."""
+    assert not caught_by_pinned(SUBJECTS[name], judging, [fault])
+
+
+def test_a_broker_is_asked_before_its_first_property() -> None:
+    """What a property asks first is then the same, whichever properties came before it in the process."""
+    broker = reference_broker().at("", PLAINTEXT)
+    assert isinstance(broker, InMemoryBroker)
+    assert "_versions" in vars(broker)
