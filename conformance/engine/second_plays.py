@@ -55,8 +55,9 @@ class SecondPlays:
                 error = again
             else:
                 return
-        # Others like it need no second play to be recorded next to it.
-        self._standing.add(signatures)
+        if evidence_of(error) is ShownBy.TIME:
+            # Others like it need no second play to be recorded next to it.
+            self._standing.add(signatures)
         raise error
 
 

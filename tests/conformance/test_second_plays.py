@@ -125,6 +125,15 @@ def test_failure_that_stands_has_no_further_second_plays(tmp_path: Path) -> None
     assert run.left == []
 
 
+def test_bytes_in_a_second_play_say_nothing_of_lateness(tmp_path: Path) -> None:
+    """The first play of another example may still be the machine's fault."""
+    run = RunOfPlays(tmp_path, LATE_AND_FAILED, ABORTED, LATE_AND_FAILED, WELL)
+    run.judged(SCRIPTS[:2])
+    (failure,) = run.recorder.cells[run.key].failures.values()
+    assert failure.evidence is ShownBy.BYTES
+    assert run.left == []
+
+
 def test_second_plays_are_limited(tmp_path: Path) -> None:
     """On a machine that stays busy each of them may take long."""
     ends: list[Any] = [*[LATE_AND_FAILED, WELL] * MOST_IN_ALL, LATE_AND_FAILED]

@@ -137,6 +137,16 @@ class History:
         """Return the moves on a connection."""
         return self.by_connection.get(connection.number, [])
 
+    def moves_before_connection_of(self, move: Move) -> list[Move]:
+        """Return the moves on the connection to the same node that ended last before that of a move was opened."""
+        connection = self.connection_of(move)
+        over = [
+            other
+            for other in self.earlier_connections(connection)
+            if other.closed_ms is not None and other.closed_ms <= connection.opened_ms
+        ]
+        return self.moves_on(over[-1]) if over else []
+
     def connection_of(self, move: Move) -> SeenConnection:
         """Return the connection of a move."""
         return self.recording.connections[move.request.connection]

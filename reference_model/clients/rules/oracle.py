@@ -16,7 +16,7 @@ from reference_model.clients.rules.software_rules import HEADER_RULES, SOFTWARE_
 from reference_model.clients.scripts.recording import Recording, SeenConnection
 from reference_model.profiles.known_apis import known_apis
 from reference_model.profiles.listeners import SASL_LISTENERS
-from wire.api_keys import SASL_KEYS
+from wire.api_keys import API_VERSIONS_KEY, SASL_KEYS
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
 
@@ -270,7 +270,7 @@ def _refusal_before(move: Move, history: History) -> Move | None:
     """
     latest = move.latest
     if move.number == 0:
-        last_moves = _moves_on_connection_before(move, history)
+        last_moves = history.moves_before_connection_of(move)
         latest = last_moves[-1] if last_moves else None
     if (
         latest is None
@@ -280,17 +280,6 @@ def _refusal_before(move: Move, history: History) -> Move | None:
     ):
         return None
     return latest
-
-
-def _moves_on_connection_before(move: Move, history: History) -> list[Move]:
-    """Return the moves on the connection to the same node that ended last before that of a move was opened."""
-    connection = history.connection_of(move)
-    over = [
-        other
-        for other in history.earlier_connections(connection)
-        if other.closed_ms is not None and other.closed_ms <= connection.opened_ms
-    ]
-    return history.moves_on(over[-1]) if over else []
 
 
 def _leaves_connection(move: Move, history: History) -> Forbidden:
@@ -303,13 +292,16 @@ def _leaves_connection(move: Move, history: History) -> Forbidden:
 def _keeps_flexible_table(move: Move, history: History) -> Forbidden:
     """A client that got the table in a flexible version, and can read it, does not ask for it again in an older one.
 
+    It may if the table lists the older version of ApiVersions and not the one in which it came.
     With SASL a connection may begin with v0, and the request after authentication is one of its own.
     """
     before = _table_before(move, history)
     if before is None or not move.request.is_about_versions or move.is_authenticated:
         return
-    flexible = before.request.api_version
-    if move.request.api_version < FIRST_FLEXIBLE_VERSION <= flexible:
+    asked, flexible = move.request.api_version, before.request.api_version
+    table = before.response
+    listed = [each for each in (asked, flexible) if table and table.lists(API_VERSIONS_KEY, each)]
+    if asked < FIRST_FLEXIBLE_VERSION <= flexible and listed != [asked]:
         yield (
             "KIP-511.client-reads-fixed-header",
             f"was sent although v{flexible} got the table, as if that could not be read",
@@ -320,7 +312,7 @@ def _table_before(move: Move, history: History) -> Move | None:
     """Return the request that got the latest table on a connection, or on the one to the same node that ended before without any use of it."""
     latest = move.latest
     if move.number == 0 and history.recording.script.listener not in SASL_LISTENERS:
-        last_moves = _moves_on_connection_before(move, history)
+        last_moves = history.moves_before_connection_of(move)
         latest = last_moves[-1] if last_moves else None
     if latest is None or latest.response_kind is not ResponseKind.TABLE:
         return None

@@ -17,6 +17,7 @@ from reference_model.clients.scripts.script import (
 from reference_model.profiles.listeners import SASL_PLAINTEXT
 from tests.reference_model.clients.recordings import (
     asked,
+    listing,
     opened,
     recorded,
     refused,
@@ -70,6 +71,9 @@ TWO_NODES = Script(nodes=(NodeScript(),) * 2)
             recorded(asked(4, Answer(delay_ms=5)), asked(0, at_ms=4)), id="response-not-known-yet"
         ),
         pytest.param(recorded(asked(4, refused((0, 2))), asked(0, at_ms=1)), id="refused"),
+        pytest.param(
+            recorded(asked(4, listing((18, 0, 2))), asked(2, at_ms=1)), id="table-lists-v0-to-v2"
+        ),
         pytest.param(
             recorded(
                 asked(4),
