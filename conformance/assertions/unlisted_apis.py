@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from itertools import groupby
 
 from conformance.assertions.items import Item, Problem
 from conformance.assertions.other_apis import api_for, filled_table
@@ -73,13 +72,6 @@ def _unlisted(broker: Broker) -> Iterator[Item]:
         if api_key not in listed:
             for api_version in catalogue.versions_of(api_key):
                 yield Item(catalogue.name_of(api_key), api_key, api_version)
-
-
-def oldest_and_newest(items: Iterator[Item]) -> Iterator[Item]:
-    """Yield the oldest and the newest version of each API, of items in ascending order."""
-    for _, same in groupby(items, key=lambda item: item.api_key):
-        versions = list(same)
-        yield from dict.fromkeys((versions[0], versions[-1]))
 
 
 @functools.lru_cache(maxsize=8)

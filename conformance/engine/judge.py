@@ -14,6 +14,7 @@ from conformance.engine.repeating import FailingExample
 from fixtures.errors import BrokerGone
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.judged_target import JudgedTarget
+from reference_model.profiles.listeners import first_but_for_tls
 from wire.exchange import Exchange, Step
 
 
@@ -37,9 +38,9 @@ class Judge:
 
     @property
     def is_thorough(self) -> bool:
-        """Whether a property that sends a list may send a long one: as in a standard run, on a target's first listener."""
-        assert isinstance(self._judged, Broker)
-        return self._judged.listener == next(iter(self._judged.running.addresses))
+        """Whether a property that sends a list sends a long one: on the first of the listeners that differ in TLS alone."""
+        listener, listeners = self._judged.listener, self._judged.target.listeners
+        return listener == first_but_for_tls(listener, listeners)
 
     @property
     def declared(self) -> list[str]:

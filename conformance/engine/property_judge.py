@@ -79,7 +79,6 @@ class PropertyJudge(Judge):
         super().__init__(judged, [clause.id for clause in clauses])
         self.keep_machine = recorder.keep_machine
         self._is_deep = recorder.tier == Tier.DEEP
-        self._is_secondary_listener = is_secondary_listener
         self._examples = ExampleRecorder(recorder, judged, clauses, name)
         self._limits = ExampleLimits(
             is_secondary_listener=is_secondary_listener, pinned=pinned, distance_s=distance_s
@@ -101,8 +100,8 @@ class PropertyJudge(Judge):
 
     @property
     def is_thorough(self) -> bool:
-        """Whether a property that sends a list may send a long one: on a target's first listener, and in a deep run."""
-        return self._is_deep or not self._is_secondary_listener
+        """Whether a property that sends a list sends a long one: in a deep run on every listener."""
+        return self._is_deep or super().is_thorough
 
     def judge(self, body: Body, values: Mapping[str, Any]) -> None:
         """Judge a drawn example, unless it is over the property's limits.

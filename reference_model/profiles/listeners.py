@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 PLAINTEXT = "plaintext"
 SASL_PLAINTEXT = "sasl_plaintext"
 SSL = "ssl"
@@ -35,3 +37,13 @@ TLS_LISTENERS = _with_controllers(SSL, SSL_CLIENT_AUTH, SASL_SSL)
 TLS_WITHOUT_SASL_LISTENERS = _with_controllers(SSL, SSL_CLIENT_AUTH)
 CLIENT_AUTH_LISTENERS = _with_controllers(SSL_CLIENT_AUTH)
 """Those that require a certificate of the client."""
+_PLAIN_OF = {SSL: PLAINTEXT, SSL_CLIENT_AUTH: PLAINTEXT, SASL_SSL: SASL_PLAINTEXT}
+_WITHOUT_TLS = _PLAIN_OF | {
+    CONTROLLER_LISTENER_OF[a]: CONTROLLER_LISTENER_OF[b] for a, b in _PLAIN_OF.items()
+}
+
+
+def first_but_for_tls(listener: str, listeners: Collection[str]) -> str:
+    """Return the first of a target's listeners that serves what a given one serves, with or without TLS."""
+    served = _WITHOUT_TLS.get(listener, listener)
+    return next(each for each in listeners if _WITHOUT_TLS.get(each, each) == served)
