@@ -51,7 +51,7 @@ def tried_ahead(
     broker: Broker, items: Iterable[Item], check: Check
 ) -> Iterator[tuple[Item, Check]]:
     """Yield each item with the check to call for it: the given one, or one that repeats what was found ahead."""
-    if not broker.is_shared:
+    if not broker.distance_s:
         yield from ((item, check) for item in items)
         return
     left = iter(items)
@@ -93,7 +93,7 @@ class _Failed:
     steps: tuple[Step, ...]
 
 
-ENDS_ALONE = "only the oldest and the newest version of each API; a listener that differs in TLS alone has them all"
+ENDS_ALONE = "the oldest and the newest version of each API, because another listener differs in TLS alone and has them all"
 
 
 def oldest_and_newest(items: Iterable[Item]) -> Iterator[Item]:
@@ -126,11 +126,11 @@ class Sweep(NamedTuple):
             AssertionError: the first failure, if any failure is binding.
             HarnessError: the sweep could not be completed.
         """
-        items = self.items(broker)
         if self.is_of_ranges and not judge.is_thorough:
-            items = oldest_and_newest(items)
             judge.leaves_out(ENDS_ALONE, is_bound=True)
-        failed, trouble = _check_all(judge, broker, items, self.check)
+            failed, trouble = self._check_ends(judge, broker)
+        else:
+            failed, trouble = _check_all(judge, broker, self.items(broker), self.check)
         for alike in _alike(failed, judge.declared):
             message = message_of([each.item for each in alike], alike[0].problem)
             # The smallest item comes last, because only a failure's last example is kept.
@@ -145,6 +145,22 @@ class Sweep(NamedTuple):
             # Everything judged before this point has been recorded.
             raise trouble
         judge.raise_first()
+
+    def _check_ends(
+        self, judge: Judge, broker: Broker
+    ) -> tuple[list[_Failed], HarnessError | None]:
+        """Check the ends of each range, and the whole range of an API that fails at one of them, so that all that fail are named."""
+        failed, trouble = _check_all(
+            judge, broker, oldest_and_newest(self.items(broker)), self.check
+        )
+        apis = {each.item.api_key for each in failed}
+        if not apis or trouble is not None:
+            return failed, trouble
+        ends = {*oldest_and_newest(self.items(broker))}
+        left = (item for item in self.items(broker) if item.api_key in apis and item not in ends)
+        more, trouble = _check_all(judge, broker, left, self.check)
+        place = {item: index for index, item in enumerate(self.items(broker))}
+        return sorted(failed + more, key=lambda each: place[each.item]), trouble
 
     def judge_again(self, broker: Broker, item: Item) -> None:
         """Check one item alone, if the target has it: tables differ between targets.

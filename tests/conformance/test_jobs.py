@@ -14,6 +14,7 @@ from multiprocessing.context import ForkProcess
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock, create_autospec
 
 import psutil  # type: ignore[import-untyped]
 import pytest
@@ -28,13 +29,18 @@ from conformance.engine.jobs_plugin import (
     pytest_configure,
     pytest_runtestloop,
 )
-from conformance.engine.shares import DONE, Shares, _Share
+from conformance.engine.share_process import DONE, ConformingRecorder, JudgedAlone
+from conformance.engine.shares import Shares, _Share
 from fixtures.choosing.clients import CLIENTS
+from fixtures.choosing.listeners import ListenerOfTarget
 from fixtures.launchers.built_in import launch_built_in, reference_targets
 from fixtures.registry.clients import select_clients
 from fixtures.registry.targets import newest_release
 from fixtures.under_test.trial import ChosenTrial
+from reports.records import EXAMPLE_VERDICTS, Phase, Verdict
 from reports.run.exit_status import ExitStatus
+from reports.run.judged_examples import CellKey, JudgedExample
+from reports.run.recorder import RunRecorder
 from tests.conformance.fake_targets import PREPARATORY_CONNECTIONS, FakeTarget, serve, turning
 from tests.conformance.suite_runs import (
     TIME_LIMIT_S,
@@ -53,6 +59,8 @@ SUITE = ("conformance/brokers/test_served_table.py", "conformance/brokers/test_t
 SILENCED_SUITE = SUITE[1:]
 """Few properties, because a target that has fallen silent keeps each waiting."""
 DEFECT = "reference+tags-descend"
+FAR = ("-p", "tests.conformance.waits_long")
+"""Options with which a target counts as far away."""
 OF_ONE_RUN = ("run_id", "run_date", "latency_bucket")
 """Columns that differ between two runs with the same seed."""
 
@@ -79,9 +87,8 @@ def test_three_processes_keep_the_records_of_one(tmp_path: Path) -> None:
     """
     with defective() as address:
         options = ("--bootstrap-server", address, "--hypothesis-seed", "7")
-        far = ("-p", "tests.conformance.waits_long")
         one, three = (
-            run_suite(*options, *far, "--jobs", jobs, runs=tmp_path / jobs, suite=SUITE)
+            run_suite(*options, *FAR, "--jobs", jobs, runs=tmp_path / jobs, suite=SUITE)
             for jobs in ("1", "3")
         )
     assert one.status == three.status == 1, three.output
@@ -119,7 +126,7 @@ def silenced_run(runs: Path) -> Iterator[tuple[subprocess.Popen[str], list[psuti
     asked = threading.Event()
     with serve(silent(asked)) as target:
         process = start_suite(
-            *("--bootstrap-server", target.address, "--jobs", "2", "--tier", "smoke"),
+            *("--bootstrap-server", target.address, "--jobs", "2", "--tier", "smoke", *FAR),
             runs=runs,
             suite=SILENCED_SUITE,
         )
@@ -127,10 +134,14 @@ def silenced_run(runs: Path) -> Iterator[tuple[subprocess.Popen[str], list[psuti
         yield process, shares_of(process)
 
 
-def item(test: object, *marked: str) -> Any:
+def item(test: object, *marked: str, listener: str = "plaintext") -> Any:
     """Return the part of a pytest item that is used, with these marks."""
     return SimpleNamespace(
-        config=None, session=None, obj=test, get_closest_marker=lambda name: name in marked or None
+        config=None,
+        session=None,
+        obj=test,
+        get_closest_marker=lambda name: name in marked or None,
+        callspec=SimpleNamespace(params={"broker": ListenerOfTarget(newest_release(), listener)}),
     )
 
 
@@ -182,10 +193,106 @@ def test_longest_properties_are_begun_first() -> None:
 
     class UnstartedShares(Shares):
         def _start(self) -> None:
-            begun.extend(self._waiting)
+            begun.extend(iter(self._next, None))
 
     UnstartedShares(items, jobs=1).judge()
     assert begun == [2, 3, 1, 0]
+
+
+def test_near_properties_are_judged_listener_by_listener() -> None:
+    """Each process stays on its listener while one is left there; what needs a quiet target is left to be judged alone."""
+    quiet = item(has_two, marks.QUIET)
+    items = [item(has_two), quiet, item(has_two), *[item(has_two, listener="ssl")] * 3]
+    shares = Shares(items, jobs=2, is_near=True)
+    first = shares._next()
+    shares._shares.append(_Share(ForkProcess(), multiprocessing.Pipe()[0], first))
+    assert (first, shares._next()) == (3, 0)
+    ssl = items[3].callspec.params["broker"].id
+    assert [shares._next(ssl) for _ in range(4)] == [4, 5, 2, None]
+    shares._shares.clear()
+    assert shares.judge() == [quiet]
+
+
+def test_near_property_whose_process_ends_is_judged_alone() -> None:
+    """It is not known what ended the process, and judging it here finds out."""
+    items = [item(has_two)]
+    shares = Shares(items, jobs=1, is_near=True)
+    ours, theirs = multiprocessing.Pipe()
+    theirs.close()
+    ended = SimpleNamespace(join=lambda: None, exitcode=-9, kill=lambda: None)
+    shares._shares.append(_Share(ended, ours, shares._next()))  # type: ignore[arg-type]
+    assert shares.judge() == items
+
+
+def example_with(verdict: Verdict) -> JudgedExample:
+    """Return a judged example."""
+    return JudgedExample(
+        key=CellKey("KIP-35.v0-always-served", "a-target", "plaintext"),
+        property_name="test_v0_is_served",
+        number=1,
+        phase=Phase.GENERATE,
+        verdict=verdict,
+        steps=(),
+    )
+
+
+@pytest.fixture
+def sent() -> list[Any]:
+    """Messages of a recorder."""
+    return []
+
+
+@pytest.fixture
+def conforming(sent: list[Any]) -> ConformingRecorder:
+    """A recorder of a process that judges a near target."""
+    return ConformingRecorder(
+        create_autospec(RunRecorder, instance=True, writer=Mock()), sent.append
+    )
+
+
+def test_what_conforms_is_sent(conforming: ConformingRecorder, sent: list[Any]) -> None:
+    """The property goes on."""
+    example = example_with(Verdict.CONFORMS)
+    conforming.judged(example)
+    assert (sent, conforming.is_alone) == ([("record", ("judged", (example,), {}))], False)
+
+
+@pytest.mark.parametrize("verdict", [each for each in EXAMPLE_VERDICTS if each != "conforms"])
+def test_what_does_not_conform_ends_the_property(
+    conforming: ConformingRecorder, sent: list[Any], verdict: Verdict
+) -> None:
+    """It is judged again alone, from its first example, and Hypothesis shrinks nothing before."""
+    with pytest.raises(JudgedAlone):
+        conforming.judged(example_with(verdict))
+    assert (sent, conforming.is_alone) == ([], True)
+
+
+def test_what_cannot_be_judged_is_judged_again_alone(
+    conforming: ConformingRecorder, sent: list[Any]
+) -> None:
+    """Nothing is recorded of it."""
+    example = example_with(Verdict.INCONCLUSIVE)
+    conforming.problem(example.key, "the target was slow")
+    assert conforming.is_alone
+    conforming.is_alone = False
+    conforming.inconclusive(example.key, example.property_name, "the target was slow")
+    assert (sent, conforming.is_alone) == ([], True)
+
+
+@pytest.mark.slow
+def test_near_target_has_the_cells_of_one_process(tmp_path: Path) -> None:
+    """Every failure has the same signature, and what conforms is judged by two processes."""
+    suite = ("conformance/brokers/test_tagged_fields.py", "conformance/brokers/test_frame_ends.py")
+    listeners = ("--listener", "plaintext", "--listener", "sasl_plaintext")
+    options = ("--broker", DEFECT, *listeners, "--tier", "smoke", "--hypothesis-seed", "7")
+    one, two = (
+        run_suite(*options, "--jobs", jobs, runs=tmp_path / jobs, suite=suite)
+        for jobs in ("1", "2")
+    )
+    assert "2 processes judge its 2 listeners" in two.output
+    assert one.status == two.status == 1, two.output
+    assert two.header["planned_cells"] == one.header["planned_cells"]
+    assert two.failures().keys() == one.failures().keys() != set()
 
 
 def test_process_that_ends_between_two_properties_is_replaced() -> None:
@@ -201,7 +308,7 @@ def test_process_that_ends_between_two_properties_is_replaced() -> None:
     theirs.send((DONE, None))
     theirs.close()
     with ours:
-        shares._shares.append(_Share(ForkProcess(), ours, next(shares._waiting)))
+        shares._shares.append(_Share(ForkProcess(), ours, shares._next()))
         shares._receive()
         shares._receive()
     assert replaced == [1]
@@ -242,21 +349,10 @@ def configure(*clients: str, **options: object) -> None:
     pytest_configure(config)  # type: ignore[arg-type]
 
 
-def test_several_processes_need_an_address() -> None:
-    """A target that the suite starts is judged by one process, and the run says so before anything is started."""
-    with pytest.raises(pytest.UsageError, match="--jobs 2 needs --bootstrap-server or --boot"):
-        configure(jobs=2, broker=["reference"])
-
-
 def test_operations_are_not_shared() -> None:
     """A number of processes is refused, and not ignored."""
     with pytest.raises(pytest.UsageError, match="--jobs is about the properties of a broker"):
         configure("kafkajs-2.2.4", jobs=2, bootstrap_server=["localhost:9092"])
-
-
-def test_an_address_of_a_controller_is_enough() -> None:
-    """What was started elsewhere can be shared, whatever its role."""
-    configure(jobs=2, bootstrap_server=[], bootstrap_controller="localhost:9093")
 
 
 def test_operations_of_clients_are_left_to_pytest() -> None:

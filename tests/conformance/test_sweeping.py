@@ -151,6 +151,22 @@ def test_ends_of_ranges_are_enough_where_only_tls_differs(is_thorough: bool) -> 
     assert (checked, judge.left_out) == ((ITEMS, []) if is_thorough else (ends, [ENDS_ALONE]))
 
 
+def test_all_that_fail_are_named_although_ends_are_enough() -> None:
+    """If an end fails, the whole range of its API is checked, and the failure has the words that it has elsewhere."""
+    judge, broker = RecordingJudge(), SweptBroker()
+
+    def check(_: object, item: Item) -> Exchange:
+        exchange = broker.note(Outcome.CLOSED)
+        if item in ITEMS[:3]:
+            raise Problem("closed", "details")
+        return exchange
+
+    sweep = Sweep(lambda _: ITEMS, check, is_of_ranges=True)
+    with pytest.raises(AssertionError):
+        sweep.judge_all(judge, broker)  # type: ignore[arg-type]
+    assert {message for message, _ in judge.failures} == {"Produce v0-v2: closed\ndetails"}
+
+
 def test_what_another_clause_judges_is_neither_red_nor_green() -> None:
     """Such an item is recorded with the reason, one that the clause is not about is not, and the others are judged."""
     judge, ended = run({ITEMS[0]: "not about it", ITEMS[1]: "elsewhere", ITEMS[2]: "closed"})
@@ -328,7 +344,7 @@ def test_near_target_is_tried_item_by_item() -> None:
 def test_only_what_conforms_is_taken_from_what_was_tried_together() -> None:
     """A whole batch waits at the same time; an item that fails, always or then only, is tried again on the broker itself."""
     broker = SweptBroker()
-    broker.is_shared = True
+    broker.distance_s = 1.0
     together = threading.Barrier(AT_ONCE)
     alone: list[Item] = []
 
