@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from reports.records import INPUTS_SHA256
@@ -215,9 +216,6 @@ def _text_bytes(path: Path, metadata: pq.FileMetaData) -> int:
 
 def _size_of(column: pa.Array) -> int:
     if pa.types.is_dictionary(column.type):
-        # It takes a thirtieth of a second, and most commands read no grid.
-        import pyarrow.compute as pc  # noqa: PLC0415
-
         lengths = pc.binary_length(column.dictionary).cast(pa.int64())
         return pc.sum(lengths.take(column.indices)).as_py() or 0
     if pa.types.is_struct(column.type):
