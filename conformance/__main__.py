@@ -3,50 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 
 import click
 
+from conformance.commands.command_list import COMMANDS, GROUPS
 from fixtures.cleanup.confinement import kept_from_others
 from fixtures.cleanup.ending_signals import INTERRUPTS
-from proposals import proposed_commands
 from reports.distribution import suite_version
 from reports.suite_command import SuiteCommand, check_working_folder
 
-GROUPS: Mapping[str, Mapping[str, str]] = {
-    "Judge": {name: name for name in ("judge", "matrix", "replay", "learn", "changes")},
-    "Read results": {
-        **dict.fromkeys(("summary", "diff", "upgrade"), "results"),
-        **dict.fromkeys(("explain", "clauses", "targets", "clients"), "catalogue"),
-    },
-    "Work with a cluster": {
-        "api-versions": "api_versions",
-        **{name: name for name in ("watch", "start")},
-        "reference-broker": "reference_broker",
-    },
-    "Publish": {
-        **{name: name for name in ("grid", "site", "verify")},
-        **dict.fromkeys(("rejudge", "roll-up", "py-files"), "spark_jobs"),
-    },
-    "Maintain the suite": {
-        **{name: name for name in ("mutation", "corpus", "expectations")},
-        **dict.fromkeys(("pin-artefacts", "record-tables"), "pinning"),
-        **proposed_commands(),
-    },
-}
-"""The groups of commands in the order of the help; for each command the module that defines it, of `conformance.commands` if nothing else is said."""
-COMMANDS = {
-    name: module if "." in module else f"conformance.commands.{module}"
-    for group in GROUPS.values()
-    for name, module in group.items()
-}
-
 
 class Commands(SuiteCommand, click.Group):
-    """Imports a command only when it is needed; importing all of them takes a second."""
+    """Imports a command only when it is needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands."""
@@ -54,18 +26,15 @@ class Commands(SuiteCommand, click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands in groups, each with its complete first sentence."""
-        for title, names in GROUPS.items():
-            commands = [(name, self.get_command(ctx, name)) for name in names]
+        for title, listed in GROUPS.items():
             with formatter.section(title):
-                formatter.write_dl(
-                    [(name, each.get_short_help_str(limit=1000)) for name, each in commands if each]
-                )
+                formatter.write_dl([(name, each.summary) for name, each in listed.items()])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import and return a command; None if there is no such command."""
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(COMMANDS[cmd_name])
+        module = import_module(COMMANDS[cmd_name].module)
         command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         return command
 

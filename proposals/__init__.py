@@ -30,7 +30,8 @@ class Proposal:
         source: how the ids of its clauses begin, such as "KIP-1313".
         wiki_page: its page in Kafka's wiki, as part of an address.
         clauses: its file of clauses.
-        commands: maps each of its commands to the module that defines it, without the name of the package.
+        commands: maps each of its commands to the module that defines it, without the name of the package, and to the first sentence of its
+            docstring.
         page: the function that writes its page, given the site.
         page_link: where that page is in the site, and what it is about, in words.
         tables: for each table that it exports, the types of its columns.
@@ -57,7 +58,7 @@ class Proposal:
     source: str
     wiki_page: str = ""
     clauses: str = ""
-    commands: Mapping[str, str] = field(default_factory=dict)
+    commands: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     page: str = ""
     page_link: tuple[str, str] | None = None
     tables: str = ""
@@ -107,12 +108,12 @@ def proposals() -> tuple[Proposal, ...]:
     return tuple(import_module(f"{__name__}.{name}").PROPOSAL for name in names)
 
 
-def proposed_commands() -> dict[str, str]:
-    """Return the name of the module that defines each command of a proposal."""
+def proposed_commands() -> dict[str, tuple[str, str]]:
+    """Return the name of the module that defines each command of a proposal, and the command's line in the help."""
     return {
-        name: f"{each.package}.{module}"
+        name: (f"{each.package}.{module}", summary)
         for each in proposals()
-        for name, module in each.commands.items()
+        for name, (module, summary) in each.commands.items()
     }
 
 

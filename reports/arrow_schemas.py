@@ -1,4 +1,4 @@
-"""Arrow schemas of the record tables.
+"""Arrow schemas of the record tables, and their rows as Parquet.
 
 To Arrow, the values of a dictionary column are plain strings, so rows are easy to build. Only the
 Parquet file is dictionary-encoded, and every reader decodes it transparently.
@@ -6,11 +6,14 @@ Parquet file is dictionary-encoded, and every reader decodes it transparently.
 
 from __future__ import annotations
 
+import io
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from reports.records import Column, ColumnType
 
@@ -52,3 +55,11 @@ def has_columns(found: pa.Schema, fields: Sequence[Column]) -> bool:
     return Counter((field.name, field.type) for field in known) == Counter(
         (field.name, field.type) for field in expected
     )
+
+
+def parquet_of(rows: Sequence[Mapping[str, Any]], fields: Sequence[Column]) -> bytes:
+    """Return rows of a record table as the content of a Parquet file."""
+    table = pa.Table.from_pylist(rows, schema=arrow_schema(fields))
+    data = io.BytesIO()
+    pq.write_table(table, data, use_dictionary=dictionary_columns(fields))
+    return data.getvalue()

@@ -19,13 +19,7 @@ from conformance.engine.examples_ahead import examples_at_once
 from conformance.engine.property_judge import JUDGE
 from conformance.engine.repeating import FailingExample
 from conformance.learning.alphabets import LARGE, SMALL
-from conformance.learning.learner import (
-    NotLearned,
-    costly_difference,
-    learn_listener,
-    shortest_difference,
-    suite_of,
-)
+from conformance.learning.differences import costly_difference, shortest_difference, suite_of
 from conformance.learning.querying import CostlyLetter, Listening
 from conformance.learning.subjects import listening_to, machine_of_model, model_for
 from fixtures.cleanup.ending_signals import INTERRUPTS
@@ -130,6 +124,9 @@ def learned_in_time(
     listening: Listening, model: Machine, extra_states: int, difference: MachineDifference | None
 ) -> Mapping[str, Any]:
     """Return the machine of a listener as the run keeps it; learning it may take `LEARNING_LIMIT_S`."""
+    # It imports AALpy, which takes a twentieth of a second, and only a target that differs is learned.
+    from conformance.learning.learner import NotLearned, learn_listener  # noqa: PLC0415
+
     end = time.monotonic() + LEARNING_LIMIT_S
 
     def check(*_: object) -> None:

@@ -6,6 +6,10 @@ import sys
 
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Column, Table
+
+WIDTH_OF_LISTS = 1000
+"""Columns of a piped list, wide enough that no line is wrapped: piped output has one entry per line."""
 
 
 def output_console(*, piped_width: int, markup: bool = False) -> Console:
@@ -27,3 +31,8 @@ def status_line(words: str) -> Progress:
     line = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
     line.add_task(words, total=None)
     return line
+
+
+def borderless_table(first: str, *others: str) -> Table:
+    """Return a table with these columns, the first of which is never wrapped."""
+    return Table(Column(first, no_wrap=True), *others, box=None, pad_edge=False)

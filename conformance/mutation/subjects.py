@@ -19,11 +19,9 @@ from conformance.mutation.properties import (
 from conformance.roles.client import unmet_need
 from fixtures.client.patience import Patience
 from fixtures.launchers.built_in import reference_targets
-from fixtures.registry.model_clients import MODEL
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.client import ClientUnderTest
 from fixtures.under_test.in_memory import (
-    MODEL_PROXY,
     InMemoryBroker,
     InMemoryTarget,
     in_memory_proxy,
@@ -31,12 +29,14 @@ from fixtures.under_test.in_memory import (
 )
 from fixtures.under_test.in_memory_client import in_memory_client
 from proposals import proposals
+from reference_model.clients.model.negotiation import MODEL
 from reference_model.faults import clients as client_faults
 from reference_model.faults.broker import DEFECTS, Defect
 from reference_model.faults.planted import Fault
 from reference_model.faults.proxies import FAULTS as PROXY_FAULTS
 from reference_model.profiles.listeners import PLAINTEXT
 from reference_model.profiles.profile import NEWEST_RELEASE, REFERENCE, usual_quorum
+from reference_model.proxies.model_proxy import MODEL_PROXY
 
 BrokerWith = Callable[[str], Broker]
 """Returns a broker with a fault, or the plain one for an empty name; the same name returns the same instance."""

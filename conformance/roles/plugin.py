@@ -43,6 +43,9 @@ from reports.run.recorder import RunRecorder
 from reports.run.run_writer import RunWriter
 from strategies.hypothesis_adapter import is_drawn, pinned_examples, set_seed
 
+_OF_OTHERS = pytest.StashKey[set[Path]]()
+"""The folders of the properties of other roles than that of the run."""
+
 
 def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
     """Register the modules of the roles as plugins, so that each can bring options, hooks and fixtures of its own."""
@@ -175,8 +178,10 @@ def pytest_collection(session: pytest.Session) -> None:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Collect only the properties of the run's role."""
-    every = {folder for role in roles_of(config) for folder in role.folders()}
-    return True if collection_path in every - {*role_of_run(config).folders()} else None
+    if _OF_OTHERS not in config.stash:
+        every = {folder for role in roles_of(config) for folder in role.folders()}
+        config.stash[_OF_OTHERS] = every - {*role_of_run(config).folders()}
+    return True if collection_path in config.stash[_OF_OTHERS] else None
 
 
 @pytest.hookimpl(wrapper=True)

@@ -9,7 +9,13 @@ PROPOSAL = Proposal(
     source="KIP-1313",
     wiki_page="KIP-1313%3A+Client+instance+ID+in+all+request+headers",
     clauses="kip_1313.toml",
-    commands={"schemas": "commands.schemas", "discovery": "discovery"},
+    commands={
+        "schemas": ("commands.schemas", "Commands about Kafka's message schema files."),
+        "discovery": (
+            "discovery",
+            "Measure how releases answer unknown requests (KIP-1313).",
+        ),
+    },
     page="page:write_proposal",
     page_link=("proposal.html", "what its new request header would break"),
     tables="page:COLUMNS",

@@ -34,6 +34,8 @@ from wire.headers import (
     request_header_version,
 )
 
+MODEL_PROXY = "model-proxy"
+"""The proxy's id; "model-proxy+<fault>" with a planted fault."""
 LOWERED_KEYS = {METADATA_KEY: 8}
 """The proxy lists fewer versions of these APIs than its upstream: by key, the newest version that it knows."""
 NO_RESPONSE = b""

@@ -13,7 +13,6 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from reports.grid.table_rows import ROW_KEYS, read_rows
 from reports.records import NOT_RECORDED, TABLES_FOLDER, Verdict
 from reports.repeats import stored_leave_open
 from wire.foreign_json import read_foreign_json
@@ -261,6 +260,9 @@ def read_history_tables(out_dir: Path) -> HistoryTables:
 
 def read_history_table(out_dir: Path, name: str) -> tuple[Any, ...] | None:
     """Read one of these tables, sorted by its row key; None if the roll-up did not write it."""
+    # It imports Arrow, which takes more than a tenth of a second; what shows a run needs the classes of this module alone.
+    from reports.grid.table_rows import ROW_KEYS, read_rows  # noqa: PLC0415
+
     tables = out_dir / TABLES_FOLDER
     if not (tables / f"{name}.parquet").exists():
         return None

@@ -30,7 +30,6 @@ from reports.repeats import Repeats, ShownBy, repeat_facts
 from reports.run.client_reproducer import play_data, render_client_reproducer
 from reports.run.hex_dump import layout_of_answer, render_exchange, render_play, sentinel_word
 from reports.run.hidden_token_steps import A_TOKEN, hidden_tokens
-from reports.run.packet_capture import render_capture
 from reports.verdict_labels import CRASH_KINDS
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import ApiVersionsResponse
@@ -351,6 +350,9 @@ def _sent(step: Step) -> tuple[bytes, ...]:
 def failure_files(failure: Failure) -> Iterator[tuple[str, bytes]]:
     """Yield name and content of the files of a failure."""
     if failure.steps or failure.is_of_client:
+        # Its 200 modules of protocols take a thirtieth of a second, and most runs have no failure.
+        from reports.run.packet_capture import render_capture  # noqa: PLC0415
+
         if failure.is_reproducible:
             yield REPRODUCER_FILE, render_reproducer(failure).encode()
         yield DUMP_FILE, render_dump(failure).encode()

@@ -11,7 +11,7 @@ BARE = Proposal(package="proposals", source="KIP-0")
 WITH_PARTS = Proposal(
     package="proposals",
     source="KIP-1",
-    commands={"try": "commands.trying"},
+    commands={"try": ("commands.trying", "Try it.")},
     brokers={"kip-1": "broker:make"},
     client_apis="__init__:ENTRIES",
 )
@@ -37,7 +37,7 @@ def test_parts_of_all_proposals_are_asked_for() -> None:
     assert merged("client_apis") == {"KIP-1": "__init__:ENTRIES"}
     assert list(provided("page")) == []
     assert proposed_brokers() == {"kip-1": WITH_PARTS}
-    assert proposed_commands() == {"try": "proposals.commands.trying"}
+    assert proposed_commands() == {"try": ("proposals.commands.trying", "Try it.")}
 
 
 def test_properties_have_a_folder_per_role() -> None:

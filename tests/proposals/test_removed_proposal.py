@@ -25,8 +25,8 @@ ABOUT_PROPOSALS = (
 WHAT_IS_THERE = """
 import json, pathlib, sys
 from clauses.catalogue import catalogue
-from conformance.__main__ import COMMANDS
-from conformance.commands.catalogue import PLANTED
+from conformance.commands.command_list import COMMANDS
+from conformance.commands.explain import PLANTED
 from conformance.commands.mutation import SUBJECTS
 from conformance.roles.client import NEEDS as CLIENT_NEEDS
 from conformance.roles.broker import NEEDS

@@ -9,8 +9,8 @@ from itertools import groupby
 import click
 
 from clauses.catalogue import Clause, catalogue
-from conformance.__main__ import GROUPS
 from conformance.__main__ import main as console_script
+from conformance.commands.command_list import GROUPS
 from conformance.commands.judge import OF_PYTEST
 from conformance.commands.suite_options import suite_options
 from reference_model.broker.rules.reaction import Choice

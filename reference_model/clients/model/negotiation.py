@@ -34,6 +34,8 @@ WITHOUT_IDS = frozenset({WITHOUT_CLUSTER_CHECK, WITHOUT_REBOOTSTRAP})
 """The options with which it sends no ids."""
 OPTIONS = (WITHOUT_CLUSTER_CHECK, WITHOUT_REBOOTSTRAP, REBOOTSTRAPS_AFTER_1_S)
 
+MODEL = "model"
+"""The client's id; "model+<fault>" with a planted fault."""
 SOFTWARE_NAME = "kafka-conformance-model"
 SOFTWARE_VERSION = "1.0"
 

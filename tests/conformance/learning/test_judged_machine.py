@@ -13,10 +13,10 @@ from click.testing import CliRunner
 from clauses import marks
 from clauses.tiers import Tier
 from conformance.assertions.judging import JudgedElsewhere
-from conformance.brokers import test_learned_machine
 from conformance.brokers.test_learned_machine import learned_in_time, message, word_agrees
 from conformance.commands.replay import replay
 from conformance.engine.planning import is_left_out
+from conformance.learning import learner
 from conformance.mutation.properties import all_properties, holds
 from fixtures.errors import HarnessError
 from fixtures.tiers import Kind
@@ -122,7 +122,7 @@ def test_a_machine_that_cannot_be_learned_is_kept_as_such(monkeypatch: pytest.Mo
     def gives_up(*_: object) -> Learned:
         raise HarnessError("it kept us waiting")
 
-    monkeypatch.setattr(test_learned_machine, "learn_listener", gives_up)
+    monkeypatch.setattr(learner, "learn_listener", gives_up)
     difference = MachineDifference(word=("v0",), seen=("closed",), expected=("NONE v0 full",))
     kept = learned_in_time(listening(), model_machine(), 0, difference)
     learned = from_json(json.loads(json.dumps(kept)))

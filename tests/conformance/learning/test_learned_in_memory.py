@@ -8,12 +8,8 @@ from pathlib import Path
 import pytest
 
 from conformance.learning.alphabets import LARGE
-from conformance.learning.learner import (
-    learn_listener,
-    learn_machine,
-    shortest_difference,
-    suite_of,
-)
+from conformance.learning.differences import shortest_difference, suite_of
+from conformance.learning.learner import learn_listener, learn_machine
 from reference_model.profiles.listeners import CONTROLLER, PLAINTEXT, SASL_PLAINTEXT
 from reports.machines.machine import (
     Machine,

@@ -9,7 +9,8 @@ from itertools import count
 import pytest
 
 from conformance.learning import learner
-from conformance.learning.learner import learn_listener, shortest_difference
+from conformance.learning.differences import shortest_difference
+from conformance.learning.learner import learn_listener
 from conformance.learning.querying import CostlyLetter, Listening
 from fixtures.client.connection import Connection
 from fixtures.client.running_broker import SaslAccess

@@ -33,14 +33,15 @@ from conformance.mutation.tried_faults import (
     examples_to_kill,
 )
 from fixtures.errors import ConnectionFailed, HarnessError
-from fixtures.registry.model_clients import MODEL
 from fixtures.under_test.broker import Broker
-from fixtures.under_test.in_memory import MODEL_PROXY, InMemoryBroker
+from fixtures.under_test.in_memory import InMemoryBroker
+from reference_model.clients.model.negotiation import MODEL
 from reference_model.faults.broker import DEFECTS
 from reference_model.faults.clients import FAULTS
 from reference_model.faults.proxies import FAULTS as PROXY_FAULTS
 from reference_model.profiles.listeners import PLAINTEXT
 from reference_model.profiles.profile import REFERENCE
+from reference_model.proxies.model_proxy import MODEL_PROXY
 
 BROKER = SUBJECTS[REFERENCE]
 DEEP = "test_every_negative_version_gets_unsupported_version"

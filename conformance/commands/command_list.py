@@ -1,0 +1,82 @@
+"""What the console script knows of its commands without importing them: importing all of them takes a second."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from proposals import proposed_commands
+
+
+class ListedCommand(NamedTuple):
+    """Where a command is, and its line in the help.
+
+    Attributes:
+        module: the module that defines it.
+        summary: the first sentence of its docstring.
+    """
+
+    module: str
+    summary: str
+
+
+def _listed(module: str, summary: str) -> ListedCommand:
+    return ListedCommand(f"conformance.commands.{module}", summary)
+
+
+GROUPS: Mapping[str, Mapping[str, ListedCommand]] = {
+    "Judge": {
+        "judge": _listed("judge", "Judge a broker, a proxy or a client."),
+        "matrix": _listed("matrix", "Judge many targets or clients, each in a run of its own."),
+        "replay": _listed("replay", "Judge stored failures again: do they still fail?"),
+        "learn": _listed("learn", "Learn how connections behave, and compare with the model."),
+        "changes": _listed("changes", "Find the releases that began to treat bytes differently."),
+    },
+    "Read results": {
+        "summary": _listed("results", "Show on one page what a run or a grid found."),
+        "diff": _listed("results", "Show what changed from run or grid A to B."),
+        "upgrade": _listed("results", "Show what changes from release A of Apache Kafka to B."),
+        "explain": _listed("explain", "Show a clause, its source, properties and defects."),
+        "clauses": _listed("catalogue", "List the clauses in the catalogue."),
+        "targets": _listed("registry", "List the targets that --broker accepts."),
+        "clients": _listed("registry", "List the clients that --client accepts."),
+    },
+    "Work with a cluster": {
+        "api-versions": _listed(
+            "api_versions", "Show which requests the brokers of a cluster support."
+        ),
+        "watch": _listed("watch", "Watch what a program sends; say which releases refuse it."),
+        "start": _listed("start", "Start a broker to work with, and end it on Ctrl-C."),
+        "reference-broker": _listed(
+            "reference_broker", "Serve the reference broker until standard input ends."
+        ),
+    },
+    "Publish": {
+        "grid": _listed("grid", "Roll up run folders (or folders of them) into one grid."),
+        "site": _listed("site", "Make the site of a grid whose tables a cluster made."),
+        "verify": _listed("verify", "Check that a published grid follows from its runs."),
+        "rejudge": _listed("spark_jobs", "Judge stored exchanges again, by the current oracle."),
+        "roll-up": _listed(
+            "spark_jobs", "Roll up runs into the tables of a grid, without its pages."
+        ),
+        "py-files": _listed(
+            "spark_jobs", "Write the files that spark-submit needs for the roll-up."
+        ),
+    },
+    "Maintain the suite": {
+        "mutation": _listed("mutation", "Check that the suite finds every planted defect."),
+        "corpus": _listed("corpus", "Maintain the stored inputs that the deep tier replays."),
+        "expectations": _listed(
+            "expectations", "Print declarations for the violations that a run saw."
+        ),
+        "pin-artefacts": _listed(
+            "pinning", "Write the hashes of a target's artefacts to its file."
+        ),
+        "record-tables": _listed(
+            "pinning", "Record what releases advertise, for the reference model."
+        ),
+        **{name: ListedCommand(*each) for name, each in proposed_commands().items()},
+    },
+}
+"""The groups of commands in the order of the help."""
+COMMANDS = {name: each for group in GROUPS.values() for name, each in group.items()}
