@@ -17,19 +17,15 @@ from reports.run.judged_examples import CellKey, JudgedExample
 from reports.run.recorder import RunRecorder
 
 RECORD, REPORT, DONE, ALONE = "record", "report", "done", "alone"
-"""The kinds of messages: a call of the recorder, a report of pytest, the end of a property, and that of one to be judged again alone."""
+"""The kinds of messages: calls of the recorder, a report of pytest, the end of a property, and that of one to be judged again alone."""
 
 _Send = Callable[[tuple[str, Any]], None]
+RecorderCall = tuple[str, tuple[Any, ...], dict[str, Any]]
+"""A call of the recorder: name, arguments, named arguments."""
 
 
 class SentRecorder:
-    """A recorder whose calls are also sent; the process that receives them repeats them on its own recorder.
-
-    Attributes:
-        is_alone: whether the property is to be judged again alone.
-    """
-
-    is_alone = False
+    """A recorder whose calls are also sent; the process that receives them repeats them on its own recorder."""
 
     def __init__(self, recorder: RunRecorder, send: _Send) -> None:
         """Record from now on without writing to the run folder, which the other process keeps."""
@@ -43,10 +39,17 @@ class SentRecorder:
             return known
 
         def record(*arguments: Any, **named: Any) -> Any:
-            self._send((RECORD, (name, arguments, named)))
+            self._keep((name, arguments, named))
             return known(*arguments, **named)
 
         return record
+
+    def _keep(self, call: RecorderCall) -> None:
+        self._send((RECORD, [call]))
+
+    def end_property(self) -> str:
+        """Return the kind of message that ends a property."""
+        return DONE
 
 
 class JudgedAlone(Skipped):
@@ -54,7 +57,12 @@ class JudgedAlone(Skipped):
 
 
 class ConformingRecorder(SentRecorder):
-    """A recorder of what conforms; a property that does anything else is to be judged again alone."""
+    """A recorder of what conforms, which is sent when a property ends; one that does anything else is to be judged again alone."""
+
+    def __init__(self, recorder: RunRecorder, send: _Send) -> None:
+        super().__init__(recorder, send)
+        self._calls: list[RecorderCall] = []
+        self._is_alone = False
 
     def judged(self, example: JudgedExample) -> None:
         """Record an example that conforms.
@@ -63,17 +71,30 @@ class ConformingRecorder(SentRecorder):
             JudgedAlone: it does not.
         """
         if example.verdict is not Verdict.CONFORMS:
-            self.is_alone = True
+            self._is_alone = True
             raise JudgedAlone
         self.__getattr__("judged")(example)
 
     def inconclusive(self, key: CellKey, property_name: str, reason: str) -> None:
         """Note that a property could not be judged."""
-        self.is_alone = True
+        self._is_alone = True
 
     def problem(self, key: CellKey, reason: str) -> None:
         """Note that an example could not be judged."""
-        self.is_alone = True
+        self._is_alone = True
+
+    def _keep(self, call: RecorderCall) -> None:
+        # Sent together, what examples have in common is sent once.
+        self._calls.append(call)
+
+    def end_property(self) -> str:
+        """Send what conforms; return the kind of message that ends the property."""
+        calls, self._calls = self._calls, []
+        is_alone, self._is_alone = self._is_alone, False
+        if is_alone:
+            return ALONE
+        self._send((RECORD, calls))
+        return DONE
 
 
 class _SentReports:
@@ -127,6 +148,5 @@ def judge_share(
             return
         item = items[index]
         # The next property is not known yet. The session in its place keeps the fixtures that all of them share.
-        recorder.is_alone = False
         item.ihook.pytest_runtest_protocol(item=item, nextitem=item.session)
-        send((ALONE if recorder.is_alone else DONE, None))
+        send((recorder.end_property(), None))

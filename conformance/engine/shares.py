@@ -31,6 +31,7 @@ from conformance.engine.share_process import (
     RECORD,
     REPORT,
     ConformingRecorder,
+    RecorderCall,
     SentRecorder,
     judge_share,
 )
@@ -64,13 +65,13 @@ class _Result:
     """What a process sent about one property.
 
     Attributes:
-        records: the calls of the recorder, in order: name, arguments, named arguments.
+        records: the calls of the recorder, in order.
         reports: pytest's reports, as it serializes them.
         is_complete: whether the property was judged to its end.
         is_alone: whether this process is to judge it, after all others.
     """
 
-    records: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = field(default_factory=list)
+    records: list[RecorderCall] = field(default_factory=list)
     reports: list[dict[str, Any]] = field(default_factory=list)
     is_complete: bool = False
     is_alone: bool = False
@@ -215,7 +216,7 @@ class Shares:
                 self._replace(share)
                 continue
             if kind == RECORD:
-                result.records.append(content)
+                result.records += content
             elif kind == REPORT:
                 result.reports.append(content)
             else:

@@ -29,7 +29,7 @@ from conformance.engine.jobs_plugin import (
     pytest_configure,
     pytest_runtestloop,
 )
-from conformance.engine.share_process import DONE, ConformingRecorder, JudgedAlone
+from conformance.engine.share_process import ALONE, DONE, ConformingRecorder, JudgedAlone
 from conformance.engine.shares import Shares, _Share
 from fixtures.choosing.clients import CLIENTS
 from fixtures.choosing.listeners import ListenerOfTarget
@@ -251,10 +251,11 @@ def conforming(sent: list[Any]) -> ConformingRecorder:
 
 
 def test_what_conforms_is_sent(conforming: ConformingRecorder, sent: list[Any]) -> None:
-    """The property goes on."""
+    """It comes when the property ends, because the process that shows the run takes whole properties."""
     example = example_with(Verdict.CONFORMS)
     conforming.judged(example)
-    assert (sent, conforming.is_alone) == ([("record", ("judged", (example,), {}))], False)
+    assert conforming.end_property() == DONE
+    assert sent == [("record", [("judged", (example,), {})])]
 
 
 @pytest.mark.parametrize("verdict", [each for each in EXAMPLE_VERDICTS if each != "conforms"])
@@ -264,7 +265,7 @@ def test_what_does_not_conform_ends_the_property(
     """It is judged again alone, from its first example, and Hypothesis shrinks nothing before."""
     with pytest.raises(JudgedAlone):
         conforming.judged(example_with(verdict))
-    assert (sent, conforming.is_alone) == ([], True)
+    assert (conforming.end_property(), sent) == (ALONE, [])
 
 
 def test_what_cannot_be_judged_is_judged_again_alone(
@@ -273,10 +274,10 @@ def test_what_cannot_be_judged_is_judged_again_alone(
     """Nothing is recorded of it."""
     example = example_with(Verdict.INCONCLUSIVE)
     conforming.problem(example.key, "the target was slow")
-    assert conforming.is_alone
-    conforming.is_alone = False
+    assert conforming.end_property() == ALONE
     conforming.inconclusive(example.key, example.property_name, "the target was slow")
-    assert (sent, conforming.is_alone) == ([], True)
+    assert conforming.end_property() == ALONE
+    assert (conforming.end_property(), sent) == (DONE, [("record", [])])
 
 
 @pytest.mark.slow

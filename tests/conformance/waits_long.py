@@ -18,7 +18,7 @@ def pytest_configure() -> None:
     # Not earlier: pytest rewrites the modules of plugins when it loads them.
     from conformance.engine import jobs_plugin  # noqa: PLC0415
 
-    def two(_: Broker) -> int:
+    def two(broker: Broker) -> int:
         return 2
 
     jobs_plugin.fitting_jobs = two
