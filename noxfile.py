@@ -89,7 +89,7 @@ def mutation(session: nox.Session) -> None:
 def benchmarks(session: nox.Session) -> None:
     """Measure hostile targets, clients and folders, a busy machine, far targets, the roll-up and `watch`, as ratios of one run.
 
-    Without `-- --quick` this takes hours.
+    `benchmarks.one_release` compares two commits, which have to be named. Without `-- --quick` this takes hours.
     """
     install(session)
     names = "hostile_targets hostile_clients busy_machine hostile_folders far_targets roll_up watch"

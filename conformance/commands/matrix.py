@@ -299,7 +299,7 @@ def matrix(
     options = ["--tier", tier] if clients else ["--tier", tier, "--launcher", launcher]
     options += [] if seed is None else ["--hypothesis-seed", str(seed)]
     options += [part for client in tried for part in ("--client", client.id)]
-    # Runs that share the machine need not share it once more.
+    # The runs share the cores already.
     options += ["--jobs", "1"] if jobs > 1 and not clients and not operations else []
     suite = TargetRuns(
         runs.absolute(),

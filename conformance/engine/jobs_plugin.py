@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import groupby
 
 import psutil  # type: ignore[import-untyped]
@@ -127,8 +128,25 @@ def _judge_near(
     broker.share()
     alone = Shares(items, jobs=jobs, is_near=True).judge()
     config.stash[IS_SHARED] = False
-    broker.judge_alone()
+    take_back(broker)
     judge_in_turn(alone, following)
+
+
+def take_back(broker: Broker) -> None:
+    """Let this process alone judge a target from now on; start it again if the others left it without an answer.
+
+    One that we did not start stays shared then, because it is not known which request was to blame. If it does not start again, the properties
+    that are left meet the same error.
+    """
+    broker.is_shared = False
+    with suppress(HarnessError):
+        if broker.is_responsive():
+            return
+    if broker.can_restart:
+        with suppress(HarnessError):
+            broker.restart()
+    else:
+        broker.is_shared = True
 
 
 def _target_of(item: pytest.Item) -> str:

@@ -26,17 +26,21 @@ from conformance.engine.jobs_plugin import (
     MOST_JOBS,
     WORTH_A_PROCESS_S,
     fitting_jobs,
+    fitting_near,
     pytest_configure,
     pytest_runtestloop,
+    take_back,
 )
 from conformance.engine.share_process import ALONE, DONE, ConformingRecorder, JudgedAlone
 from conformance.engine.shares import Shares, _Share
 from fixtures.choosing.clients import CLIENTS
 from fixtures.choosing.listeners import ListenerOfTarget
+from fixtures.errors import BrokerGone, HarnessError
 from fixtures.launchers.built_in import launch_built_in, reference_targets
 from fixtures.registry.clients import select_clients
 from fixtures.registry.targets import newest_release
 from fixtures.under_test.trial import ChosenTrial
+from reference_model.profiles.listeners import LISTENERS
 from reports.records import EXAMPLE_VERDICTS, Phase, Verdict
 from reports.run.exit_status import ExitStatus
 from reports.run.judged_examples import CellKey, JudgedExample
@@ -278,6 +282,60 @@ def test_what_cannot_be_judged_is_judged_again_alone(
     conforming.inconclusive(example.key, example.property_name, "the target was slow")
     assert conforming.end_property() == ALONE
     assert (conforming.end_property(), sent) == (DONE, [("record", [])])
+
+
+class SharedBroker:
+    """A broker that several processes judged."""
+
+    def __init__(self, outcome: bool | HarnessError, *, can_restart: bool) -> None:
+        self.outcome = outcome
+        self.can_restart = can_restart
+        self.is_shared = True
+        self.restarts = 0
+
+    def is_responsive(self) -> bool:
+        """Answer, or not."""
+        if isinstance(self.outcome, HarnessError):
+            raise self.outcome
+        return self.outcome
+
+    def restart(self) -> None:
+        """Count, and fail to start."""
+        self.restarts += 1
+        raise HarnessError("the port is taken")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "can_restart", "is_shared", "restarts"),
+    [
+        pytest.param(True, True, False, 0, id="answers"),
+        pytest.param(False, True, False, 1, id="silent"),
+        pytest.param(BrokerGone("it ended"), True, False, 1, id="ended"),
+        pytest.param(BrokerGone("it ended"), False, True, 0, id="ended-at-an-address"),
+    ],
+)
+def test_target_is_fresh_before_it_is_judged_alone(
+    outcome: bool | HarnessError, can_restart: bool, is_shared: bool, restarts: int
+) -> None:
+    """What other processes did to it counts for no property then."""
+    broker = SharedBroker(outcome, can_restart=can_restart)
+    take_back(broker)  # type: ignore[arg-type]
+    assert (broker.is_shared, broker.restarts) == (is_shared, restarts)
+
+
+@pytest.mark.parametrize(
+    ("listeners", "used_percent", "jobs"),
+    [(1, 0.0, 1), (2, 0.0, 2), (6, 0.0, 4), (6, 90.0, 1)],
+    ids=["one-listener", "two", "more-than-cores", "busy"],
+)
+def test_near_target_is_judged_by_as_many_processes_as_there_are_cores(
+    listeners: int, used_percent: float, jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At most one for each listener, and one on a busy machine."""
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: range(4))
+    monkeypatch.setattr("psutil.cpu_percent", lambda _: used_percent)
+    items = [item(has_two, listener=name) for name in LISTENERS[:listeners] for _ in range(2)]
+    assert fitting_near(items) == jobs
 
 
 @pytest.mark.slow
