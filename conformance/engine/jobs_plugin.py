@@ -212,7 +212,7 @@ def _announce(broker: Broker, config: pytest.Config, jobs: int) -> None:
 def fitting_near(items: Sequence[pytest.Item]) -> int:
     """Return how many processes should judge the properties of a near target: as many as there are cores, at most its listeners."""
     listeners = len({chosen_of(item).id for item in items})
-    most = min(len(os.sched_getaffinity(0)), listeners)
+    most = min(os.cpu_count() or 1, listeners)
     is_busy = most > 1 and psutil.cpu_percent(MEASURED_S) > BUSY_PERCENT
     return 1 if is_busy else most
 

@@ -332,7 +332,7 @@ def test_near_target_is_judged_by_as_many_processes_as_there_are_cores(
     listeners: int, used_percent: float, jobs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At most one for each listener, and one on a busy machine."""
-    monkeypatch.setattr("os.sched_getaffinity", lambda _: range(4))
+    monkeypatch.setattr("os.cpu_count", lambda: 4)
     monkeypatch.setattr("psutil.cpu_percent", lambda _: used_percent)
     items = [item(has_two, listener=name) for name in LISTENERS[:listeners] for _ in range(2)]
     assert fitting_near(items) == jobs
