@@ -15,7 +15,6 @@ SWEPT = "swept"
 CHECKS = "checks"
 EXHAUSTIVE = "exhaustive"
 IN_ORDER = "in_order"
-QUIET = "quiet"
 CONTAINER_ENGINE = "container_engine"
 BROWSER = "browser"
 SLOW = "slow"
@@ -32,7 +31,6 @@ MARKS: Mapping[str, str] = {
     f"{SWEPT}({CHECKS}=...)": "judges a complete list without Hypothesis, item by item, by these checks",
     EXHAUSTIVE: "judges a fixed list, so it runs to its end on every listener",
     IN_ORDER: "compares its examples, so each must end before the next begins",
-    QUIET: "measures or counts, so nothing else may ask the target meanwhile",
     CONTAINER_ENGINE: "of the project's own tests: needs a container engine that answers",
     BROWSER: "of the project's own tests: needs Chromium, or a text browser",
     SLOW: "of the project's own tests: takes so long that only `nox -s slow` and `.ci/run` run it",

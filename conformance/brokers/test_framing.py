@@ -282,7 +282,6 @@ def test_well_formed_request_keeps_the_connection(
     assert_kept(exchange, f"the connection is unusable; {summary_of(exchange)}")
 
 
-@pytest.mark.quiet
 @pytest.mark.clause("PROTOCOL.well-formed-never-closed")
 @settings(max_examples=1)
 @given(connections=st.integers(2, FAR_CONNECTIONS))

@@ -34,8 +34,6 @@ from wire.api_versions import NEWEST_VERSION
 from wire.exchange import Exchange, Outcome, Request
 from wire.frames import SIZE_BYTES
 
-pytestmark = pytest.mark.quiet
-
 V0 = build_request(version=0)
 MAX_EXAMPLES_FEW = 2
 """Examples of a property that opens dozens of connections, or sends hundreds of requests."""

@@ -33,8 +33,6 @@ from strategies.field_values import Software
 from wire.exchange import Outcome, Request
 from wire.request_log import UNKNOWN_SOFTWARE
 
-pytestmark = pytest.mark.quiet
-
 MAX_EXAMPLES_SLOW = 4
 """Number of examples; each new name stays in the broker for a while, and its metrics are slow to read."""
 NAMELESS = build_request(version=0)

@@ -101,7 +101,6 @@ def test_answer_carries_a_throttle_time_from_v1(
         assert len(rest) != THROTTLE_TIME_BYTES, "the v0 response has a throttle time"
 
 
-@pytest.mark.quiet
 @pytest.mark.needs("more_than_reading", "quota")
 @pytest.mark.listeners("plaintext")
 @pytest.mark.clause("KIP-35.throttle-time")
@@ -122,7 +121,6 @@ def test_limited_client_is_told_before_it_is_held_back(
     assert_told_and_held_back(broker, client_id, sent, pipelined=pipelined)
 
 
-@pytest.mark.quiet
 @pytest.mark.needs("more_than_reading", "quota")
 @pytest.mark.listeners("plaintext")
 @pytest.mark.clause("KIP-35.throttle-time")
@@ -161,7 +159,6 @@ def assert_told_and_held_back(
     assert_held_back(broker, client_id, requests)
 
 
-@pytest.mark.quiet
 @pytest.mark.needs("more_than_reading", "quota", "quota_on_listener")
 @pytest.mark.listeners(*(each for each in LISTENERS if each != PLAINTEXT))
 @pytest.mark.clause("KIP-35.throttle-time")

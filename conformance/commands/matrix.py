@@ -299,8 +299,6 @@ def matrix(
     options = ["--tier", tier] if clients else ["--tier", tier, "--launcher", launcher]
     options += [] if seed is None else ["--hypothesis-seed", str(seed)]
     options += [part for client in tried for part in ("--client", client.id)]
-    # The runs share the cores already.
-    options += ["--jobs", "1"] if jobs > 1 and not clients and not operations else []
     suite = TargetRuns(
         runs.absolute(),
         options=options,

@@ -39,8 +39,9 @@ class Judge:
     @property
     def is_thorough(self) -> bool:
         """Whether a property that sends a list sends a long one: on the first of the listeners that differ in TLS alone."""
-        listener, listeners = self._judged.listener, self._judged.target.listeners
-        return listener == first_but_for_tls(listener, listeners)
+        assert isinstance(self._judged, Broker)
+        listener = self._judged.listener
+        return listener == first_but_for_tls(listener, self._judged.running.addresses)
 
     @property
     def declared(self) -> list[str]:

@@ -56,6 +56,7 @@ class PropertyJudge(Judge):
         name: str,
         *,
         is_secondary_listener: bool = False,
+        is_thorough: bool = True,
         distance_s: float = 0.0,
         pinned: int = 0,
         further_kinds: FurtherKinds | None = None,
@@ -70,6 +71,8 @@ class PropertyJudge(Judge):
             clauses: the clauses that the property judges.
             name: the property's name.
             is_secondary_listener: whether the listener is not the target's first, so that drawing ends early.
+            is_thorough: whether long lists are sent in any tier, because the run judges no listener before this one that differs in
+                TLS alone.
             distance_s: seconds that an example takes in any case, because the target is far away.
             pinned: the number of pinned examples; they come first, and all of them run.
             further_kinds: finds further kinds of failures; None if the property ends with the first one.
@@ -78,7 +81,7 @@ class PropertyJudge(Judge):
         """
         super().__init__(judged, [clause.id for clause in clauses])
         self.keep_machine = recorder.keep_machine
-        self._is_deep = recorder.tier == Tier.DEEP
+        self._is_thorough = is_thorough or recorder.tier == Tier.DEEP
         self._examples = ExampleRecorder(recorder, judged, clauses, name)
         self._limits = ExampleLimits(
             is_secondary_listener=is_secondary_listener, pinned=pinned, distance_s=distance_s
@@ -100,8 +103,8 @@ class PropertyJudge(Judge):
 
     @property
     def is_thorough(self) -> bool:
-        """Whether a property that sends a list sends a long one: in a deep run on every listener."""
-        return self._is_deep or super().is_thorough
+        """Whether a property that sends a list sends a long one."""
+        return self._is_thorough
 
     def judge(self, body: Body, values: Mapping[str, Any]) -> None:
         """Judge a drawn example, unless it is over the property's limits.

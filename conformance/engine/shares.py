@@ -1,11 +1,8 @@
-"""Judges the properties of one target in several processes: far away they wait for its answers at the same time, near they use more cores.
+"""Judges the properties of a target that is far away in several processes, which wait for its answers at the same time.
 
 This process collects the properties, and starts and measures the target. Then it forks: each process judges one property
 after the other, and sends everything that it would record to this one, which alone keeps the run folder and the terminal.
 Results are taken in the order of the properties, so a run looks the same whatever the number of processes is.
-
-Of a near target only what conforms is taken. Everything else is judged by this process afterwards, when nothing else asks the target,
-and so is what needs a quiet one. So whatever a run says of a target is what one process alone says of it.
 
 A process that ends before its property does makes that property inconclusive, and another one takes its place.
 """
@@ -13,33 +10,102 @@ A process that ends before its property does makes that property inconclusive, a
 from __future__ import annotations
 
 import multiprocessing
-from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from clauses import marks
 from conformance.engine.planning import chosen_of
-from conformance.engine.share_process import (
-    ALONE,
-    DONE,
-    RECORD,
-    REPORT,
-    ConformingRecorder,
-    RecorderCall,
-    SentRecorder,
-    judge_share,
-)
-from fixtures.cleanup.ending_signals import INTERRUPTS
+from fixtures.cleanup.ending_signals import INTERRUPTS, leave_to_parent
 from reports.plugin import RECORDER, clauses_of, note_progress
 from reports.run.judged_examples import CellKey
 from reports.run.recorder import RunRecorder
 from strategies.hypothesis_adapter import pinned_examples
+
+RECORD, REPORT, DONE = "record", "report", "done"
+"""The kinds of messages: a call of the recorder, a report of pytest, and the end of a property."""
+
+_Send = Callable[[tuple[str, Any]], None]
+
+
+class _SentRecorder:
+    """A recorder whose calls are also sent; the process that receives them repeats them on its own recorder."""
+
+    def __init__(self, recorder: RunRecorder, send: _Send) -> None:
+        """Record from now on without writing to the run folder, which the other process keeps."""
+        recorder.writer.keep_nothing()
+        self._recorder = recorder
+        self._send = send
+
+    def __getattr__(self, name: str) -> Any:
+        known = getattr(self._recorder, name)
+        if not callable(known):
+            return known
+
+        def record(*arguments: Any, **named: Any) -> Any:
+            self._send((RECORD, (name, arguments, named)))
+            return known(*arguments, **named)
+
+        return record
+
+
+class _SentReports:
+    """A plugin that sends pytest's reports."""
+
+    def __init__(self, config: pytest.Config, send: _Send) -> None:
+        self._config = config
+        self._send = send
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Send a report in the form that pytest has for other processes."""
+        data = self._config.hook.pytest_report_to_serializable(config=self._config, report=report)
+        self._send((REPORT, data))
+
+
+def _judge_share(
+    items: Sequence[pytest.Item],
+    parent: Connection[Any, Any],
+    others: Sequence[Connection[Any, Any]],
+) -> None:
+    """Judge the properties whose indexes the parent sends, until it closes the connection; then end this process.
+
+    Args:
+        items: all properties of the listener.
+        parent: the connection to the parent.
+        others: the parent's ends of all connections, which this process inherits and must not keep open.
+    """
+    # The parent ends its processes when it is interrupted.
+    leave_to_parent()
+    for other in others:
+        other.close()
+
+    def send(message: tuple[str, Any]) -> None:
+        try:
+            parent.send(message)
+        except OSError:
+            # The parent is gone, and what is judged from now on is lost.
+            os._exit(1)
+
+    config = items[0].config
+    config.stash[RECORDER] = cast("RunRecorder", _SentRecorder(config.stash[RECORDER], send))
+    config.pluginmanager.unregister(name="terminalreporter")
+    config.pluginmanager.register(_SentReports(config, send))
+    while True:
+        try:
+            index = parent.recv()
+        except EOFError:
+            return
+        item = items[index]
+        # The next property is not known yet. The session in its place keeps the fixtures that all of them share.
+        item.ihook.pytest_runtest_protocol(item=item, nextitem=item.session)
+        send((DONE, None))
+
 
 POLL_S = 1.0
 """Longest wait before an interrupt is looked for again."""
@@ -65,49 +131,31 @@ class _Result:
     """What a process sent about one property.
 
     Attributes:
-        records: the calls of the recorder, in order.
+        records: the calls of the recorder, in order: name, arguments, named arguments.
         reports: pytest's reports, as it serializes them.
         is_complete: whether the property was judged to its end.
-        is_alone: whether this process is to judge it, after all others.
     """
 
-    records: list[RecorderCall] = field(default_factory=list)
+    records: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = field(default_factory=list)
     reports: list[dict[str, Any]] = field(default_factory=list)
     is_complete: bool = False
-    is_alone: bool = False
 
 
 class Shares:
-    """Several processes that judge properties of one target."""
+    """Several processes that judge properties which share their fixtures."""
 
-    def __init__(self, items: Sequence[pytest.Item], *, jobs: int, is_near: bool = False) -> None:
-        """Judge nothing yet.
-
-        Args:
-            items: the properties.
-            jobs: how many processes judge them.
-            is_near: whether only what conforms is taken, and the rest is left to be judged alone.
-        """
+    def __init__(self, items: Sequence[pytest.Item], *, jobs: int) -> None:
         self._items = items
         self._jobs = jobs
-        self._is_near = is_near
         self._config = items[0].config
         self._session = items[0].session
-        self._results = [_Result(is_alone=is_near and _needs_quiet(item)) for item in items]
-        self._waiting: dict[str, deque[int]] = {}
-        # Those of a near target take about the same time, and come in the order in which they are shown.
-        order = range(len(items)) if is_near else sorted(range(len(items)), key=self._urgency)
-        for index in order:
-            if not self._results[index].is_alone:
-                self._waiting.setdefault(chosen_of(items[index]).id, deque()).append(index)
+        self._results = [_Result() for _ in items]
+        self._waiting = iter(sorted(range(len(items)), key=self._urgency))
         self._taken = 0
         self._shares: list[_Share] = []
 
-    def judge(self) -> list[pytest.Item]:
-        """Judge every property but those that are to be judged alone; no process is left when this method returns or raises.
-
-        Returns:
-            Those that are to be judged alone, in their order.
+    def judge(self) -> None:
+        """Judge every property; no process is left when this method returns or raises.
 
         Raises:
             pytest.Session.Failed: as many properties failed as `--maxfail` allows.
@@ -121,18 +169,12 @@ class Shares:
                 self._receive()
                 INTERRUPTS.check()
                 self._take_complete()
-            return [
-                item
-                for item, result in zip(self._items, self._results, strict=True)
-                if result.is_alone
-            ]
         except KeyboardInterrupt:
             # First, because recording takes seconds on a machine on which they are still busy.
             self._end_all()
             # What was sent about properties that were not taken.
             for result in self._results[self._taken :]:
-                if not result.is_alone:
-                    self._record(result)
+                self._record(result)
             raise
         finally:
             self._end_all()
@@ -156,36 +198,14 @@ class Shares:
         test = item.obj  # type: ignore[attr-defined]
         return not is_long, -sum(map(_waits, pinned_examples(test)))
 
-    def _next(self, listener: str = "") -> int | None:
-        """Return the index of the next property; None if there is none.
-
-        It is one of the same listener, if one is left. Otherwise it is one of the listener that has most left, and that no other process judges.
-        """
-        if not self._waiting.get(listener):
-            judged = {
-                chosen_of(self._items[share.property_index]).id
-                for share in self._shares
-                if share.property_index is not None
-            }
-            listener = max(
-                (name for name, left in self._waiting.items() if left),
-                key=lambda name: (name not in judged, len(self._waiting[name])),
-                default="",
-            )
-        left = self._waiting.get(listener)
-        return left.popleft() if left else None
-
     def _start(self) -> None:
-        index = self._next()
+        index = next(self._waiting, None)
         if index is None:
             return
         fork = multiprocessing.get_context("fork")
         ours, theirs = fork.Pipe()
         ends = [*(share.connection for share in self._shares), ours]
-        kept = ConformingRecorder if self._is_near else SentRecorder
-        process = fork.Process(
-            target=judge_share, args=(self._items, theirs, ends, kept), daemon=True
-        )
+        process = fork.Process(target=_judge_share, args=(self._items, theirs, ends), daemon=True)
         process.start()
         theirs.close()
         share = _Share(process, ours)
@@ -216,34 +236,23 @@ class Shares:
                 self._replace(share)
                 continue
             if kind == RECORD:
-                result.records += content
+                result.records.append(content)
             elif kind == REPORT:
                 result.reports.append(content)
             else:
-                assert kind in (DONE, ALONE)
-                result.is_complete, result.is_alone = True, kind == ALONE
-                self._assign(share, self._next(chosen_of(self._items[share.property_index]).id))
+                assert kind == DONE
+                result.is_complete = True
+                self._assign(share, next(self._waiting, None))
 
     def _replace(self, share: _Share) -> None:
-        """Make the property of a process that has ended inconclusive, or judge it alone if the target is near; start another process."""
+        """Make the property of a process that has ended inconclusive, and start another process."""
         assert share.property_index is not None
         share.process.join()
         item, result = self._items[share.property_index], self._results[share.property_index]
-        if self._is_near:
-            result.is_alone = True
-        else:
-            self._cannot_say(item, result, share.process.exitcode)
-        result.is_complete = True
-        self._shares.remove(share)
-        share.connection.close()
-        self._start()
-
-    def _cannot_say(self, item: pytest.Item, result: _Result, status: int | None) -> None:
-        """Make a property inconclusive whose process ended with a status."""
         chosen = chosen_of(item)
         name = str(item.function.__name__)  # type: ignore[attr-defined]
         reason = (
-            f"the process that judged {name} ended with status {status}, before it was done; this is a bug "
+            f"the process that judged {name} ended with status {share.process.exitcode}, before it was done; this is a bug "
             "in this suite or a lack of memory. --jobs 1 needs the least"
         )
         for clause in clauses_of(item):
@@ -255,20 +264,23 @@ class Shares:
         result.reports = [
             self._config.hook.pytest_report_to_serializable(config=self._config, report=report)
         ]
+        result.is_complete = True
+        self._shares.remove(share)
+        share.connection.close()
+        self._start()
 
     def _take_complete(self) -> None:
-        """Record and report the next properties, up to the first that is not complete; those that are to be judged alone come later."""
-        while self._taken < len(self._items):
+        """Record and report the next properties, up to the first that is not complete."""
+        while self._taken < len(self._items) and self._results[self._taken].is_complete:
             item, result = self._items[self._taken], self._results[self._taken]
-            if not (result.is_complete or result.is_alone):
-                break
             self._taken += 1
-            if result.is_alone:
-                continue
             self._record(result)
             self._report(item, result)
             note_progress(self._session)
-            _end_if_asked(self._session)
+            if self._session.shouldfail:
+                raise self._session.Failed(self._session.shouldfail)
+            if self._session.shouldstop:
+                raise self._session.Interrupted(self._session.shouldstop)
 
     def _record(self, result: _Result) -> None:
         recorder: RunRecorder = self._config.stash[RECORDER]
@@ -285,33 +297,6 @@ class Shares:
             )
             hook.pytest_runtest_logreport(report=report)
         hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
-
-
-def _needs_quiet(item: pytest.Item) -> bool:
-    return item.get_closest_marker(marks.QUIET) is not None
-
-
-def judge_in_turn(items: Sequence[pytest.Item], following: pytest.Item | None = None) -> None:
-    """Judge properties one after the other, as pytest does.
-
-    Args:
-        items: the properties.
-        following: the one that comes after them; None if they are the last ones.
-
-    Raises:
-        pytest.Session.Failed: as many properties failed as `--maxfail` allows.
-        pytest.Session.Interrupted: something else ends the run.
-    """
-    for item, after in zip(items, (*items[1:], following), strict=True):
-        item.ihook.pytest_runtest_protocol(item=item, nextitem=after)
-        _end_if_asked(item.session)
-
-
-def _end_if_asked(session: pytest.Session) -> None:
-    if session.shouldfail:
-        raise session.Failed(session.shouldfail)
-    if session.shouldstop:
-        raise session.Interrupted(session.shouldstop)
 
 
 def _waits(values: Mapping[str, Any]) -> int:

@@ -51,7 +51,7 @@ def tried_ahead(
     broker: Broker, items: Iterable[Item], check: Check
 ) -> Iterator[tuple[Item, Check]]:
     """Yield each item with the check to call for it: the given one, or one that repeats what was found ahead."""
-    if not broker.distance_s:
+    if not broker.is_shared:
         yield from ((item, check) for item in items)
         return
     left = iter(items)
@@ -93,7 +93,7 @@ class _Failed:
     steps: tuple[Step, ...]
 
 
-ENDS_ALONE = "the oldest and the newest version of each API, because another listener differs in TLS alone and has them all"
+ENDS_ALONE = "the oldest and the newest version of each API; a listener before this one differs in TLS alone and has them all"
 
 
 def oldest_and_newest(items: Iterable[Item]) -> Iterator[Item]:
@@ -150,17 +150,15 @@ class Sweep(NamedTuple):
         self, judge: Judge, broker: Broker
     ) -> tuple[list[_Failed], HarnessError | None]:
         """Check the ends of each range, and the whole range of an API that fails at one of them, so that all that fail are named."""
-        failed, trouble = _check_all(
-            judge, broker, oldest_and_newest(self.items(broker)), self.check
-        )
+        items = tuple(self.items(broker))
+        ends = tuple(oldest_and_newest(items))
+        failed, trouble = _check_all(judge, broker, ends, self.check)
         apis = {each.item.api_key for each in failed}
-        if not apis or trouble is not None:
+        left = [item for item in items if item.api_key in apis and item not in ends]
+        if not left or trouble is not None:
             return failed, trouble
-        ends = {*oldest_and_newest(self.items(broker))}
-        left = (item for item in self.items(broker) if item.api_key in apis and item not in ends)
         more, trouble = _check_all(judge, broker, left, self.check)
-        place = {item: index for index, item in enumerate(self.items(broker))}
-        return sorted(failed + more, key=lambda each: place[each.item]), trouble
+        return sorted([*failed, *more], key=lambda each: items.index(each.item)), trouble
 
     def judge_again(self, broker: Broker, item: Item) -> None:
         """Check one item alone, if the target has it: tables differ between targets.

@@ -47,7 +47,12 @@ from fixtures.under_test.broker import Broker, SpareTarget, outcome_of_api_versi
 from fixtures.under_test.judged_target import Chosen
 from proposals import provided
 from reference_model.broker.model.scram import SCRAM
-from reference_model.profiles.listeners import PLAINTEXT, SASL_LISTENERS, UPSTREAM
+from reference_model.profiles.listeners import (
+    PLAINTEXT,
+    SASL_LISTENERS,
+    UPSTREAM,
+    first_but_for_tls,
+)
 from reports.plugin import clauses_of
 from reports.repeats import Repeats
 from strategies.hypothesis_adapter import max_examples_changed, pinned_examples
@@ -222,12 +227,14 @@ class BrokerRole(RoleInRun[Broker]):
         test = item.obj  # type: ignore[attr-defined]
         is_first = judged.listener == judged.target.listeners[0]
         is_secondary = not is_first and item.get_closest_marker(marks.EXHAUSTIVE) is None
+        of_run = [each.listener for each in self.choose() if each.target.id == judged.target.id]
         judge = PropertyJudge(
             self.recorder,
             judged,
             clauses_of(item),
             test.__name__,
             is_secondary_listener=is_secondary,
+            is_thorough=judged.listener == first_but_for_tls(judged.listener, of_run),
             distance_s=judged.distance_s,
             pinned=len(pinned_examples(test)),
         )

@@ -63,7 +63,6 @@ class JudgedBroker:
     last_sent: tuple[Any, ...] = ()
     script: None = None
     is_shared: bool = False
-    distance_s: float = 0.0
 
     @property
     def can_restart(self) -> bool:

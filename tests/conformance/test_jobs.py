@@ -14,7 +14,6 @@ from multiprocessing.context import ForkProcess
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from unittest.mock import Mock, create_autospec
 
 import psutil  # type: ignore[import-untyped]
 import pytest
@@ -26,25 +25,16 @@ from conformance.engine.jobs_plugin import (
     MOST_JOBS,
     WORTH_A_PROCESS_S,
     fitting_jobs,
-    fitting_near,
     pytest_configure,
     pytest_runtestloop,
-    take_back,
 )
-from conformance.engine.share_process import ALONE, DONE, ConformingRecorder, JudgedAlone
-from conformance.engine.shares import Shares, _Share
+from conformance.engine.shares import DONE, Shares, _Share
 from fixtures.choosing.clients import CLIENTS
-from fixtures.choosing.listeners import ListenerOfTarget
-from fixtures.errors import BrokerGone, HarnessError
 from fixtures.launchers.built_in import launch_built_in, reference_targets
 from fixtures.registry.clients import select_clients
 from fixtures.registry.targets import newest_release
 from fixtures.under_test.trial import ChosenTrial
-from reference_model.profiles.listeners import LISTENERS
-from reports.records import EXAMPLE_VERDICTS, Phase, Verdict
 from reports.run.exit_status import ExitStatus
-from reports.run.judged_examples import CellKey, JudgedExample
-from reports.run.recorder import RunRecorder
 from tests.conformance.fake_targets import PREPARATORY_CONNECTIONS, FakeTarget, serve, turning
 from tests.conformance.suite_runs import (
     TIME_LIMIT_S,
@@ -63,8 +53,6 @@ SUITE = ("conformance/brokers/test_served_table.py", "conformance/brokers/test_t
 SILENCED_SUITE = SUITE[1:]
 """Few properties, because a target that has fallen silent keeps each waiting."""
 DEFECT = "reference+tags-descend"
-FAR = ("-p", "tests.conformance.waits_long")
-"""Options with which a target counts as far away."""
 OF_ONE_RUN = ("run_id", "run_date", "latency_bucket")
 """Columns that differ between two runs with the same seed."""
 
@@ -91,8 +79,9 @@ def test_three_processes_keep_the_records_of_one(tmp_path: Path) -> None:
     """
     with defective() as address:
         options = ("--bootstrap-server", address, "--hypothesis-seed", "7")
+        far = ("-p", "tests.conformance.waits_long")
         one, three = (
-            run_suite(*options, *FAR, "--jobs", jobs, runs=tmp_path / jobs, suite=SUITE)
+            run_suite(*options, *far, "--jobs", jobs, runs=tmp_path / jobs, suite=SUITE)
             for jobs in ("1", "3")
         )
     assert one.status == three.status == 1, three.output
@@ -130,7 +119,7 @@ def silenced_run(runs: Path) -> Iterator[tuple[subprocess.Popen[str], list[psuti
     asked = threading.Event()
     with serve(silent(asked)) as target:
         process = start_suite(
-            *("--bootstrap-server", target.address, "--jobs", "2", "--tier", "smoke", *FAR),
+            *("--bootstrap-server", target.address, "--jobs", "2", "--tier", "smoke"),
             runs=runs,
             suite=SILENCED_SUITE,
         )
@@ -138,14 +127,10 @@ def silenced_run(runs: Path) -> Iterator[tuple[subprocess.Popen[str], list[psuti
         yield process, shares_of(process)
 
 
-def item(test: object, *marked: str, listener: str = "plaintext") -> Any:
+def item(test: object, *marked: str) -> Any:
     """Return the part of a pytest item that is used, with these marks."""
     return SimpleNamespace(
-        config=None,
-        session=None,
-        obj=test,
-        get_closest_marker=lambda name: name in marked or None,
-        callspec=SimpleNamespace(params={"broker": ListenerOfTarget(newest_release(), listener)}),
+        config=None, session=None, obj=test, get_closest_marker=lambda name: name in marked or None
     )
 
 
@@ -197,161 +182,10 @@ def test_longest_properties_are_begun_first() -> None:
 
     class UnstartedShares(Shares):
         def _start(self) -> None:
-            begun.extend(iter(self._next, None))
+            begun.extend(self._waiting)
 
     UnstartedShares(items, jobs=1).judge()
     assert begun == [2, 3, 1, 0]
-
-
-def test_near_properties_are_judged_listener_by_listener() -> None:
-    """Each process stays on its listener while one is left there; what needs a quiet target is left to be judged alone."""
-    quiet = item(has_two, marks.QUIET)
-    items = [item(has_two), quiet, item(has_two), *[item(has_two, listener="ssl")] * 3]
-    shares = Shares(items, jobs=2, is_near=True)
-    first = shares._next()
-    shares._shares.append(_Share(ForkProcess(), multiprocessing.Pipe()[0], first))
-    assert (first, shares._next()) == (3, 0)
-    ssl = items[3].callspec.params["broker"].id
-    assert [shares._next(ssl) for _ in range(4)] == [4, 5, 2, None]
-    shares._shares.clear()
-    assert shares.judge() == [quiet]
-
-
-def test_near_property_whose_process_ends_is_judged_alone() -> None:
-    """It is not known what ended the process, and judging it here finds out."""
-    items = [item(has_two)]
-    shares = Shares(items, jobs=1, is_near=True)
-    ours, theirs = multiprocessing.Pipe()
-    theirs.close()
-    ended = SimpleNamespace(join=lambda: None, exitcode=-9, kill=lambda: None)
-    shares._shares.append(_Share(ended, ours, shares._next()))  # type: ignore[arg-type]
-    assert shares.judge() == items
-
-
-def example_with(verdict: Verdict) -> JudgedExample:
-    """Return a judged example."""
-    return JudgedExample(
-        key=CellKey("KIP-35.v0-always-served", "a-target", "plaintext"),
-        property_name="test_v0_is_served",
-        number=1,
-        phase=Phase.GENERATE,
-        verdict=verdict,
-        steps=(),
-    )
-
-
-@pytest.fixture
-def sent() -> list[Any]:
-    """Messages of a recorder."""
-    return []
-
-
-@pytest.fixture
-def conforming(sent: list[Any]) -> ConformingRecorder:
-    """A recorder of a process that judges a near target."""
-    return ConformingRecorder(
-        create_autospec(RunRecorder, instance=True, writer=Mock()), sent.append
-    )
-
-
-def test_what_conforms_is_sent(conforming: ConformingRecorder, sent: list[Any]) -> None:
-    """It comes when the property ends, because the process that shows the run takes whole properties."""
-    example = example_with(Verdict.CONFORMS)
-    conforming.judged(example)
-    assert conforming.end_property() == DONE
-    assert sent == [("record", [("judged", (example,), {})])]
-
-
-@pytest.mark.parametrize("verdict", [each for each in EXAMPLE_VERDICTS if each != "conforms"])
-def test_what_does_not_conform_ends_the_property(
-    conforming: ConformingRecorder, sent: list[Any], verdict: Verdict
-) -> None:
-    """It is judged again alone, from its first example, and Hypothesis shrinks nothing before."""
-    with pytest.raises(JudgedAlone):
-        conforming.judged(example_with(verdict))
-    assert (conforming.end_property(), sent) == (ALONE, [])
-
-
-def test_what_cannot_be_judged_is_judged_again_alone(
-    conforming: ConformingRecorder, sent: list[Any]
-) -> None:
-    """Nothing is recorded of it."""
-    example = example_with(Verdict.INCONCLUSIVE)
-    conforming.problem(example.key, "the target was slow")
-    assert conforming.end_property() == ALONE
-    conforming.inconclusive(example.key, example.property_name, "the target was slow")
-    assert conforming.end_property() == ALONE
-    assert (conforming.end_property(), sent) == (DONE, [("record", [])])
-
-
-class SharedBroker:
-    """A broker that several processes judged."""
-
-    def __init__(self, outcome: bool | HarnessError, *, can_restart: bool) -> None:
-        self.outcome = outcome
-        self.can_restart = can_restart
-        self.is_shared = True
-        self.restarts = 0
-
-    def is_responsive(self) -> bool:
-        """Answer, or not."""
-        if isinstance(self.outcome, HarnessError):
-            raise self.outcome
-        return self.outcome
-
-    def restart(self) -> None:
-        """Count, and fail to start."""
-        self.restarts += 1
-        raise HarnessError("the port is taken")
-
-
-@pytest.mark.parametrize(
-    ("outcome", "can_restart", "is_shared", "restarts"),
-    [
-        pytest.param(True, True, False, 0, id="answers"),
-        pytest.param(False, True, False, 1, id="silent"),
-        pytest.param(BrokerGone("it ended"), True, False, 1, id="ended"),
-        pytest.param(BrokerGone("it ended"), False, True, 0, id="ended-at-an-address"),
-    ],
-)
-def test_target_is_fresh_before_it_is_judged_alone(
-    outcome: bool | HarnessError, can_restart: bool, is_shared: bool, restarts: int
-) -> None:
-    """What other processes did to it counts for no property then."""
-    broker = SharedBroker(outcome, can_restart=can_restart)
-    take_back(broker)  # type: ignore[arg-type]
-    assert (broker.is_shared, broker.restarts) == (is_shared, restarts)
-
-
-@pytest.mark.parametrize(
-    ("listeners", "used_percent", "jobs"),
-    [(1, 0.0, 1), (2, 0.0, 2), (6, 0.0, 4), (6, 90.0, 1)],
-    ids=["one-listener", "two", "more-than-cores", "busy"],
-)
-def test_near_target_is_judged_by_as_many_processes_as_there_are_cores(
-    listeners: int, used_percent: float, jobs: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """At most one for each listener, and one on a busy machine."""
-    monkeypatch.setattr("os.cpu_count", lambda: 4)
-    monkeypatch.setattr("psutil.cpu_percent", lambda _: used_percent)
-    items = [item(has_two, listener=name) for name in LISTENERS[:listeners] for _ in range(2)]
-    assert fitting_near(items) == jobs
-
-
-@pytest.mark.slow
-def test_near_target_has_the_cells_of_one_process(tmp_path: Path) -> None:
-    """Every failure has the same signature, and what conforms is judged by two processes."""
-    suite = ("conformance/brokers/test_tagged_fields.py", "conformance/brokers/test_frame_ends.py")
-    listeners = ("--listener", "plaintext", "--listener", "sasl_plaintext")
-    options = ("--broker", DEFECT, *listeners, "--tier", "smoke", "--hypothesis-seed", "7")
-    one, two = (
-        run_suite(*options, "--jobs", jobs, runs=tmp_path / jobs, suite=suite)
-        for jobs in ("1", "2")
-    )
-    assert "2 processes judge its 2 listeners" in two.output
-    assert one.status == two.status == 1, two.output
-    assert two.header["planned_cells"] == one.header["planned_cells"]
-    assert two.failures().keys() == one.failures().keys() != set()
 
 
 def test_process_that_ends_between_two_properties_is_replaced() -> None:
@@ -367,7 +201,7 @@ def test_process_that_ends_between_two_properties_is_replaced() -> None:
     theirs.send((DONE, None))
     theirs.close()
     with ours:
-        shares._shares.append(_Share(ForkProcess(), ours, shares._next()))
+        shares._shares.append(_Share(ForkProcess(), ours, next(shares._waiting)))
         shares._receive()
         shares._receive()
     assert replaced == [1]
@@ -408,10 +242,21 @@ def configure(*clients: str, **options: object) -> None:
     pytest_configure(config)  # type: ignore[arg-type]
 
 
+def test_several_processes_need_an_address() -> None:
+    """A target that the suite starts is judged by one process, and the run says so before anything is started."""
+    with pytest.raises(pytest.UsageError, match="--jobs 2 needs --bootstrap-server or --boot"):
+        configure(jobs=2, broker=["reference"])
+
+
 def test_operations_are_not_shared() -> None:
     """A number of processes is refused, and not ignored."""
     with pytest.raises(pytest.UsageError, match="--jobs is about the properties of a broker"):
         configure("kafkajs-2.2.4", jobs=2, bootstrap_server=["localhost:9092"])
+
+
+def test_an_address_of_a_controller_is_enough() -> None:
+    """What was started elsewhere can be shared, whatever its role."""
+    configure(jobs=2, bootstrap_server=[], bootstrap_controller="localhost:9093")
 
 
 def test_operations_of_clients_are_left_to_pytest() -> None:

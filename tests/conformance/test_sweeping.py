@@ -344,7 +344,7 @@ def test_near_target_is_tried_item_by_item() -> None:
 def test_only_what_conforms_is_taken_from_what_was_tried_together() -> None:
     """A whole batch waits at the same time; an item that fails, always or then only, is tried again on the broker itself."""
     broker = SweptBroker()
-    broker.distance_s = 1.0
+    broker.is_shared = True
     together = threading.Barrier(AT_ONCE)
     alone: list[Item] = []
 

@@ -11,14 +11,3 @@ def _far(broker: Broker) -> int:
 
 
 examples_ahead.examples_at_once = _far
-
-
-def pytest_configure() -> None:
-    """Take a target for a far one before its processes start."""
-    # Not earlier: pytest rewrites the modules of plugins when it loads them.
-    from conformance.engine import jobs_plugin  # noqa: PLC0415
-
-    def two(broker: Broker) -> int:
-        return 2
-
-    jobs_plugin.fitting_jobs = two

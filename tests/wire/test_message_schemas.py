@@ -206,6 +206,8 @@ def test_a_class_that_no_module_names_can_be_pickled() -> None:
     pair = made.FIELDS[0].element
     message = made(pairs=(pair(left=1, right=2),), name="n")
     class_there, there = pickle.loads(pickle.dumps((made, message)))
+    # Making it takes a millisecond, and processes send messages by the thousand.
+    assert class_there is made
     assert class_there.__name__ == "SomeRequest"
     assert encode(there, version=1) == encode(message, version=1)
     assert encode(class_there(), version=1) == encode(made(), version=1)
