@@ -207,7 +207,7 @@ def main(old: str, new: str, target: str | None, tier: str, most: float, quick: 
                 costs.setdefault(name, []).append(cost)
                 click.echo(f"{name}: {cost.wall_s:.1f} s")
     click.echo(f"{chosen}, {tier}, {os.cpu_count()} cores")
-    Console().print(table_of(costs))
+    Console(width=120).print(table_of(costs))
     goal = Goal(name=GOAL.name, most=most)
     end_with(missed_goals([(goal, ratio(*costs.values()))]))
 
