@@ -227,14 +227,13 @@ class BrokerRole(RoleInRun[Broker]):
         test = item.obj  # type: ignore[attr-defined]
         is_first = judged.listener == judged.target.listeners[0]
         is_secondary = not is_first and item.get_closest_marker(marks.EXHAUSTIVE) is None
-        of_run = [each.listener for each in self.choose() if each.target.id == judged.target.id]
         judge = PropertyJudge(
             self.recorder,
             judged,
             clauses_of(item),
             test.__name__,
             is_secondary_listener=is_secondary,
-            is_thorough=judged.listener == first_but_for_tls(judged.listener, of_run),
+            is_thorough=self.has_whole_lists(judged),
             distance_s=judged.distance_s,
             pinned=len(pinned_examples(test)),
         )
@@ -254,6 +253,11 @@ class BrokerRole(RoleInRun[Broker]):
             if not INTERRUPTS.came:
                 judge.crashes.end(is_clean=is_clean)
             item.stash[FAILED_ELSEWHERE] = judge.failed_elsewhere
+
+    def has_whole_lists(self, judged: Broker) -> bool:
+        """Return whether the run judges no listener of a target before this one that differs in TLS alone."""
+        of_run = [each.listener for each in self.choose() if each.target.id == judged.target.id]
+        return judged.listener == first_but_for_tls(judged.listener, of_run)
 
     def repeat(
         self, judged: Broker, examples: Sequence[FailingExample]

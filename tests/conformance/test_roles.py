@@ -182,3 +182,23 @@ def test_properties_are_found_through_a_link(tmp_path: Path) -> None:
     folder = tmp_path / "linked"
     folder.symlink_to(roles_named("broker")[0].folder)
     assert list(property_modules(folder)) == list(property_modules(roles_named("broker")[0].folder))
+
+
+@pytest.mark.parametrize(
+    ("chosen", "listener", "has_them"),
+    [
+        (("plaintext", "ssl", "sasl_ssl"), "plaintext", True),
+        (("plaintext", "ssl", "sasl_ssl"), "ssl", False),
+        (("plaintext", "ssl", "sasl_ssl"), "sasl_ssl", True),
+        (("ssl",), "ssl", True),
+    ],
+)
+def test_long_lists_are_sent_once_in_a_run(
+    chosen: tuple[str, ...], listener: str, has_them: bool
+) -> None:
+    """What counts is what the run judges, and not which listeners the target has."""
+    target = newest_release()
+    targets = tuple(ListenerOfTarget(target, name) for name in chosen)
+    role = BrokerRole(SimpleNamespace(stash={TARGETS: targets}))  # type: ignore[arg-type]
+    judged: Any = SimpleNamespace(target=target, listener=listener)
+    assert role.has_whole_lists(judged) is has_them

@@ -19,7 +19,9 @@ from conformance.assertions.unlisted_apis import (
 from conformance.brokers import test_served_versions
 from conformance.engine.judge import Judge
 from conformance.engine.property_judge import JUDGE
+from conformance.engine.sweeping import oldest_and_newest
 from fixtures.client.patience import Patience
+from fixtures.under_test.broker import Broker
 from fixtures.under_test.in_memory import InMemoryBroker
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage, Tampering
@@ -56,6 +58,12 @@ def test_listed_apis_and_api_versions_are_not_asked_for() -> None:
     names = {item.name for item in unlisted_items(broker)}
     assert {"PushTelemetry", "Vote", "LeaderAndIsr"} <= names
     assert not {"Metadata", "ApiVersions"} & names
+
+
+def test_sample_has_the_oldest_and_the_newest_version() -> None:
+    """One version of an API that has only one, else two."""
+    items = [METADATA._replace(api_version=version) for version in range(14)]
+    assert list(oldest_and_newest(iter([*items, PUSH]))) == [items[0], items[-1], PUSH]
 
 
 def test_read_only_run_leaves_out_what_is_not_on_its_list(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,3 +140,28 @@ def test_target_that_ignores_unlisted_apis_is_asked_a_few_times() -> None:
     assert len(left_out) == 1
     assert left_out[0].startswith("not requested after 8 requests without a response: ")
     assert patience.left_s == Patience(100).left_s
+
+
+def test_further_listeners_get_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On them a run requests two versions of each API at most."""
+    broker = broker_that()
+    asked: list[Item] = []
+
+    def check(broker: Broker, item: Item) -> Exchange:
+        asked.append(item)
+        return check_unlisted(broker, item)
+
+    class Sampling(Judge):
+        """Judges a further listener."""
+
+        is_thorough = False
+
+    monkeypatch.setattr(
+        test_served_versions, "UNLISTED", test_served_versions.UNLISTED._replace(check=check)
+    )
+    token = JUDGE.set(Sampling(broker, ("KIP-35.served-is-listed",)))
+    try:
+        body_of(test_served_versions.test_what_is_served_is_listed)(broker=broker)
+    finally:
+        JUDGE.reset(token)
+    assert asked == list(oldest_and_newest(unlisted_items(broker)))
